@@ -1,0 +1,116 @@
+# What a newcomer runs: `make demo`, `make test`. The rest is for working on the
+# package. Everything lands in this folder; nothing needs a JDK.
+#
+#   PYTHON=python3.12 make test       with another Python
+#   make test ARGS="-k attach -x"     with arguments for pytest
+#   JVMTI_TEST_JVMS=17,25 make test   on some JVMs only
+
+PYTHON ?= python3
+ARGS ?=
+BENCH ?= run
+
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD := build/dev
+JAVA := .jvms
+WHEELS := wheelhouse
+
+# The newest pip understands dependency groups; the one in a new environment may not.
+PIP := -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet
+
+.PHONY: help demo test check format wheels wheel-test bench install java clean distclean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '/^##/s/^## //p' Makefile
+
+## demo        build, start a Java program, look into it while it runs
+demo: install $(VENV)/.demo
+	$(BIN)/python examples/demo.py $(ARGS)
+
+## test        install what the tests need and run them all
+test: install java
+	$(BIN)/python -m pytest $(ARGS)
+
+## check       lint, formatting, types, layers
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+## format      put the sources into their standard form
+format: $(VENV)/.tools
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+## wheels      release wheels for x86-64 and aarch64, glibc and musl, checked
+wheels: $(VENV)-release/.tools
+	$(VENV)-release/bin/python scripts/build_wheels.py $(WHEELS)
+
+## wheel-test  run the tests against the release wheel for x86-64
+wheel-test: wheels java $(VENV)-wheel/.tools
+	$(VENV)-wheel/bin/python $(INSTALL) --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
+	$(VENV)-wheel/bin/python -m pytest $(ARGS)
+
+## bench       the figures of benchmarks/README.md; BENCH=streams for another script of there
+bench: install java
+	$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
+
+## install     build into .venv, sources linked: what the targets above start with
+#
+# The libraries go to src/jvmti/_native, where the linked package looks for them, with a
+# note of the Python that it is linked to; only what changed is built again. A failing build says so in the compiler's words.
+install: $(VENV)/.installed
+	@flock build/.lock sh -ec ' \
+	    test -f $(BUILD)/build.ninja || $(BIN)/cmake -G Ninja -S native -B $(BUILD) \
+	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
+	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >build/native.log 2>&1 \
+	        || { cat build/native.log; rm -rf $(BUILD); exit 1; }; \
+	    $(BIN)/cmake --build $(BUILD) >build/native.log 2>&1 || { cat build/native.log; exit 1; }; \
+	    $(BIN)/cmake --install $(BUILD) --prefix src >build/native.log; \
+	    echo "$(CURDIR)/$(BIN)/python" >src/jvmti/_native/python'
+
+## java        the JVMs and Java compilers of the tests, into .jvms
+java: $(JAVA)/.complete
+
+## clean       remove what builds left; distclean: the environments and JVMs too
+clean:
+	rm -rf build dist $(WHEELS) .mypy_cache .pytest_cache .ruff_cache
+
+distclean: clean
+	rm -rf $(VENV) $(VENV)-release $(VENV)-wheel $(JAVA)
+
+$(VENV)/bin/python $(VENV)-release/bin/python $(VENV)-wheel/bin/python:
+	$(PYTHON) -m venv $(@D)/..
+	$@ $(INSTALL) --upgrade "pip>=25.1"
+
+$(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group build --group test --group check
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group demo
+	@touch $@
+
+$(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python
+	$(VENV)-release/bin/python $(INSTALL) --group build --group release
+	@touch $@
+
+# The build group because a test builds the package, the extra as everywhere.
+$(VENV)-wheel/.tools: pyproject.toml | $(VENV)-wheel/bin/python
+	$(VENV)-wheel/bin/python $(INSTALL) --group build --group test \
+	    $$($(VENV)-wheel/bin/python scripts/requirements.py jdk)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.tools
+	@mkdir -p build
+	flock build/.lock $(BIN)/python $(INSTALL) --no-build-isolation \
+	    --config-settings=wheel.cmake=false --editable '.[jdk]'
+	@touch $@
+
+# The script makes the target itself, once nothing is missing any more.
+$(JAVA)/.complete: scripts/install_java.py | $(VENV)/bin/python
+	@mkdir -p build
+	flock build/.java-lock $(BIN)/python scripts/install_java.py $(JAVA)

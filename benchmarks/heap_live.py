@@ -1,0 +1,200 @@
+"""Measures what is asked of a live heap, beside ``jmap`` and beside a bare walk in C++.
+
+    python benchmarks/heap_live.py [--jvm 17,25] [--millions 1,10] [--rounds 5] [--readme]
+
+Each JVM and size gets a fresh program (`Heap.java`).  Times are the best of the rounds; the limits
+are the project's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+from jvmti.target import hotspot  # noqa: E402
+
+README = HERE / "README.md"
+MARKS = ("<!-- heap figures -->", "<!-- end of heap figures -->")
+
+
+@contextmanager
+def program(jvm: jvms.Jvm, classes: Path, millions: float) -> Iterator[int]:
+    heap = f"-Xmx{int(256 + millions * 160)}m"
+    command = [jvm.java, *jvm.args, heap, "-cp", str(classes), "Heap", str(millions)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process.pid
+        finally:
+            process.stdin.close()
+
+
+def built(directory: Path) -> Path:
+    """The agent that only counts."""
+    library = directory / "libfloorheap.so"
+    include = jvms.named("25").home / "include"
+    subprocess.run(
+        [
+            *("c++", "-O2", "-shared", "-fPIC", "-std=c++17", "-fno-exceptions"),
+            *("-I", include, "-I", include / "linux", "-o", library, HERE / "floor_heap.cpp"),
+        ],
+        check=True,
+    )
+    return library
+
+
+def timed(rounds: int, action: Callable[[], Any]) -> tuple[float, Any]:
+    best, result = float("inf"), None
+    for _ in range(rounds):
+        began = time.perf_counter()
+        result = action()
+        best = min(best, time.perf_counter() - began)
+    return best, result
+
+
+def least(rounds: int, action: Callable[[], Any]) -> float:
+    """The shortest pause that an action reports."""
+    return min(action().pause for _ in range(rounds))
+
+
+def measured(
+    jvm: jvms.Jvm, jdk: Path, classes: Path, floor: Path, millions: float, rounds: int
+) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    with program(jvm, classes, millions) as pid:
+        jmap = [jdk / "bin" / "jmap", "-histo", str(pid)]
+        figures["jmap"], _ = timed(
+            rounds, lambda: subprocess.run(jmap, check=True, stdout=subprocess.DEVNULL)
+        )
+        with jvmti.attach(pid) as vm:
+            heap = vm.heap
+            figures["histogram"], histogram = timed(rounds, heap.histogram)
+            figures["histogram pause"] = least(rounds, lambda: heap.histogram(loaders=False))
+            figures["objects"] = histogram.total_count
+            said = floor.parent / f"{pid}"
+            hotspot.load_agent(vm.process, str(floor), str(said), timeout=60)
+            figures["floor"] = int(said.read_text().split()[0]) / 1e9
+            figures["scan"], scan = timed(rounds, heap.scan)
+            figures["scan pause"] = least(rounds, heap.scan)
+            figures["contents pause"] = least(
+                rounds, lambda: heap.scan(strings=True, fields=True, arrays=True)
+            )
+            figures["some pause"] = least(rounds, lambda: heap.scan("Heap$Order", fields=True))
+            orders = scan["Heap$Order"]
+            wanted = orders.row[:: max(len(orders) // 1000, 1)][:1000]
+            figures["live"], live = timed(rounds, lambda: scan.live(wanted))
+            figures["coverage"] = live.coverage
+            vault = vm.find_class("Heap$Vault").instances(limit=1)[0]
+            order = vm.find_class("Heap$Order").instances(limit=1)[0]
+            few = max(rounds // 2, 1)
+            figures["referrers"], _ = timed(few, order.referrers)
+            figures["path"], path = timed(few, order.path_to_root)
+            figures["path passes"] = path.passes
+            figures["retained"], retained = timed(few, vault.retained_size)
+            assert retained.count == 1002, retained
+    return figures
+
+
+def seconds(value: float) -> str:
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
+
+
+def rows(figures: dict[str, float], millions: float) -> list[tuple[str, str, str]]:
+    def verdict(met: bool, text: str) -> str:
+        return f"{text}: {'met' if met else '**missed**'}"
+
+    ten = millions == 10
+    floor, scan = figures["floor"], figures["scan pause"]
+    return [
+        (
+            "histogram, with loaders",
+            f"{seconds(figures['histogram'])} (`jmap -histo`: {seconds(figures['jmap'])})",
+            verdict(figures["histogram"] * 2 <= figures["jmap"], "≤ 1/2 of `jmap`"),
+        ),
+        ("… program stopped, at most", seconds(figures["histogram pause"]), ""),
+        ("bare walk in C++ that only counts", seconds(floor), ""),
+        (
+            "scan, program stopped",
+            f"{seconds(scan)}, {scan / floor:.2f} × the bare walk",
+            verdict(
+                scan <= 2 * floor and (not ten or scan <= 0.6),
+                "≤ 2 ×, ≤ 0.6 s" if ten else "≤ 2 ×",
+            ),
+        ),
+        ("… as a call, histogram included", seconds(figures["scan"]), ""),
+        ("… with strings, fields, arrays, stopped", seconds(figures["contents pause"]), ""),
+        ("… of one class with fields, stopped", seconds(figures["some pause"]), ""),
+        (
+            "1,000 rows to live objects",
+            f"{seconds(figures['live'])}, {figures['coverage']:.1%} found",
+            verdict(figures["live"] <= 0.6, "≤ 0.6 s"),
+        ),
+        ("referrers of an object", seconds(figures["referrers"]), ""),
+        (
+            "path to a root",
+            f"{seconds(figures['path'])}, {figures['path passes']:.0f} passes",
+            "",
+        ),
+        ("retained size", seconds(figures["retained"]), ""),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jvm", default="17,25")
+    parser.add_argument("--millions", default="1,10")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--readme", action="store_true")
+    given = parser.parse_args()
+    jdk = jvms.distribution_jdk()
+    if jdk is None:
+        parser.error("no JDK here; `make java` installs one")
+    text, missed = [], False
+    with tempfile.TemporaryDirectory() as temporary:
+        classes = Path(temporary)
+        subprocess.run(
+            [jdk / "bin" / "javac", "--release", "11", "-d", classes, HERE / "Heap.java"],
+            check=True,
+        )
+        floor = built(classes)
+        for name in given.jvm.split(","):
+            jvm = jvms.named(name)
+            for millions in map(float, given.millions.split(",")):
+                figures = measured(jvm, jdk, classes, floor, millions, given.rounds)
+                lines = rows(figures, millions)
+                missed = missed or any("missed" in verdict for _, _, verdict in lines)
+                title = f"### JDK {jvm}, {figures['objects'] / 1e6:.3g} million objects"
+                table = ["| measure | | limit |", "| --- | --- | --- |"]
+                table += [f"| {' | '.join(line)} |" for line in lines]
+                text += [title, "", *table, ""]
+                print("\n".join([title, "", *table, ""]), flush=True)
+    if given.readme:
+        page = README.read_text()
+        start, end = MARKS
+        whole = f"{start}\n\n" + "\n".join(text) + f"\n{end}"
+        README.write_text(re.sub(f"{start}.*{end}", lambda _: whole, page, flags=re.DOTALL))
+    return int(missed)
+
+
+if __name__ == "__main__":
+    os.environ.pop("JAVA_TOOL_OPTIONS", None)
+    sys.exit(main())

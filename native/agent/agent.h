@@ -1,0 +1,44 @@
+// The agent as a whole: one per JVM, however many controllers work on it.
+#pragma once
+
+#include <jvmti.h>
+
+#include "containers.h"
+#include "lock.h"
+
+namespace jvmti {
+
+class Session;
+struct Environment;
+
+struct Agent {
+  JavaVM* vm;
+  jvmtiEnv* env;     // our own: VMInit, VMDeath, RunAgentThread, and memory
+  jint version;      // of JVM TI, as the VM says
+  jint jni_version;  // 0 until the start phase
+  bool live;         // VMInit has been
+  bool dead;         // VMDeath has been
+
+  Mutex mutex;
+  Condition changed;
+  Vector<Session*> sessions;
+  Vector<jobject> service_threads;  // global references
+  Vector<Session*> waiting;         // met us in OnLoad; their service starts at VMInit
+  Vector<Environment*> spare_environments;
+};
+
+// Never destroyed: threads of ours may still run while the process exits.
+extern Agent& agent;
+
+// Starts a daemon thread of the VM's own that runs `body`; hidden from Java code.
+bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body, const void* what);
+// Takes an ended session off the list.
+void forget(Session* session);
+bool is_service_thread(JNIEnv* jni, jthread thread);
+void enter_service(JNIEnv* jni, jthread thread);
+void leave_service(JNIEnv* jni, jthread thread);
+
+// The major version in a JVM TI version number.
+constexpr jint major_version(jint version) { return (version >> 16) & 0xFFF; }
+
+}  // namespace jvmti

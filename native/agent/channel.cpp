@@ -1,0 +1,747 @@
+#include "channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "log.h"
+#include "producers.h"
+#include "shared_memory.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr size_t kInbox = 64 * 1024;
+
+pthread_key_t serving_key;
+pthread_once_t serving_once = PTHREAD_ONCE_INIT;
+bool serving_ready = false;
+
+}  // namespace
+
+bool prepare_serving() {
+  pthread_once(&serving_once,
+               [] { serving_ready = pthread_key_create(&serving_key, nullptr) == 0; });
+  return serving_ready;
+}
+
+Serving::Serving(Channel& channel, bool handler)
+    : channel(channel),
+      handler(handler),
+      outer_(static_cast<Serving*>(pthread_getspecific(serving_key))) {
+  pthread_setspecific(serving_key, this);
+  Producer::note_serving(1);
+}
+
+Serving::~Serving() {
+  Producer::note_serving(-1);
+  pthread_setspecific(serving_key, outer_);
+}
+
+Unserved::Unserved() : kept_(pthread_getspecific(serving_key)) {
+  pthread_setspecific(serving_key, nullptr);
+}
+
+Unserved::~Unserved() { pthread_setspecific(serving_key, kept_); }
+
+namespace {
+char retirement;
+}
+
+void Serving::retire() { pthread_setspecific(serving_key, &retirement); }
+
+bool Serving::retired() { return pthread_getspecific(serving_key) == &retirement; }
+
+Serving* Serving::of(const Session* session) {
+  if (retired()) return nullptr;
+  Serving* one = static_cast<Serving*>(pthread_getspecific(serving_key));
+  while (one != nullptr && &one->channel.session != session) one = one->outer_;
+  return one;
+}
+
+int64_t now_in_milliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+Channel::~Channel() {
+  if (passed_ >= 0) close(passed_);
+  if (process >= 0) close(process);
+  close(descriptor_);
+  std::free(inbox_.data);
+  std::free(answered_);
+}
+
+void Channel::shut_down() { shutdown(descriptor_, SHUT_RDWR); }
+
+bool Channel::send(const Header& header, const void* payload, size_t size, int passed) {
+  constexpr size_t kShort = 256;
+  if (passed < 0 && size <= kShort) {
+    // In one piece, which the kernel takes faster; it takes all of so little, or fails.
+    uint8_t whole[sizeof header + kShort];
+    std::memcpy(whole, &header, sizeof header);
+    if (size > 0) std::memcpy(whole + sizeof header, payload, size);
+    ssize_t sent;
+    do {
+      sent = ::send(descriptor_, whole, sizeof header + size, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(sizeof header + size);
+  }
+  iovec parts[2] = {{const_cast<Header*>(&header), sizeof header},
+                    {const_cast<void*>(payload), size}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = size == 0 ? 1 : 2;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  if (passed >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(head), &passed, sizeof passed);
+  }
+  size_t left = sizeof header + size;
+  while (left > 0) {
+    ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    left -= static_cast<size_t>(sent);
+    message.msg_control = nullptr;
+    message.msg_controllen = 0;
+    size_t gone = static_cast<size_t>(sent);
+    while (message.msg_iovlen > 0 && gone >= message.msg_iov->iov_len) {
+      gone -= message.msg_iov->iov_len;
+      ++message.msg_iov;
+      --message.msg_iovlen;
+    }
+    if (message.msg_iovlen > 0) {
+      message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + gone;
+      message.msg_iov->iov_len -= gone;
+    }
+  }
+  return true;
+}
+
+int Channel::take_descriptor() {
+  int taken = passed_;
+  passed_ = -1;
+  return taken;
+}
+
+// Puts bytes that have come already into the empty inbox.
+bool Channel::fill_from(const uint8_t* data, size_t size) {
+  inbox_.size = size > kInbox ? size : kInbox;
+  inbox_.data = static_cast<uint8_t*>(std::malloc(inbox_.size));
+  if (inbox_.data == nullptr) {
+    inbox_ = Inbox{};
+    return false;
+  }
+  std::memcpy(inbox_.data, data, size);
+  inbox_.end = size;
+  return true;
+}
+
+// Makes `need` bytes available from inbox_.start; false at the end of the conversation.
+bool Channel::fill(size_t need) {
+  size_t capacity = need > kInbox ? need : kInbox;
+  if (inbox_.start + need > inbox_.size || inbox_.data == nullptr) {
+    if (inbox_.data != nullptr && inbox_.start > 0) {
+      std::memmove(inbox_.data, inbox_.data + inbox_.start, inbox_.end - inbox_.start);
+      inbox_.end -= inbox_.start;
+      inbox_.start = 0;
+    }
+    if (capacity > inbox_.size) {
+      uint8_t* grown = static_cast<uint8_t*>(std::realloc(inbox_.data, capacity));
+      if (grown == nullptr) return false;
+      inbox_.data = grown;
+      inbox_.size = capacity;
+    }
+  }
+  while (inbox_.end - inbox_.start < need) {
+    // The first answer is mostly the only one: the socket's own limit spares it a system call.
+    bool limited = unheard_ && deadline >= 0 && process < 0;
+    if (limited) {
+      limit_receiving(deadline - now_in_milliseconds());
+    } else if (received_limit_ != 0) {
+      limit_receiving(0);
+    }
+    if (process >= 0 || (deadline >= 0 && !limited)) {
+      pollfd watched[2] = {{descriptor_, POLLIN, 0}, {process, POLLIN, 0}};
+      constexpr int64_t kLongest = 1 << 30;
+      int64_t left = deadline < 0 ? -1 : deadline - now_in_milliseconds();
+      if (deadline >= 0 && left < 0) left = 0;
+      int ready = poll(watched, process >= 0 ? 2 : 1,
+                       static_cast<int>(left < kLongest ? left : kLongest));
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready == 0) {
+        if (left == kLongest) continue;
+        overran_ = true;
+        return false;
+      }
+      if (ready > 0 && watched[0].revents == 0) {
+        log("the controller's process has ended");
+        return false;
+      }
+    }
+    iovec part{inbox_.data + inbox_.end, inbox_.size - inbox_.end};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0 && errno == EAGAIN && limited) overran_ = true;
+    if (received <= 0) return false;
+    unheard_ = false;
+    inbox_.end += static_cast<size_t>(received);
+    for (cmsghdr* head = message.msg_controllen == 0 ? nullptr : CMSG_FIRSTHDR(&message);
+         head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+      if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+      size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (size_t i = 0; i < count; ++i) {
+        int descriptor;
+        std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
+        if (passed_ >= 0) close(passed_);  // one at a time is all the protocol has
+        passed_ = descriptor;
+      }
+    }
+  }
+  return true;
+}
+
+// Set again only where it differs by more than the clock does between two events.
+void Channel::limit_receiving(int64_t milliseconds) {
+  constexpr int64_t kSlack = 5;
+  if (milliseconds != 0 && milliseconds < 1) milliseconds = 1;
+  bool near = milliseconds != 0 && received_limit_ != 0 &&
+              received_limit_ - milliseconds < kSlack && milliseconds - received_limit_ < kSlack;
+  if (near || milliseconds == received_limit_) return;
+  timeval limit{static_cast<time_t>(milliseconds / 1000),
+                static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
+  setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  received_limit_ = milliseconds;
+}
+
+bool Channel::receive(Header* header) {
+  if (inbox_.start == inbox_.end) {
+    inbox_.start = inbox_.end = 0;
+    if (inbox_.size > 4 * kInbox) {
+      std::free(inbox_.data);
+      inbox_.data = nullptr;
+      inbox_.size = 0;
+    }
+  }
+  if (!fill(sizeof *header)) return false;
+  std::memcpy(header, inbox_.data + inbox_.start, sizeof *header);
+  if (header->size > protocol::kMaximumRequest) {
+    log("a frame of %u bytes is refused", header->size);
+    return false;
+  }
+  if (!fill(sizeof *header + header->size)) return false;
+  payload_ = inbox_.data + inbox_.start + sizeof *header;
+  inbox_.start += sizeof *header + header->size;
+  return true;
+}
+
+void Channel::malformed(const Header& header, const char* why) {
+  log("malformed frame: %s", why);
+  Header reply{static_cast<uint32_t>(std::strlen(why)), protocol::kMalformed, 0, 0,
+               header.sequence, 0, 0};
+  send(reply, why, reply.size);
+}
+
+namespace {
+
+// What a channel can be made of: a connected Unix stream socket.
+bool is_socket(int descriptor) {
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof(int);
+  return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+}
+
+}  // namespace
+
+int Channel::take_socket() {
+  int descriptor = take_descriptor();
+  if (descriptor >= 0 && !is_socket(descriptor)) {
+    close(descriptor);
+    descriptor = -1;
+  }
+  return descriptor;
+}
+
+void close_socket(int descriptor) { close(descriptor); }
+
+void Channel::converse(JNIEnv* environment) {
+  jni = environment;
+  Header header;
+  while (!session.ending() && receive(&header)) {
+    deadline = session.held_until();
+    Next next = serve(header);
+    payload_ = nullptr;
+    if (next == Next::kLeave) return;
+    if (jni == nullptr && !session.held()) return;
+  }
+}
+
+// What has come after the frame in progress is for the conversation within: it may abandon the call.
+void Channel::suspend(Suspended* outer) {
+  outer->jni = jni;
+  outer->inbox = inbox_;
+  outer->payload = payload_;
+  outer->conversation = conversation_;
+  outer->request = request_;
+  outer->deadline = deadline;
+  outer->calling = calling_since_ != 0;
+  calling_since_ = 0;
+  if (payload_ == nullptr) return;
+  outer->outbox.swap(outbox_);
+  size_t rest = inbox_.end - inbox_.start;
+  inbox_ = Inbox{};
+  if (rest == 0 || !fill_from(outer->inbox.data + outer->inbox.start, rest)) return;
+  outer->inbox.end = outer->inbox.start;
+}
+
+void Channel::resume(Suspended* outer) {
+  if (outer->payload != nullptr) {
+    // The answer is read after its inbox has gone back to the frame in progress.
+    std::free(answered_);
+    answered_ = inbox_.data;
+    size_t rest = inbox_.end - inbox_.start;
+    const uint8_t* from = inbox_.data + inbox_.start;
+    inbox_ = outer->inbox;
+    if (rest > inbox_.size - inbox_.end) {
+      log("too much came in the middle of a call");
+      shut_down();
+    } else if (rest > 0) {
+      std::memcpy(inbox_.data + inbox_.end, from, rest);
+      inbox_.end += rest;
+    }
+    outbox_.swap(outer->outbox);
+  }
+  payload_ = outer->payload;
+  jni = outer->jni;
+  conversation_ = outer->conversation;
+  request_ = outer->request;
+  deadline = outer->deadline;
+  calling_since_ = outer->calling ? now_in_milliseconds() : 0;
+}
+
+Channel::Outcome Channel::converse_until_answer(const Header& opening, const Writer& payload,
+                                                Reader* answer) {
+  Outcome outcome = Outcome::kLost;
+  overran_ = false;
+  unheard_ = true;
+  if (!payload.failed() && send(opening, payload.data(), payload.size())) {
+    Header header;
+    Next next = Next::kGoOn;
+    while (next == Next::kGoOn && !session.ending() && receive(&header)) {
+      next = serve(header);
+      if (next == Next::kAnswered) {
+        *answer = Reader(payload_, header.size);
+        outcome = Outcome::kAnswered;
+      }
+    }
+    if (overran_) outcome = Outcome::kOverran;
+  }
+  overran_ = unheard_ = false;
+  return outcome;
+}
+
+Channel::Outcome Channel::ask(JNIEnv* environment, Header opening, const Writer& payload,
+                              int64_t limit, Reader* answer) {
+  Suspended outer;
+  suspend(&outer);
+  jni = environment;
+  conversation_ = opening.conversation = opening.sequence = ++conversations_;
+  deadline = limit < 0 ? -1 : now_in_milliseconds() + limit;
+  opening.size = static_cast<uint32_t>(payload.size());
+  Outcome outcome = converse_until_answer(opening, payload, answer);
+  resume(&outer);
+  return outcome;
+}
+
+// The thread that the VM makes callbacks on is not the one that JNI knows here.
+void Channel::begin_walk(const Environment* environment) {
+  suspend(&walk_);
+  walk_environment_ = environment;
+  jni = nullptr;
+  conversation_ = ++conversations_;
+}
+
+Channel::Outcome Channel::ask_in_walk(Header opening, const Writer& payload, Reader* answer) {
+  opening.conversation = opening.sequence = conversation_;
+  opening.size = static_cast<uint32_t>(payload.size());
+  Outcome outcome = converse_until_answer(opening, payload, answer);
+  // What a callback enters it has until it returns: nobody else could leave it.
+  for (HeldMonitor& held : entered_in_walk_) {
+    for (uint32_t i = 0; i < held.count; ++i) agent.env->RawMonitorExit(held.monitor);
+  }
+  entered_in_walk_.clear();
+  return outcome;
+}
+
+void Channel::end_walk() {
+  walk_environment_ = nullptr;
+  resume(&walk_);
+}
+
+Channel::Next Channel::serve(const Header& header) {
+  if (header.conversation != conversation_ && header.kind != protocol::kRelease &&
+      header.kind != protocol::kAbandon) {
+    // It comes from a handler whose thread has gone on without it.
+    if (header.kind != protocol::kAnswer) {
+      Header reply{0, protocol::kReturn, 0, protocol::kHandlerOverran, header.sequence, 0, 0};
+      send(reply, nullptr, 0);
+    }
+    if (passed_ >= 0) close(take_descriptor());
+    return Next::kGoOn;
+  }
+  switch (header.kind) {
+      case protocol::kAnswer:
+        if (conversation_ != 0) return Next::kAnswered;
+        malformed(header, "an answer to nothing");
+        break;
+      case protocol::kAbandon:
+        // Of a walk that is over, it says nothing.
+        if (walking() && header.sequence == request_) return Next::kAbandoned;
+        break;
+      case protocol::kCall:
+      case protocol::kBatch:
+      case protocol::kMap:
+        work(header);
+        break;
+      case protocol::kRelease: {
+        Reader reader(payload_, header.size);
+        while (jni != nullptr && reader.remaining() >= 12) {
+          uint64_t handle = reader.number<uint64_t>();
+          uint32_t count = reader.number<uint32_t>();
+          session.objects.give_up(jni, session.tags(), handle, count);
+        }
+        // A descriptor that has come already belongs to the frame that it was sent ahead of.
+        return Next::kGoOn;
+      }
+      case protocol::kOpen: {
+        int descriptor = take_descriptor();
+        bool opened = false;
+        if (descriptor >= 0 && (!agent.live || jni == nullptr || !is_socket(descriptor))) {
+          close(descriptor);
+        } else if (descriptor >= 0 && (header.flags & protocol::kFlagEvents) != 0) {
+          opened = session.add_event_channel(descriptor);
+        } else if (descriptor >= 0) {
+          opened = session.open_channel(jni, descriptor);
+        }
+        Header reply{0, protocol::kReturn, 0,
+                     static_cast<uint16_t>(opened ? 0 : JVMTI_ERROR_WRONG_PHASE), header.sequence,
+                     0, 0};
+        send(reply, nullptr, 0);
+        break;
+      }
+      case protocol::kHello:
+        hello(header);
+        break;
+      case protocol::kGoodbye:
+        session.goodbye_ = true;
+        session.goodbye_sequence_ = header.sequence;
+        return Next::kLeave;
+      default:
+        malformed(header, "unknown kind of frame");
+  }
+  if (passed_ >= 0) close(take_descriptor());
+  return Next::kGoOn;
+}
+
+void Channel::hello(const Header& header) {
+  if (this != session.control_channel_) {
+    return malformed(header, "only the first connection introduces a controller");
+  }
+  session.set_name(reinterpret_cast<const char*>(payload_), header.size);
+  int descriptor = take_descriptor();
+  if (descriptor >= 0) {
+    if (process >= 0) close(process);
+    process = descriptor;
+  }
+  Header reply{0, protocol::kReturn, 0, 0, header.sequence, 0, 0};
+  send(reply, nullptr, 0);
+}
+
+namespace {
+
+void prepare(Call& call, const Header& header) {
+  call.environment_number = header.environment;
+  call.environment = call.session.enter_environment(header.environment);
+  if (call.environment == nullptr && header.function >> 12 != protocol::kTableJvmti &&
+      call.session.disposed_environment(header.environment)) {
+    // JNI and the agent's own operations outlive the environment that they are named with.
+    call.env = agent.env;
+    call.session.calls.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (call.environment == nullptr) {
+    call.refuse(JVMTI_ERROR_INVALID_ENVIRONMENT, "environment %u is not one of this session",
+                header.environment);
+    return;
+  }
+  call.env = call.environment->env;
+  call.session.calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+// While the VM makes a walk's callbacks, everything but what is declared safe would wait for ever.
+void check_in_walk(Call& call, const Header& header, const Function& function) {
+  if (!function.callback_safe) {
+    call.refuse(protocol::kInHeapCallback);
+  } else if (header.environment != call.channel.walk_environment()->number) {
+    call.refuse(protocol::kInHeapCallback, "only in the environment that walks");
+  }
+}
+
+void finish(Call& call) {
+  if (call.environment != nullptr) call.session.leave_environment(call.jni, call.environment);
+}
+
+// One call with its arguments in one stream and its results appended to `out`.
+void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
+  call.readers = &arguments;
+  call.reader_step = 0;
+  call.writers = &out;
+  call.writer_step = 0;
+  call.identify = true;
+  const Function* function = find_function(header.function);
+  if (function == nullptr) {
+    call.refuse(protocol::kUnknownFunction, "function %u is unknown to this agent",
+                header.function);
+  }
+  if (!call.refused() && call.channel.walking()) check_in_walk(call, header, *function);
+  if (!call.refused()) prepare(call, header);
+  size_t start = out.size();
+  if (!call.refused()) invoke(call, *function);
+  if (arguments.failed()) {
+    call.status = 0;
+    call.refuse(protocol::kMalformedRequest, "the arguments end too early");
+  }
+  if (out.failed() && !call.refused()) call.refuse(protocol::kReplyTooLarge);
+  finish(call);
+  if (!call.refused()) return;
+  out.truncate(start);
+  if (call.exception != 0) {
+    out.number(call.exception);
+  } else if (call.detail[0] != '\0') {
+    out.bytes(call.detail, std::strlen(call.detail));
+  }
+}
+
+uint8_t flags_of(const Call& call) {
+  if (call.exception != 0) return protocol::kFlagException;
+  if (call.status != 0 && call.detail[0] != '\0') return protocol::kFlagDetail;
+  return 0;
+}
+
+}  // namespace
+
+// Its time counts for threads that wait for this channel only, which are those before the VM is live.
+void Channel::work(const Header& header) {
+  bool counts = !agent.live;
+  if (counts) calling_since_ = now_in_milliseconds();
+  if (header.kind == protocol::kCall) {
+    call(header);
+  } else if (header.kind == protocol::kBatch) {
+    batch(header);
+  } else {
+    map(header);
+  }
+  if (counts) calling_since_ = 0;
+}
+
+bool Channel::deserted() const {
+  pollfd watched[2] = {{descriptor_, POLLRDHUP, 0}, {process, POLLIN, 0}};
+  return poll(watched, process >= 0 ? 2 : 1, 0) > 0;
+}
+
+void Channel::call(const Header& header) {
+  outbox_.clear();
+  request_ = header.sequence;
+  Reader arguments(payload_, header.size);
+  Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
+  single(made, header, arguments, outbox_);
+  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, flags_of(made),
+               static_cast<uint16_t>(made.status), header.sequence, 0, 0};
+  send(reply, outbox_.data(), outbox_.size());
+}
+
+// Several calls in one frame: each a function, an environment and its arguments; each reply a
+// status, flags and a payload.
+void Channel::batch(const Header& header) {
+  outbox_.clear();
+  Reader reader(payload_, header.size);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > header.size) return malformed(header, "a batch is shorter than it says");
+  for (uint32_t i = 0; i < count && !outbox_.failed(); ++i) {
+    if (session.ending()) return;  // nobody waits for the rest
+    Header one = header;
+    one.function = reader.number<uint16_t>();
+    one.environment = reader.number<uint32_t>();
+    uint32_t size = reader.number<uint32_t>();
+    const uint8_t* from = reader.take(size);
+    if (reader.failed()) return malformed(header, "a batch is shorter than it says");
+    Reader arguments(from, size);
+    size_t head = outbox_.leave(7);
+    size_t start = outbox_.size();
+    Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
+    single(made, one, arguments, outbox_);
+    if (outbox_.failed()) break;
+    outbox_.fill(head, static_cast<uint16_t>(made.status));
+    outbox_.fill(head + 2, flags_of(made));
+    outbox_.fill(head + 3, static_cast<uint32_t>(outbox_.size() - start));
+  }
+  bool fits = !outbox_.failed();
+  Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0, protocol::kReturn, 0,
+               static_cast<uint16_t>(fits ? 0 : protocol::kReplyTooLarge), header.sequence, 0, 0};
+  send(reply, outbox_.data(), reply.size);
+}
+
+// One function over columns of arguments.  The request: rows, then for each parameter whether it
+// is a column and its encoded values.  The reply: a status for each row, then the leaves of the
+// result as columns, each behind its length.  With shared memory the request lies there (its first
+// eight bytes say how long it is) and the reply is written over it where it fits.
+void Channel::map(const Header& header) {
+  outbox_.clear();
+  SharedMemory shared;
+  uint8_t* copy = nullptr;
+  const uint8_t* request = payload_;
+  size_t request_size = header.size;
+  if ((header.flags & protocol::kFlagShared) != 0) {
+    int descriptor = take_descriptor();
+    if (descriptor < 0) return malformed(header, "shared memory was announced but not passed");
+    const char* why = shared.open(descriptor);
+    if (why != nullptr) return malformed(header, why);
+    uint64_t said = 0;
+    if (shared.size() >= sizeof said) std::memcpy(&said, shared.data(), sizeof said);
+    if (shared.size() < sizeof said || said > shared.size() - sizeof said) {
+      return malformed(header, "shared memory is too short");
+    }
+    if (said > protocol::kMaximumReply) return malformed(header, "the request is too large");
+    // Copied once, so that nothing changes between its check and its use.
+    request_size = static_cast<size_t>(said);
+    copy = static_cast<uint8_t*>(std::malloc(request_size + 1));
+    if (copy == nullptr) return malformed(header, "no memory for the request");
+    std::memcpy(copy, shared.data() + sizeof said, request_size);
+    request = copy;
+  }
+
+  Reader reader(request, request_size);
+  uint32_t rows = reader.number<uint32_t>();
+  uint8_t parameters = reader.number<uint8_t>();
+  const Function* function = find_function(header.function);
+  const char* why = nullptr;
+  Reader readers[kMaximumParameters];
+  bool column[kMaximumParameters] = {};
+  if (function == nullptr) {
+    why = "unknown function";
+  } else if (parameters != function->parameters || parameters > kMaximumParameters) {
+    why = "a map request has the wrong number of parameters";
+  } else if (rows > request_size && rows > 1) {
+    why = "a map request has more rows than bytes";
+  }
+  for (int i = 0; why == nullptr && i < parameters; ++i) {
+    column[i] = reader.number<uint8_t>() != 0;
+    uint32_t size = reader.number<uint32_t>();
+    const uint8_t* from = reader.take(size);
+    readers[i] = Reader(from, from == nullptr ? 0 : size);
+  }
+  if (why == nullptr && reader.failed()) why = "a map request ends too early";
+  if (why != nullptr) {
+    std::free(copy);
+    return malformed(header, why);
+  }
+
+  Writer writers[kMaximumLeaves];
+  Writer errors;
+  Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, false, 0, 0, {}, 0, 0};
+  if (walking()) check_in_walk(made, header, *function);
+  if (!made.refused()) prepare(made, header);
+  made.readers = readers;
+  made.reader_step = 1;
+  made.writers = writers;
+  made.writer_step = 1;
+  bool whole = !made.refused();
+  int status = made.status;
+  size_t sizes[kMaximumLeaves];
+  for (uint32_t row = 0; whole && row < rows; ++row) {
+    for (int i = 0; i < parameters; ++i) {
+      if (!column[i]) readers[i].rewind();
+    }
+    for (int leaf = 0; leaf < function->leaves; ++leaf) sizes[leaf] = writers[leaf].size();
+    made.status = 0;
+    made.detail[0] = '\0';
+    invoke(made, *function);
+    if (made.refused()) {
+      for (int leaf = 0; leaf < function->leaves; ++leaf) writers[leaf].truncate(sizes[leaf]);
+      function->blank(Sink{writers, 1});
+    }
+    errors.number(static_cast<uint16_t>(made.status));
+    for (int i = 0; i < parameters; ++i) {
+      if (readers[i].failed()) whole = false;
+    }
+    if (session.ending()) break;
+  }
+  finish(made);
+  std::free(copy);
+  if (!whole && status == 0) return malformed(header, "a column ends too early");
+  bool fits = !errors.failed();
+  for (int leaf = 0; leaf < function->leaves; ++leaf) {
+    if (writers[leaf].failed()) fits = false;
+  }
+  if (fits && status == 0) {
+    outbox_.number(rows);
+    outbox_.number(static_cast<uint8_t>(function->leaves));
+    outbox_.number(static_cast<uint32_t>(errors.size()));
+    outbox_.bytes(errors.data(), errors.size());
+    for (int leaf = 0; leaf < function->leaves; ++leaf) {
+      outbox_.number(static_cast<uint32_t>(writers[leaf].size()));
+      outbox_.bytes(writers[leaf].data(), writers[leaf].size());
+    }
+    fits = !outbox_.failed();
+  }
+  if (!fits) status = protocol::kReplyTooLarge;
+  if (status != 0) outbox_.truncate(0);
+  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, 0,
+               static_cast<uint16_t>(status), header.sequence, 0, 0};
+  if (shared.data() != nullptr && status == 0 && outbox_.size() + 8 <= shared.size()) {
+    uint64_t size = outbox_.size();
+    std::memcpy(shared.data(), &size, sizeof size);
+    std::memcpy(shared.data() + sizeof size, outbox_.data(), outbox_.size());
+    reply.size = 0;
+    reply.flags = protocol::kFlagShared;
+  }
+  send(reply, outbox_.data(), reply.size);
+}
+
+void Channel::release_monitors(JNIEnv* environment) {
+  for (HeldMonitor& held : monitors) {
+    for (uint32_t i = 0; i < held.count; ++i) agent.env->RawMonitorExit(held.monitor);
+  }
+  monitors.clear();
+  for (jobject object : objects_held) {
+    environment->MonitorExit(object);
+    environment->ExceptionClear();
+    environment->DeleteGlobalRef(object);
+  }
+  objects_held.clear();
+}
+
+}  // namespace jvmti

@@ -1,0 +1,152 @@
+// Growable arrays and an index over them, without any C++ runtime library: the agent lives in
+// other people's processes, so it brings nothing and throws nothing.  A failed allocation shows as
+// a false return, which callers turn into OUT_OF_MEMORY.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+namespace jvmti {
+
+template <class T>
+class Vector {
+  static_assert(std::is_trivially_copyable<T>::value, "Vector moves its items with realloc");
+
+ public:
+  constexpr Vector() = default;
+  ~Vector() { std::free(items_); }
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+
+  bool push(const T& item) {
+    if (size_ == capacity_ && !reserve(capacity_ == 0 ? 8 : capacity_ * 2)) return false;
+    items_[size_++] = item;
+    return true;
+  }
+  bool reserve(size_t capacity) {
+    if (capacity <= capacity_) return true;
+    T* grown = static_cast<T*>(std::realloc(static_cast<void*>(items_), capacity * sizeof(T)));
+    if (grown == nullptr) return false;
+    items_ = grown;
+    capacity_ = capacity;
+    return true;
+  }
+  T pop() { return items_[--size_]; }
+  // Order is not kept.
+  void remove(size_t index) { items_[index] = items_[--size_]; }
+  void shrink(size_t size) { size_ = size; }
+  void clear() { size_ = 0; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](size_t index) { return items_[index]; }
+  const T& operator[](size_t index) const { return items_[index]; }
+  T* begin() { return items_; }
+  T* end() { return items_ + size_; }
+
+ private:
+  T* items_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+// Items that never move, so that a pointer to one stays good without a lock.
+template <class T>
+class Stable {
+ public:
+  Stable() = default;
+  ~Stable() {
+    for (T* chunk : chunks_) std::free(chunk);
+  }
+  // A zeroed new item, or null without memory.
+  T* add() {
+    if (size_ == chunks_.size() * kChunk) {
+      T* chunk = static_cast<T*>(std::calloc(kChunk, sizeof(T)));
+      if (chunk == nullptr) return nullptr;
+      if (!chunks_.push(chunk)) {
+        std::free(chunk);
+        return nullptr;
+      }
+    }
+    T* item = &chunks_[size_ / kChunk][size_ % kChunk];
+    ++size_;
+    return item;
+  }
+  T* at(size_t index) { return &chunks_[index / kChunk][index % kChunk]; }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr size_t kChunk = 512;
+  Vector<T*> chunks_;
+  size_t size_ = 0;
+};
+
+// Open addressing from a 64-bit key to a 32-bit value; 0 stands for "absent" in both.
+class Index {
+ public:
+  Index() = default;
+  ~Index() { std::free(slots_); }
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  uint32_t find(uint64_t key) const {
+    if (capacity_ == 0) return 0;
+    for (size_t i = hash(key);; ++i) {
+      const Slot& slot = slots_[i & (capacity_ - 1)];
+      if (slot.value == 0) return 0;
+      if (slot.key == key) return slot.value;
+    }
+  }
+  bool insert(uint64_t key, uint32_t value) {
+    if (size_ * 2 >= capacity_ && !grow()) return false;
+    place(key, value);
+    ++size_;
+    return true;
+  }
+  void replace(uint64_t key, uint32_t value) {
+    for (size_t i = hash(key);; ++i) {
+      Slot& slot = slots_[i & (capacity_ - 1)];
+      if (slot.key == key) {
+        slot.value = value;
+        return;
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    uint64_t key;
+    uint32_t value;
+  };
+  static size_t hash(uint64_t key) {
+    key *= 0x9E3779B97F4A7C15u;
+    return static_cast<size_t>(key ^ key >> 32);
+  }
+  void place(uint64_t key, uint32_t value) {
+    size_t i = hash(key);
+    while (slots_[i & (capacity_ - 1)].value != 0) ++i;
+    slots_[i & (capacity_ - 1)] = Slot{key, value};
+  }
+  bool grow() {
+    size_t old_capacity = capacity_;
+    Slot* old = slots_;
+    size_t capacity = old_capacity == 0 ? 64 : old_capacity * 2;
+    Slot* made = static_cast<Slot*>(std::calloc(capacity, sizeof(Slot)));
+    if (made == nullptr) return false;
+    slots_ = made;
+    capacity_ = capacity;
+    for (size_t i = 0; i < old_capacity; ++i) {
+      if (old[i].value != 0) place(old[i].key, old[i].value);
+    }
+    std::free(old);
+    return true;
+  }
+
+  Slot* slots_ = nullptr;
+  size_t capacity_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace jvmti

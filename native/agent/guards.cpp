@@ -1,0 +1,142 @@
+#include "guards.h"
+
+#include "events.h"
+#include "method_details.h"
+
+namespace jvmti {
+namespace guard {
+
+bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
+  if (call.jni == nullptr) return true;  // the VM says itself that it is too early
+  if (thread.c() == nullptr || is_service_thread(call.jni, thread.c())) {
+    call.refuse(JVMTI_ERROR_INVALID_THREAD,
+                "this is a service thread of the agent, which would never come back");
+    return false;
+  }
+  return true;
+}
+
+bool stop_thread(Call& call, const In<kinds::Thread>& thread,
+                 const In<kinds::Object>& exception) {
+  if (kind_of_object(call.jni, exception.c()) != kinds::Throwable::kind) {
+    call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the exception is not a java.lang.Throwable");
+    return false;
+  }
+  return interrupt_thread(call, thread);
+}
+
+bool interrupt_thread(Call& call, const In<kinds::Thread>& thread) {
+  if (is_service_thread(call.jni, thread.c())) {
+    call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+// The VM sizes its buffers by the maximum asked for, so that is brought down to what there is.
+constexpr jint kModestDepth = 1024;
+
+void limit_to(Call& call, jthread thread, jint* deepest) {
+  jint depth = 0;
+  if (call.env->GetFrameCount(thread, &depth) == JVMTI_ERROR_NONE && depth > *deepest) {
+    *deepest = depth;
+  }
+}
+
+}  // namespace
+
+bool limit_frames(Call& call, const ThreadOrCurrent& thread, const Depth&, Depth& maximum) {
+  if (maximum.c() > kModestDepth) {
+    jint deepest = kModestDepth;
+    limit_to(call, thread.c(), &deepest);
+    if (maximum.c() > deepest) maximum.set(deepest);
+  }
+  return true;
+}
+
+bool limit_frames(Call& call, const In<List<kinds::Thread>>& threads, Depth& maximum) {
+  if (maximum.c() > kModestDepth) {
+    jint deepest = kModestDepth;
+    for (jint i = 0; i < threads.count(); ++i) limit_to(call, threads.items()[i], &deepest);
+    if (maximum.c() > deepest) maximum.set(deepest);
+  }
+  return true;
+}
+
+bool limit_frames(Call& call, Depth& maximum) {
+  if (maximum.c() <= kModestDepth || call.jni == nullptr) return true;
+  jint count = 0;
+  jthread* threads = nullptr;
+  jvmtiError error = call.env->GetAllThreads(&count, &threads);
+  if (error != JVMTI_ERROR_NONE) {
+    call.refuse(error);
+    return false;
+  }
+  jint deepest = kModestDepth;
+  for (jint i = 0; i < count; ++i) {
+    limit_to(call, threads[i], &deepest);
+    call.jni->DeleteLocalRef(threads[i]);
+  }
+  call.deallocate(threads);
+  if (maximum.c() > deepest) maximum.set(deepest);
+  return true;
+}
+
+bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocation>& location) {
+  jvmtiCapabilities held{};
+  call.env->GetCapabilities(&held);
+  if (!held.can_generate_breakpoint_events) return true;  // the VM says so itself
+  const MethodDetails* details = details_of(call, method.record());
+  if (details == nullptr) return false;
+  if ((details->modifiers & kAccNative) != 0) {
+    call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes", details->name);
+    return false;
+  }
+  Code code;
+  if (!code.fetch(call, method.c())) return false;
+  if (!code.starts_at(location.c())) {
+    call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
+                details->name, static_cast<long long>(location.c()));
+    return false;
+  }
+  return true;
+}
+
+// HotSpot takes every mode but JVMTI_ENABLE for JVMTI_DISABLE.
+bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>&,
+                const ThreadOrCurrent&) {
+  if (mode.c() == JVMTI_ENABLE || mode.c() == JVMTI_DISABLE) return true;
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not an event mode", mode.c());
+  return false;
+}
+
+// HotSpot looks for 0 as for any other tag and finds nothing.
+bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
+  for (jint i = 0; i < tags.count(); ++i) {
+    if (tags.items()[i] != 0) continue;
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "item %d is 0, which is no tag", i);
+    return false;
+  }
+  return true;
+}
+
+// A jfieldID is only an offset to the VM: with a class that does not have the field it would name
+// another field, or none.
+bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
+  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(field.record()->klass));
+  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
+  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
+  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
+  return belongs;
+}
+
+bool pop_frame(Call& call, const In<kinds::Thread>& thread) {
+  if (!LeavingFrame::any(call.jni, thread.c())) return true;
+  call.refuse(JVMTI_ERROR_OPAQUE_FRAME, "the thread is being told that it leaves the frame");
+  return false;
+}
+
+}  // namespace guard
+}  // namespace jvmti

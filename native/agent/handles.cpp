@@ -1,0 +1,453 @@
+#include "handles.h"
+
+#include <atomic>
+
+#include "agent.h"
+
+namespace jvmti {
+
+namespace {
+
+// The class that objects of each kind belong to, as global references, found on first use.
+std::atomic<jclass> kind_classes[kinds::kLastObjectKind + 1];
+
+jclass class_of_kind(JNIEnv* jni, uint8_t kind) {
+  jclass found = kind_classes[kind].load(std::memory_order_acquire);
+  if (found != nullptr || kinds::kJavaClasses[kind] == nullptr) return found;
+  jclass local = jni->FindClass(kinds::kJavaClasses[kind]);
+  if (local == nullptr) {
+    jni->ExceptionClear();
+    return nullptr;
+  }
+  jclass global = static_cast<jclass>(jni->NewGlobalRef(local));
+  jni->DeleteLocalRef(local);
+  jclass expected = nullptr;
+  if (kind_classes[kind].compare_exchange_strong(expected, global)) return global;
+  jni->DeleteGlobalRef(global);
+  return expected;
+}
+
+// Before the VM is live its threads still load the classes of kinds.  The lookup of one would wait
+// for the thread that loads it, which may wait in an event for us; so it goes by name, upwards from
+// the object's own class.  0 where the phase is too early for that, with a single thread.
+uint8_t kind_by_name(JNIEnv* jni, jobject object) {
+  uint8_t kind = kinds::Object::kind;
+  jclass klass = jni->GetObjectClass(object);
+  while (klass != nullptr && kind == kinds::Object::kind) {
+    char* signature = nullptr;
+    if (agent.env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) kind = 0;
+    for (uint8_t candidate : kinds::kKindsByFrequency) {
+      const char* name = kinds::kJavaClasses[candidate];
+      if (kind == 0) break;
+      bool array = signature[0] == '[' && std::strcmp(signature, name) == 0;
+      bool object_array = name[0] == '[' && name[1] == 'L' && signature[0] == '[' &&
+                          (signature[1] == 'L' || signature[1] == '[');
+      size_t length = std::strlen(name);
+      bool named = signature[0] == 'L' && std::strncmp(signature + 1, name, length) == 0 &&
+                   signature[length + 1] == ';';
+      if (array || object_array || named) {
+        kind = candidate;
+        break;
+      }
+    }
+    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+    jclass above = jni->GetSuperclass(klass);
+    jni->DeleteLocalRef(klass);
+    klass = above;
+  }
+  if (klass != nullptr) jni->DeleteLocalRef(klass);
+  return kind;
+}
+
+}  // namespace
+
+uint8_t kind_of_object(JNIEnv* jni, jobject object) {
+  uint8_t kind = agent.live ? 0 : kind_by_name(jni, object);
+  if (kind != 0) return kind;
+  // The commonest first; arrays of references last but for plain objects.
+  for (uint8_t candidate : kinds::kKindsByFrequency) {
+    jclass klass = class_of_kind(jni, candidate);
+    if (klass != nullptr && jni->IsInstanceOf(object, klass)) return candidate;
+  }
+  return kinds::Object::kind;
+}
+
+uint64_t Objects::insert(jobject reference, uint8_t kind, bool weak, bool tagged) {
+  Locked locked(mutex_);
+  uint32_t index;
+  if (!free_.empty()) {
+    index = free_.pop();
+  } else {
+    index = static_cast<uint32_t>(entries_.size());
+    if (!entries_.push(Entry{}) || !free_.reserve(entries_.size())) return 0;
+  }
+  Entry& entry = entries_[index];
+  entry.generation = (entry.generation + 1) & 0xFFFFFF;
+  entry.reference = reference;
+  entry.count = 1;
+  entry.pins = 0;
+  entry.framed = 0;
+  entry.global = false;
+  entry.kind = kind;
+  entry.weak = weak;
+  entry.tagged = tagged;
+  ++live_;
+  return make_handle(kind, entry.generation, index);
+}
+
+Objects::Entry* Objects::find(uint64_t handle) {
+  uint32_t index = index_of(handle);
+  if (index >= entries_.size()) return nullptr;
+  Entry& entry = entries_[index];
+  if (entry.reference == nullptr || entry.count == 0 ||
+      make_handle(entry.kind, entry.generation, index) != handle) {
+    return nullptr;
+  }
+  return &entry;
+}
+
+uint64_t Objects::issue(JNIEnv* jni, jvmtiEnv* tags, jobject object, uint8_t kind, bool identify) {
+  if (object == nullptr) return 0;
+  jlong tag = 0;
+  identify = identify && tags != nullptr;
+  if (identify && tags->GetTag(object, &tag) == JVMTI_ERROR_NONE && tag != 0) {
+    Locked locked(mutex_);
+    Entry* entry = find(static_cast<uint64_t>(tag));
+    if (entry != nullptr) {
+      ++entry->count;
+      return static_cast<uint64_t>(tag);
+    }
+  }
+  if (kind == 0) kind = kind_of_object(jni, object);
+  jobject reference = jni->NewGlobalRef(object);
+  if (reference == nullptr) return 0;
+  uint64_t handle = insert(reference, kind, false, identify);
+  if (handle == 0) {
+    jni->DeleteGlobalRef(reference);
+    return 0;
+  }
+  if (identify) tags->SetTag(object, static_cast<jlong>(handle));
+  return handle;
+}
+
+uint64_t Objects::issue_weak(JNIEnv* jni, jobject object) {
+  jweak reference = jni->NewWeakGlobalRef(object);
+  if (reference == nullptr) return 0;
+  uint64_t handle = insert(reference, kinds::WeakReference::kind, true, false);
+  if (handle == 0) jni->DeleteWeakGlobalRef(reference);
+  return handle;
+}
+
+jobject Objects::pin(uint64_t handle, bool* weak) {
+  Locked locked(mutex_);
+  Entry* entry = find(handle);
+  if (entry == nullptr) return nullptr;
+  ++entry->pins;
+  *weak = entry->weak;
+  return entry->reference;
+}
+
+bool Objects::pin_all(Vector<uint64_t>* handles) {
+  Locked locked(mutex_);
+  if (!handles->reserve(entries_.size())) return false;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.reference == nullptr || entry.weak) continue;
+    ++entry.pins;
+    handles->push(make_handle(entry.kind, entry.generation, static_cast<uint32_t>(i)));
+  }
+  return true;
+}
+
+jobject Objects::pinned(uint64_t handle) {
+  Locked locked(mutex_);
+  return entries_[index_of(handle)].reference;
+}
+
+void Objects::unpin(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle) {
+  Entry gone;
+  {
+    Locked locked(mutex_);
+    Entry& entry = entries_[index_of(handle)];
+    if (--entry.pins > 0 || entry.count > 0) return;
+    gone = entry;
+    entry.reference = nullptr;
+    --live_;
+    free_.push(index_of(handle));
+  }
+  free_reference(jni, tags, handle, gone);
+}
+
+void Objects::give_up(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, uint32_t count) {
+  Entry gone;
+  {
+    Locked locked(mutex_);
+    Entry* entry = find(handle);
+    if (entry == nullptr) return;
+    entry->count = count == 0 || count >= entry->count ? 0 : entry->count - count;
+    if (entry->count > 0 || entry->pins > 0) return;
+    gone = *entry;
+    entry->reference = nullptr;
+    --live_;
+    free_.push(index_of(handle));
+  }
+  free_reference(jni, tags, handle, gone);
+}
+
+size_t Objects::end_frame(JNIEnv* jni, jvmtiEnv* tags, uint64_t* issued, size_t count,
+                          uint64_t kept) {
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < count; ++i) {
+      Entry* entry = find(issued[i]);
+      if (entry != nullptr) ++entry->framed;
+    }
+  }
+  size_t left = 0;
+  for (size_t i = 0; i < count; ++i) {
+    bool inside = false;
+    {
+      Locked locked(mutex_);
+      Entry* entry = find(issued[i]);
+      if (entry == nullptr) continue;
+      inside = issued[i] != kept && entry->framed >= entry->count;
+    }
+    if (inside) {
+      give_up(jni, tags, issued[i], 0);
+    } else {
+      issued[left++] = issued[i];
+    }
+  }
+  Locked locked(mutex_);
+  for (size_t i = 0; i < left; ++i) {
+    Entry* entry = find(issued[i]);
+    if (entry != nullptr) entry->framed = 0;
+  }
+  return left;
+}
+
+void Objects::note_global(uint64_t handle) {
+  Locked locked(mutex_);
+  Entry* entry = find(handle);
+  if (entry != nullptr) entry->global = true;
+}
+
+bool Objects::is_global(uint64_t handle) {
+  Locked locked(mutex_);
+  Entry* entry = find(handle);
+  return entry != nullptr && entry->global;
+}
+
+void Objects::free_reference(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, const Entry& entry) {
+  if (entry.weak) {
+    jni->DeleteWeakGlobalRef(entry.reference);
+    return;
+  }
+  jlong tag = 0;
+  if (entry.tagged && tags->GetTag(entry.reference, &tag) == JVMTI_ERROR_NONE &&
+      static_cast<uint64_t>(tag) == handle) {
+    tags->SetTag(entry.reference, 0);
+  }
+  jni->DeleteGlobalRef(entry.reference);
+}
+
+void Objects::clear(JNIEnv* jni) {
+  for (Entry& entry : entries_) {
+    if (entry.reference == nullptr) continue;
+    if (entry.weak) {
+      jni->DeleteWeakGlobalRef(entry.reference);
+    } else {
+      jni->DeleteGlobalRef(entry.reference);
+    }
+    entry.reference = nullptr;
+  }
+  live_ = 0;
+}
+
+uint64_t Methods::issue(jmethodID method) {
+  if (method == nullptr) return 0;
+  uint64_t key = reinterpret_cast<uint64_t>(method);
+  Locked locked(mutex_);
+  uint32_t index = index_.find(key);
+  if (index == 0) {
+    MethodRecord* record = records_.add();
+    if (record == nullptr) return 0;
+    record->id = method;
+    index = static_cast<uint32_t>(records_.size());
+    if (!index_.insert(key, index)) return 0;
+  }
+  return make_handle(kinds::Method::kind, 0, index);
+}
+
+MethodRecord* Methods::find(uint64_t handle) {
+  uint32_t index = index_of(handle);
+  Locked locked(mutex_);
+  if (index == 0 || index > records_.size() ||
+      handle != make_handle(kinds::Method::kind, 0, index)) {
+    return nullptr;
+  }
+  return records_.at(index - 1);
+}
+
+void Methods::clear(JNIEnv* jni) {
+  for (size_t i = 0; i < records_.size(); ++i) {
+    MethodDetails* details = records_.at(i)->details;
+    if (details == nullptr) continue;
+    jni->DeleteWeakGlobalRef(details->declaring_class);
+    for (uint32_t j = 0; j < details->argument_count; ++j) {
+      if (details->argument_classes[j] != nullptr) {
+        jni->DeleteWeakGlobalRef(details->argument_classes[j]);
+      }
+    }
+  }
+}
+
+Methods::~Methods() {
+  for (size_t i = 0; i < records_.size(); ++i) {
+    MethodDetails* details = records_.at(i)->details;
+    if (details == nullptr) continue;
+    std::free(details->name);
+    std::free(details->signature);
+    std::free(details->argument_types);
+    std::free(details->argument_classes);
+    std::free(details->code);
+    std::free(details->boundaries);
+    std::free(details);
+  }
+}
+
+uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field) {
+  if (field == nullptr || klass == nullptr) return 0;
+  // A jfieldID alone names a field of many classes, so the class's identity is part of the key.
+  jint hash = 0;
+  if (env->GetObjectHashCode(klass, &hash) != JVMTI_ERROR_NONE) return 0;
+  uint64_t key = reinterpret_cast<uint64_t>(field) * 31 + static_cast<uint32_t>(hash);
+  uint32_t candidate;
+  {
+    Locked locked(mutex_);
+    candidate = index_.find(key);
+  }
+  uint32_t first = candidate;
+  while (candidate != 0) {
+    FieldRecord* record;
+    {
+      Locked locked(mutex_);
+      record = records_.at(candidate - 1);
+    }
+    if (record->id == field && jni->IsSameObject(record->klass, klass)) {
+      return make_handle(kinds::Field::kind, 0, candidate);
+    }
+    candidate = record->next;
+  }
+  jweak weak = jni->NewWeakGlobalRef(klass);
+  char* name = nullptr;
+  char* signature = nullptr;
+  jint modifiers = 0;
+  char type = 0;
+  if (env->GetFieldName(klass, field, &name, &signature, nullptr) == JVMTI_ERROR_NONE) {
+    type = signature[0];
+    env->Deallocate(reinterpret_cast<unsigned char*>(name));
+    env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  }
+  env->GetFieldModifiers(klass, field, &modifiers);
+  Locked locked(mutex_);
+  FieldRecord* record = records_.add();
+  if (record == nullptr) return 0;
+  record->id = field;
+  record->klass = weak;
+  record->class_hash = hash;
+  record->next = first;
+  record->type = type;
+  record->is_static = (modifiers & 0x0008) != 0;
+  uint32_t index = static_cast<uint32_t>(records_.size());
+  if (first == 0) {
+    if (!index_.insert(key, index)) return 0;
+  } else {
+    index_.replace(key, index);
+  }
+  return make_handle(kinds::Field::kind, 0, index);
+}
+
+FieldRecord* Fields::find(uint64_t handle) {
+  uint32_t index = index_of(handle);
+  Locked locked(mutex_);
+  if (index == 0 || index > records_.size() || handle != make_handle(kinds::Field::kind, 0, index)) {
+    return nullptr;
+  }
+  return records_.at(index - 1);
+}
+
+void Fields::clear(JNIEnv* jni) {
+  for (size_t i = 0; i < records_.size(); ++i) jni->DeleteWeakGlobalRef(records_.at(i)->klass);
+}
+
+uint64_t Pointers::issue(void* pointer, uint8_t kind, int64_t size) {
+  if (pointer == nullptr) return 0;
+  Locked locked(mutex_);
+  uint32_t index;
+  if (!free_.empty()) {
+    index = free_.pop();
+  } else {
+    index = static_cast<uint32_t>(entries_.size());
+    if (!entries_.push(Entry{}) || !free_.reserve(entries_.size())) return 0;
+  }
+  Entry& entry = entries_[index];
+  entry.generation = (entry.generation + 1) & 0xFFFFFF;
+  entry.pointer = pointer;
+  entry.size = size;
+  entry.kind = kind;
+  entry.hidden = false;
+  return make_handle(kind, entry.generation, index);
+}
+
+Pointers::Entry* Pointers::entry_of(uint64_t handle, uint8_t kind) {
+  uint32_t index = index_of(handle);
+  if (index >= entries_.size()) return nullptr;
+  Entry& entry = entries_[index];
+  bool it = entry.pointer != nullptr && !entry.hidden && entry.kind == kind &&
+            make_handle(kind, entry.generation, index) == handle;
+  return it ? &entry : nullptr;
+}
+
+void* Pointers::find(uint64_t handle, uint8_t kind, int64_t* size) {
+  Locked locked(mutex_);
+  Entry* entry = entry_of(handle, kind);
+  if (entry == nullptr) return nullptr;
+  if (size != nullptr) *size = entry->size;
+  return entry->pointer;
+}
+
+void* Pointers::remove(uint64_t handle, uint8_t kind) {
+  Locked locked(mutex_);
+  Entry* entry = entry_of(handle, kind);
+  if (entry == nullptr) return nullptr;
+  void* pointer = entry->pointer;
+  entry->pointer = nullptr;
+  free_.push(index_of(handle));
+  return pointer;
+}
+
+bool Pointers::hide(uint64_t handle, uint8_t kind) {
+  Locked locked(mutex_);
+  Entry* entry = entry_of(handle, kind);
+  if (entry != nullptr) entry->hidden = true;
+  return entry != nullptr;
+}
+
+void Pointers::settle(uint64_t handle, bool gone) {
+  Locked locked(mutex_);
+  Entry& entry = entries_[index_of(handle)];
+  entry.hidden = false;
+  if (!gone) return;
+  entry.pointer = nullptr;
+  free_.push(index_of(handle));
+}
+
+size_t Pointers::live(uint8_t kind) {
+  Locked locked(mutex_);
+  size_t count = 0;
+  for (Entry& entry : entries_) count += entry.pointer != nullptr && entry.kind == kind;
+  return count;
+}
+
+}  // namespace jvmti

@@ -1,0 +1,70 @@
+// What every pass of our own over the heap has: an environment for its tags alone, and an eye on
+// the controller, which may end it, run out of time or go away in the middle.
+//
+// The VM is stopped during a pass.  Its callbacks write to memory that is there already and ask
+// nobody anything; so a pass ends by itself, whatever becomes of the controller, and nothing of it
+// is left in the VM.
+#pragma once
+
+#include "call.h"
+#include "shared_memory.h"
+
+namespace jvmti {
+
+int64_t nanoseconds_now();
+
+// The controller's memory, if any came with the call, begins with a page of 64-bit words.
+class PassControl {
+ public:
+  // `limit` is in milliseconds, -1 for none.
+  PassControl(Call& call, int64_t limit);
+  PassControl(const PassControl&) = delete;
+  PassControl& operator=(const PassControl&) = delete;
+
+  // False, with a refusal, when the memory that came cannot be used or has less than `size` bytes.
+  bool open(uint64_t size);
+  uint8_t* data() const { return memory_.data(); }
+  // Called for everything that is visited: whether the pass is to go on.
+  bool go_on() {
+    if (__builtin_expect((++visited_ & (kStep - 1)) != 0, true)) return !over_;
+    return look();
+  }
+  bool over() const { return over_; }
+  void end() { over_ = true; }
+  // Around the call that stops the VM.
+  void begin();
+  void finish();
+  int64_t stopped() const { return stopped_; }  // nanoseconds, all passes together
+  int64_t longest() const { return longest_; }
+  uint64_t visited() const { return visited_; }
+
+ private:
+  static constexpr uint64_t kStep = 1024;
+  bool look();
+
+  Call& call_;
+  SharedMemory memory_;
+  int64_t until_;
+  uint64_t visited_ = 0;
+  int64_t begun_ = 0;
+  int64_t stopped_ = 0;
+  int64_t longest_ = 0;
+  bool over_ = false;
+};
+
+// An environment that can tag objects, gone with its tags at the end of the block.
+class PassTags {
+ public:
+  PassTags();
+  ~PassTags();
+  PassTags(const PassTags&) = delete;
+  PassTags& operator=(const PassTags&) = delete;
+  jvmtiEnv* env() const { return env_; }
+  // Tags classes with 1, 2, 3 …
+  jvmtiError number(const jclass* classes, jint count);
+
+ private:
+  jvmtiEnv* env_;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,550 @@
+// One pass over all objects: counted by class, written into columns, or some of them found again.
+//
+// Only classes are tagged, with their numbers in the request from 1.  The columns are memory that
+// the controller has made beforehand, as large as it found necessary; an object for which there is
+// no row left is counted and nothing else.  HotSpot calls for an object, and then for its primitive
+// fields, its elements or its text, before it calls for the next object; so the last row is what
+// these belong to.
+
+#include "heap_pass.h"
+#include "own.h"
+
+namespace jvmti {
+
+namespace {
+
+// Memory of the VM's for a list that is a result.
+template <class T>
+T* result_list(size_t count) {
+  unsigned char* memory = nullptr;
+  jlong size = static_cast<jlong>((count + 1) * sizeof(T));
+  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
+  return reinterpret_cast<T*>(memory);
+}
+
+// ---- counting -----------------------------------------------------------------------------------
+
+struct HeapCount {
+  PassControl& control;
+  jint classes;
+  jlong* count;
+  jlong* bytes;
+};
+
+jint JNICALL count_object(jlong class_tag, jlong size, jlong*, jint, void* data) {
+  HeapCount& counted = *static_cast<HeapCount*>(data);
+  if (!counted.control.go_on()) return JVMTI_VISIT_ABORT;
+  if (class_tag < 0 || class_tag > counted.classes) class_tag = 0;
+  ++counted.count[class_tag];
+  counted.bytes[class_tag] += size;
+  return 0;
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+struct Field {
+  jint klass;
+  jint index;
+  jint type;
+};
+
+constexpr uint32_t kNoText = 0xFFFFFFFFu;
+
+class HeapScan {
+ public:
+  HeapScan(PassControl& control, jint classes, jint string_class)
+      : control_(control), classes_(classes), string_class_(string_class) {}
+  ~HeapScan() { std::free(layouts_); }
+  HeapScan(const HeapScan&) = delete;
+  HeapScan& operator=(const HeapScan&) = delete;
+
+  struct Room {
+    uint64_t rows, strings, text, values, elements;
+  };
+  // The bytes of the columns behind the control page; 0 for what no memory can hold.  The same
+  // order and alignment as in src/jvmti/env/heap_columns.py.
+  static uint64_t size_of(const Room& room) {
+    constexpr uint64_t kMost = uint64_t{1} << 48;
+    if (room.rows > kMost || room.strings > kMost || room.text > kMost || room.values > kMost ||
+        room.elements > kMost) {
+      return 0;
+    }
+    return 3 * aligned(4 * room.rows) + aligned(4 * room.strings) + aligned(room.text) +
+           aligned(room.values) + aligned(room.elements) + 64;
+  }
+  bool prepare(const Room& room) {
+    room_ = room;
+    uint8_t* at = control_.data() + protocol::kPassControlSize;
+    class_ = reinterpret_cast<uint32_t*>(at);
+    size_ = reinterpret_cast<uint32_t*>(at += aligned(4 * room.rows));
+    length_ = reinterpret_cast<int32_t*>(at += aligned(4 * room.rows));
+    string_ = reinterpret_cast<uint32_t*>(at += aligned(4 * room.rows));
+    text_ = at += aligned(4 * room.strings);
+    values_ = at += aligned(room.text);
+    elements_ = at + aligned(room.values);
+    layouts_ = static_cast<Layout*>(std::calloc(static_cast<size_t>(classes_) + 1, sizeof(Layout)));
+    return layouts_ != nullptr;
+  }
+
+  jint object(jlong class_tag, jlong size, jint length) {
+    if (!control_.go_on()) return JVMTI_VISIT_ABORT;
+    if (with_values_) close_values();
+    current_ = -1;
+    if (class_tag < 0 || class_tag > classes_) class_tag = 0;
+    if (rows == room_.rows) {
+      ++missed;
+      return 0;
+    }
+    constexpr jlong kUnits = 8;  // what every object's size is a multiple of
+    class_[rows] = static_cast<uint32_t>(class_tag);
+    size_[rows] = static_cast<uint32_t>(size / kUnits);
+    length_[rows] = length;
+    ++rows;
+    current_ = static_cast<jint>(class_tag);
+    if (current_ == string_class_ && current_ != 0) {
+      has_text_ = strings < room_.strings;
+      if (has_text_) {
+        string_[strings++] = kNoText;
+      } else {
+        ++missed_text;
+      }
+    }
+    return 0;
+  }
+
+  void text(const jchar* value, jint length) {
+    if (current_ != string_class_ || current_ <= 0 || !has_text_ || length < 0) return;
+    uint64_t count = static_cast<uint64_t>(length);
+    jchar all = 0;
+    for (uint64_t i = 0; i < count; ++i) all = static_cast<jchar>(all | value[i]);
+    bool wide = all > 0xFF;
+    uint64_t size = wide ? count * 2 : count;
+    if (size > room_.text - text_size) {
+      ++missed_text;
+      return;
+    }
+    uint8_t* to = text_ + text_size;
+    if (wide) {
+      std::memcpy(to, value, size);
+    } else {
+      for (uint64_t i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(value[i]);
+    }
+    text_size += size;
+    string_[strings - 1] = static_cast<uint32_t>(count << 1 | (wide ? 1 : 0));
+  }
+
+  void elements(const void* from, jint count, jvmtiPrimitiveType type) {
+    // Fillers of unused memory are arrays of a class that is none.
+    if (current_ <= 0 || !layouts_[current_].array || elements_full_ || count < 0) return;
+    uint64_t size = static_cast<uint64_t>(count) * width_of(type);
+    if (size > room_.elements - elements_size) {
+      elements_full_ = true;
+      return;
+    }
+    if (size != 0) std::memcpy(elements_ + elements_size, from, size);
+    elements_size += size;
+  }
+
+  void with_elements_of(jint number) { layouts_[number].array = true; }
+  void with_values() { with_values_ = true; }
+
+  // The first object of a class says which fields there are; those that follow must have the same.
+  void value(const jvalue& value, jint index, jvmtiPrimitiveType type) {
+    if (current_ <= 0 || values_full_) return;
+    Layout& layout = layouts_[current_];
+    uint64_t width = width_of(type);
+    if (!layout.known) {
+      if (!fields.push(Field{current_, index, static_cast<jint>(type)})) values_full_ = true;
+    } else {
+      const Field* expected =
+          position_ < layout.count ? &fields[layout.start + position_] : nullptr;
+      if (expected == nullptr || expected->index != index ||
+          expected->type != static_cast<jint>(type)) {
+        values_full_ = true;
+      }
+    }
+    if (width > room_.values - values_size - pending_) values_full_ = true;
+    if (values_full_) return;
+    std::memcpy(values_ + values_size + pending_, &value, width);
+    pending_ += width;
+    ++position_;
+  }
+
+  void close_values() {
+    if (current_ < 0) return;
+    Layout& layout = layouts_[current_];
+    if (!layout.known) {
+      layout.known = true;
+      layout.count = position_;
+      layout.start = fields.size() - position_;
+    } else if (position_ != layout.count) {
+      values_full_ = true;
+    }
+    if (!values_full_) values_size += pending_;
+    pending_ = 0;
+    position_ = 0;
+  }
+
+  uint64_t rows = 0;
+  uint64_t missed = 0;
+  uint64_t strings = 0;
+  uint64_t missed_text = 0;
+  uint64_t text_size = 0;
+  uint64_t values_size = 0;
+  uint64_t elements_size = 0;
+  Vector<Field> fields;
+
+ private:
+  struct Layout {
+    size_t start;
+    size_t count;
+    bool known;
+    bool array;  // of numbers, whose elements are wanted
+  };
+  static uint64_t aligned(uint64_t size) { return (size + 63) / 64 * 64; }
+
+  PassControl& control_;
+  const jint classes_;
+  const jint string_class_;
+  Room room_{};
+  uint32_t* class_ = nullptr;
+  uint32_t* size_ = nullptr;
+  int32_t* length_ = nullptr;
+  uint32_t* string_ = nullptr;
+  uint8_t* text_ = nullptr;
+  uint8_t* values_ = nullptr;
+  uint8_t* elements_ = nullptr;
+  Layout* layouts_ = nullptr;
+  jint current_ = -1;  // the class of the last row, -1 where the object has none
+  bool has_text_ = false;
+  bool with_values_ = false;
+  bool values_full_ = false;
+  bool elements_full_ = false;
+  uint64_t pending_ = 0;  // bytes of the object's values so far
+  size_t position_ = 0;
+};
+
+HeapScan& scan_of(void* data) { return *static_cast<HeapScan*>(data); }
+
+jint JNICALL scan_object(jlong class_tag, jlong size, jlong*, jint length, void* data) {
+  return scan_of(data).object(class_tag, size, length);
+}
+
+jint JNICALL scan_text(jlong, jlong, jlong*, const jchar* value, jint length, void* data) {
+  scan_of(data).text(value, length);
+  return 0;
+}
+
+jint JNICALL scan_elements(jlong, jlong, jlong*, jint count, jvmtiPrimitiveType type,
+                           const void* from, void* data) {
+  scan_of(data).elements(from, count, type);
+  return 0;
+}
+
+jint JNICALL scan_value(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong,
+                        jlong*, jvalue value, jvmtiPrimitiveType type, void* data) {
+  if (kind == JVMTI_HEAP_REFERENCE_FIELD) scan_of(data).value(value, info->field.index, type);
+  return 0;
+}
+
+// ---- finding again ------------------------------------------------------------------------------
+
+// What is looked for: in the order of their classes, and in each of their ordinals.
+struct HeapFind {
+  PassControl& control;
+  jint classes;
+  const jint* of;
+  const jlong* ordinals;
+  const jlong* sizes;
+  const jint* lengths;
+  jint count;
+  bool one_tag;
+  jlong* seen;   // objects of each class so far
+  jint* next;    // the next that is looked for in each class, from 0
+  jint* places;  // for those that are classes themselves, which have a tag already: their numbers
+  jlong found;
+  jlong different;
+};
+
+// Beyond all numbers of classes.
+constexpr jlong kFoundTag = jlong{1} << 40;
+
+jint JNICALL find_object(jlong class_tag, jlong size, jlong* tag, jint length, void* data) {
+  HeapFind& find = *static_cast<HeapFind*>(data);
+  if (!find.control.go_on()) return JVMTI_VISIT_ABORT;
+  if (class_tag <= 0 || class_tag > find.classes) return 0;
+  jlong ordinal = find.seen[class_tag]++;
+  jint next = find.next[class_tag];
+  if (next >= find.count || find.of[next] != class_tag || find.ordinals[next] != ordinal) return 0;
+  ++find.next[class_tag];
+  if (find.sizes[next] != size || find.lengths[next] != length) {
+    ++find.different;
+    return 0;
+  }
+  ++find.found;
+  if (*tag != 0) {
+    find.places[next] = static_cast<jint>(*tag);
+  } else {
+    *tag = find.one_tag ? kFoundTag : kFoundTag + next;
+  }
+  return 0;
+}
+
+struct HeapTake {
+  PassControl& control;
+  jlong limit;
+  jlong taken;
+  Vector<jint> classes;  // that are instances themselves: their numbers
+};
+
+jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
+  HeapTake& take = *static_cast<HeapTake*>(data);
+  if (class_tag <= 0 || !take.control.go_on()) {
+    return class_tag <= 0 ? 0 : static_cast<jint>(JVMTI_VISIT_ABORT);
+  }
+  ++take.taken;
+  if (*tag != 0) {
+    take.classes.push(static_cast<jint>(*tag));
+  } else {
+    *tag = kFoundTag;
+  }
+  return take.taken >= take.limit ? static_cast<jint>(JVMTI_VISIT_ABORT) : 0;
+}
+
+constexpr jint kOnlyTaggedClasses = JVMTI_HEAP_FILTER_CLASS_UNTAGGED;
+
+}  // namespace
+
+namespace own {
+
+jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In<jlong>& limit,
+                     jint* count, jlong** counts, jint* byte_count, jlong** bytes, jlong* stopped,
+                     jboolean* whole) {
+  PassControl control(call, limit.c());
+  if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  PassTags tags;
+  jvmtiError error = tags.number(classes.items(), classes.count());
+  if (error != JVMTI_ERROR_NONE) return error;
+  size_t places = static_cast<size_t>(classes.count()) + 1;
+  *counts = result_list<jlong>(places);
+  *bytes = result_list<jlong>(places);
+  if (*counts == nullptr || *bytes == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  std::memset(*counts, 0, places * sizeof(jlong));
+  std::memset(*bytes, 0, places * sizeof(jlong));
+  HeapCount counted{control, classes.count(), *counts, *bytes};
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_iteration_callback = count_object;
+  control.begin();
+  error = tags.env()->IterateThroughHeap(0, nullptr, &callbacks, &counted);
+  control.finish();
+  *count = *byte_count = static_cast<jint>(places);
+  *stopped = control.stopped();
+  *whole = !control.over();
+  return error;
+}
+
+jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<jboolean>& all,
+                    const In<jint>& string_class, const In<jboolean>& fields,
+                    const In<List<jint>>& arrays, const In<List<jlong>>& room,
+                    const In<jlong>& limit, jint* count, jlong** outcome, jint* layout_count,
+                    jint** layouts) {
+  constexpr jint kColumns = 5;
+  if (room.count() != kColumns) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  for (jint i = 0; i < kColumns; ++i) {
+    if (room.items()[i] < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  auto given = [&room](jint number) { return static_cast<uint64_t>(room.items()[number]); };
+  HeapScan::Room wanted{given(0), given(1), given(2), given(3), given(4)};
+  uint64_t size = HeapScan::size_of(wanted);
+  PassControl control(call, limit.c());
+  if (size == 0 || string_class.c() < 0 || string_class.c() > classes.count()) {
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  if (!control.open(size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  PassTags tags;
+  jvmtiError error = tags.number(classes.items(), classes.count());
+  if (error != JVMTI_ERROR_NONE) return error;
+  HeapScan scan(control, classes.count(), string_class.c());
+  if (!scan.prepare(wanted)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (jint i = 0; i < arrays.count(); ++i) {
+    jint number = arrays.items()[i];
+    if (number <= 0 || number > classes.count()) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    scan.with_elements_of(number);
+  }
+
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_iteration_callback = scan_object;
+  if (string_class.c() != 0) callbacks.string_primitive_value_callback = scan_text;
+  if (arrays.count() > 0) callbacks.array_primitive_value_callback = scan_elements;
+  if (fields.c()) {
+    callbacks.primitive_field_callback = scan_value;
+    scan.with_values();
+  }
+  control.begin();
+  error = tags.env()->IterateThroughHeap(all.c() ? 0 : kOnlyTaggedClasses, nullptr, &callbacks,
+                                         &scan);
+  control.finish();
+  if (error != JVMTI_ERROR_NONE) return error;
+  scan.close_values();
+
+  const jlong numbers[] = {
+      static_cast<jlong>(scan.rows),        static_cast<jlong>(scan.missed),
+      static_cast<jlong>(scan.strings),     static_cast<jlong>(scan.missed_text),
+      static_cast<jlong>(scan.text_size),   static_cast<jlong>(scan.values_size),
+      static_cast<jlong>(scan.elements_size), control.stopped(),
+      control.over() ? 0 : 1,
+  };
+  constexpr size_t kNumbers = sizeof numbers / sizeof numbers[0];
+  *outcome = result_list<jlong>(kNumbers);
+  *layouts = result_list<jint>(scan.fields.size() * 3);
+  if (*outcome == nullptr || *layouts == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  std::memcpy(*outcome, numbers, sizeof numbers);
+  *count = static_cast<jint>(kNumbers);
+  for (size_t i = 0; i < scan.fields.size(); ++i) {
+    (*layouts)[3 * i] = scan.fields[i].klass;
+    (*layouts)[3 * i + 1] = scan.fields[i].index;
+    (*layouts)[3 * i + 2] = scan.fields[i].type;
+  }
+  *layout_count = static_cast<jint>(scan.fields.size() * 3);
+  return JVMTI_ERROR_NONE;
+}
+
+namespace {
+
+// Adds references to classes that carried a tag of their own to a list of found objects.
+jvmtiError find_all(Call& call, jvmtiEnv* env, jint tag_count, const jlong* asked, jint extra,
+                    jint* count, jobject** objects, jlong** found) {
+  jobject* listed = nullptr;
+  jlong* carried = nullptr;
+  jvmtiError error = tag_count == 0
+                         ? JVMTI_ERROR_NONE
+                         : env->GetObjectsWithTags(tag_count, asked, count, &listed, &carried);
+  if (error != JVMTI_ERROR_NONE) return error;
+  size_t room = static_cast<size_t>(*count) + static_cast<size_t>(extra);
+  *objects = result_list<jobject>(room);
+  *found = result_list<jlong>(room);
+  if (*objects == nullptr || *found == nullptr) {
+    error = JVMTI_ERROR_OUT_OF_MEMORY;
+    for (jint i = 0; i < *count; ++i) call.jni->DeleteLocalRef(listed[i]);
+    *count = 0;
+  } else if (*count > 0) {
+    std::memcpy(*objects, listed, static_cast<size_t>(*count) * sizeof(jobject));
+    std::memcpy(*found, carried, static_cast<size_t>(*count) * sizeof(jlong));
+  }
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(listed));
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
+  return error;
+}
+
+}  // namespace
+
+jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const In<List<jint>>& of,
+                      const In<List<jlong>>& ordinals, const In<List<jlong>>& sizes,
+                      const In<List<jint>>& lengths, const In<jlong>& limit, jint* count,
+                      jobject** objects, jlong** places, jlong* stopped, jlong* different,
+                      jboolean* whole) {
+  jint wanted = of.count();
+  if (ordinals.count() != wanted || sizes.count() != wanted || lengths.count() != wanted) {
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  for (jint i = 0; i < wanted; ++i) {
+    bool fine = of.items()[i] > 0 && of.items()[i] <= classes.count() && ordinals.items()[i] >= 0;
+    if (fine && i > 0) {
+      jint before = of.items()[i - 1];
+      fine = before < of.items()[i] ||
+             (before == of.items()[i] && ordinals.items()[i - 1] < ordinals.items()[i]);
+    }
+    if (!fine) {
+      call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "what is looked for must be in order");
+      return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    }
+  }
+  PassControl control(call, limit.c());
+  if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  PassTags tags;
+  jvmtiError error = tags.number(classes.items(), classes.count());
+  if (error != JVMTI_ERROR_NONE) return error;
+
+  size_t class_room = static_cast<size_t>(classes.count()) + 1;
+  size_t wanted_room = static_cast<size_t>(wanted) + 1;
+  jlong* seen = static_cast<jlong*>(std::calloc(class_room, sizeof(jlong)));
+  jint* next = static_cast<jint*>(std::calloc(class_room, sizeof(jint)));
+  jint* own_tags = static_cast<jint*>(std::calloc(wanted_room, sizeof(jint)));
+  jlong* asked = static_cast<jlong*>(std::calloc(wanted_room, sizeof(jlong)));
+  if (seen != nullptr && next != nullptr && own_tags != nullptr && asked != nullptr) {
+    for (jint i = wanted - 1; i >= 0; --i) next[of.items()[i]] = i;
+    // A class of which nothing is looked for has nothing next either.
+    for (jint i = 1; i <= classes.count(); ++i) {
+      if (next[i] == 0 && (wanted == 0 || of.items()[0] != i)) next[i] = wanted;
+    }
+    HeapFind find{control, classes.count(), of.items(), ordinals.items(), sizes.items(),
+                  lengths.items(), wanted, false, seen, next, own_tags, 0, 0};
+    jvmtiHeapCallbacks callbacks{};
+    callbacks.heap_iteration_callback = find_object;
+    control.begin();
+    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, nullptr, &callbacks, &find);
+    control.finish();
+    jint ask = 0;
+    jint extra = 0;
+    for (jint i = 0; i < wanted; ++i) {
+      extra += own_tags[i] != 0;
+      if (own_tags[i] == 0) asked[ask++] = kFoundTag + i;
+    }
+    if (error == JVMTI_ERROR_NONE) {
+      error = find_all(call, tags.env(), find.found == 0 ? 0 : ask, asked, extra, count, objects,
+                       places);
+    }
+    if (error == JVMTI_ERROR_NONE) {
+      for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
+      for (jint i = 0; i < wanted; ++i) {
+        if (own_tags[i] == 0) continue;
+        (*objects)[*count] = call.jni->NewLocalRef(classes.items()[own_tags[i] - 1]);
+        (*places)[(*count)++] = i;
+      }
+    }
+    *stopped = control.stopped();
+    *different = find.different;
+    *whole = !control.over();
+  } else {
+    error = JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  std::free(seen);
+  std::free(next);
+  std::free(own_tags);
+  std::free(asked);
+  return error;
+}
+
+jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, const In<jlong>& most,
+                         const In<jlong>& limit, jint* count, jobject** objects, jlong* stopped,
+                         jboolean* whole) {
+  PassControl control(call, limit.c());
+  if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  PassTags tags;
+  jvmtiError error = tags.number(classes.items(), classes.count());
+  if (error != JVMTI_ERROR_NONE) return error;
+  HeapTake take{control, most.c(), 0, {}};
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_iteration_callback = take_object;
+  control.begin();
+  if (most.c() > 0) {
+    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, nullptr, &callbacks, &take);
+  }
+  control.finish();
+  if (error != JVMTI_ERROR_NONE) return error;
+  const jlong asked = kFoundTag;
+  jlong* carried = nullptr;
+  error = find_all(call, tags.env(), 1, &asked, static_cast<jint>(take.classes.size()), count,
+                   objects, &carried);
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (jint number : take.classes) {
+    (*objects)[(*count)++] = call.jni->NewLocalRef(classes.items()[number - 1]);
+  }
+  *stopped = control.stopped();
+  *whole = !control.over();
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace own
+}  // namespace jvmti

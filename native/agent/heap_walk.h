@@ -1,0 +1,65 @@
+// Heap walks whose callbacks are Python functions.
+//
+// The VM is stopped and calls us for one object, reference or value after the other.  Each call is
+// a record; records are collected in a block and sent together, and the controller makes the calls
+// of a block in their order.  A callback that the VM must wait for, because its answer says where to
+// go or which tag an object gets, ends the block: it is the last record, and its answer is the
+// block's.  Any other can only end the walk, and what the VM visits up to the end of the block
+// after that is not told to anybody.
+#pragma once
+
+#include "call.h"
+
+namespace jvmti {
+
+// The callbacks, in the numbering of KINDS in src/jvmti/callbacks/heap_walk.py.
+enum class Visit : uint8_t {
+  kObject,
+  kReference,
+  kPrimitiveField,
+  kArray,
+  kString,
+  kObject10,
+  kRoot10,
+  kStackReference10,
+  kReference10,
+};
+constexpr int kVisits = 9;
+
+class HeapWalk {
+ public:
+  // What a callback returns by itself to go on, and to end the walk.
+  HeapWalk(Call& call, jint go_on, jint abort);
+  ~HeapWalk();
+  HeapWalk(const HeapWalk&) = delete;
+  HeapWalk& operator=(const HeapWalk&) = delete;
+
+  void tell(Visit visit, const In<Callback>& how) { told_[static_cast<int>(visit)] = how.told(); }
+
+  // Nothing more is told.
+  bool over() const { return over_; }
+  jint abort() const { return abort_; }
+  Writer& row(Visit visit) { return rows_[static_cast<int>(visit)]; }
+  Writer& data() { return data_; }
+  uint64_t method(jmethodID id) { return call_.session.methods.issue(id); }
+  // A row is complete; what the callback returns to the VM.
+  jint visited(Visit visit, jlong* tag, jlong* referrer_tag = nullptr);
+  // The VM has returned: tells the rest.
+  jvmtiError ended(jvmtiError error);
+
+ private:
+  jint send(jlong* tag, jlong* referrer_tag);
+  void write_block();
+
+  Call& call_;
+  const jint go_on_;
+  const jint abort_;
+  bool over_ = false;
+  Told told_[kVisits] = {};
+  Writer rows_[kVisits];
+  Writer order_;  // of the records: a byte each
+  Writer data_;   // of arrays and strings, in the order of the records
+  Writer block_;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,308 @@
+#include "jni_interception.h"
+
+#include "log.h"
+#include "method_details.h"
+#include "own.h"
+
+namespace jvmti {
+
+namespace {
+
+// Nothing of this is ever freed: a thread may be on its way through a wrapper long after the table
+// has gone back.
+Mutex mutex;
+std::atomic<Environment*> holder{nullptr};
+jniNativeInterface* original = nullptr;
+size_t known_slots = 0;
+JniTally tallies[kJniSlots];
+std::atomic<bool> counted[kJniSlots];
+std::atomic<bool> told[kJniSlots];
+
+size_t slots_of(JNIEnv* jni) {
+  return jni->GetVersion() >= 0x00180000 ? 236 : jni->GetVersion() >= 0x00150000 ? 235 : 234;
+}
+
+}  // namespace
+
+void* jni_original(int slot) { return reinterpret_cast<void* const*>(original)[slot]; }
+JniTally& jni_tally(int slot) { return tallies[slot]; }
+bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
+bool jni_told(int slot) { return told[slot].load(std::memory_order_relaxed); }
+
+Environment* jni_holder() {
+  Environment* environment = holder.load();
+  if (environment == nullptr || Serving::retired()) return nullptr;
+  environment->in_flight.fetch_add(1);
+  if (holder.load() == environment && !environment->deaf && agent.live &&
+      Serving::of(environment->session) == nullptr &&
+      environment->session->enter_environment(environment->number) != nullptr) {
+    return environment;
+  }
+  environment->in_flight.fetch_sub(1);
+  return nullptr;
+}
+
+void jni_leave(Environment* environment) {
+  environment->session->leave_environment(nullptr, environment);
+  environment->in_flight.fetch_sub(1);
+}
+
+void JniPending::take() {
+  // Through the original table: these calls are our own.
+  if (!original->ExceptionCheck(jni_)) return;
+  thrown_ = original->ExceptionOccurred(jni_);
+  original->ExceptionClear(jni_);
+}
+
+void JniPending::put_back() {
+  if (thrown_ == nullptr) return;
+  original->Throw(jni_, thrown_);
+  original->DeleteLocalRef(jni_, thrown_);
+  thrown_ = nullptr;
+}
+
+// A reflection answers for itself: its own class is java.lang.reflect.Field.
+jclass JniValues::class_of_field() {
+  JNIEnv* jni = call_.jni;
+  if (says_ == Owner::kClass) return static_cast<jclass>(original->NewLocalRef(jni, owner_));
+  jclass type = original->GetObjectClass(jni, owner_);
+  if (says_ == Owner::kInstance) return type;
+  jmethodID getter =
+      original->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
+  original->DeleteLocalRef(jni, type);
+  jobject declaring =
+      getter == nullptr ? nullptr : original->CallObjectMethodA(jni, owner_, getter, nullptr);
+  original->ExceptionClear(jni);
+  return static_cast<jclass>(declaring);
+}
+
+void JniValues::put_field(jfieldID field) {
+  jclass klass = field == nullptr || owner_ == nullptr ? nullptr : class_of_field();
+  letter('f');
+  out_.number(klass == nullptr
+                  ? uint64_t{0}
+                  : call_.session.fields.issue(call_.jni, call_.session.tags(), klass, field));
+  if (klass != nullptr) original->DeleteLocalRef(call_.jni, klass);
+}
+
+void JniValues::put_arguments(const jvalue* values) {
+  const MethodDetails* details = method_ == nullptr ? nullptr : details_of(call_, method_);
+  uint32_t count = details == nullptr || values == nullptr ? 0 : details->argument_count;
+  letter('A');
+  out_.number(static_cast<int32_t>(count));
+  for (uint32_t i = 0; i < count; ++i) {
+    const jvalue& value = values[i];
+    switch (simple_type(details->argument_types[i])) {
+      case 'L':
+        letter('L');
+        out_.number(call_.issue(value.l, 0));
+        break;
+      case 'Z':
+        put_number(value.z);
+        break;
+      case 'B':
+        put_number(value.b);
+        break;
+      case 'C':
+        put_number(value.c);
+        break;
+      case 'S':
+        put_number(value.s);
+        break;
+      case 'I':
+        put_number(value.i);
+        break;
+      case 'F':
+        put_number(value.f);
+        break;
+      case 'D':
+        put_number(value.d);
+        break;
+      default:
+        put_number(value.j);
+    }
+  }
+}
+
+// Read from the descriptor itself: nothing may be asked of the session here, which a call that is
+// only counted does not enter.
+JniArguments::JniArguments(jmethodID method, va_list* given) {
+  char* signature = nullptr;
+  if (agent.env->GetMethodName(method, nullptr, &signature, nullptr) != JVMTI_ERROR_NONE) return;
+  values_ = static_cast<jvalue*>(std::calloc(256, sizeof(jvalue)));
+  int at = 0;
+  for (const char* type = signature + 1; values_ != nullptr && *type != ')' && at < 255; ++type) {
+    jvalue& value = values_[at++];
+    switch (*type) {
+      case 'Z':
+        value.z = va_arg(*given, int) != 0;
+        break;
+      case 'B':
+        value.b = static_cast<jbyte>(va_arg(*given, int));
+        break;
+      case 'C':
+        value.c = static_cast<jchar>(va_arg(*given, int));
+        break;
+      case 'S':
+        value.s = static_cast<jshort>(va_arg(*given, int));
+        break;
+      case 'I':
+        value.i = va_arg(*given, jint);
+        break;
+      case 'J':
+        value.j = va_arg(*given, jlong);
+        break;
+      case 'F':
+        value.f = static_cast<jfloat>(va_arg(*given, double));
+        break;
+      case 'D':
+        value.d = va_arg(*given, double);
+        break;
+      default:
+        value.l = va_arg(*given, jobject);
+        while (*type == '[') ++type;
+        if (*type == 'L') type = std::strchr(type, ';');
+    }
+  }
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+}
+
+jobject answered_object(Call& call, uint64_t handle, jobject made, int slot) {
+  constexpr int kNewGlobalRef = 21;
+  constexpr int kNewWeakGlobalRef = 226;
+  bool weak = false;
+  jobject found = handle == 0 ? nullptr : call.session.objects.pin(handle, &weak);
+  if (found == nullptr) return nullptr;
+  jobject answer = made;
+  if (made == nullptr || !original->IsSameObject(call.jni, made, found)) {
+    answer = slot == kNewGlobalRef       ? original->NewGlobalRef(call.jni, found)
+             : slot == kNewWeakGlobalRef ? original->NewWeakGlobalRef(call.jni, found)
+                                         : original->NewLocalRef(call.jni, found);
+  }
+  call.session.objects.unpin(call.jni, call.session.tags(), handle);
+  return answer;
+}
+
+jmethodID answered_method(Call& call, uint64_t handle) {
+  MethodRecord* record = handle == 0 ? nullptr : call.session.methods.find(handle);
+  return record == nullptr ? nullptr : record->id;
+}
+
+jfieldID answered_field(Call& call, uint64_t handle) {
+  FieldRecord* record = handle == 0 ? nullptr : call.session.fields.find(handle);
+  return record == nullptr ? nullptr : record->id;
+}
+
+void begin_jni_call(Occurrence& it, JniCall* call) {
+  Channel& channel = it.call().channel;
+  call->outer = channel.jni_call;
+  channel.jni_call = call;
+}
+
+void end_jni_call(Occurrence& it, JniCall* call) { it.call().channel.jni_call = call->outer; }
+
+namespace {
+
+// The table as it is to be now; hold the mutex.
+jvmtiError install(Call& call, Environment* environment) {
+  jniNativeInterface* table = nullptr;
+  jvmtiError error = call.env->GetJNIFunctionTable(&table);
+  if (error != JVMTI_ERROR_NONE) return error;
+  if (original == nullptr || holder.load() == nullptr) {
+    // Kept for good, because a thread may still be between two of its steps.
+    original = table;
+    known_slots = slots_of(call.jni);
+    error = call.env->GetJNIFunctionTable(&table);
+    if (error != JVMTI_ERROR_NONE) return error;
+  }
+  bool any = false;
+  void** entries = reinterpret_cast<void**>(table);
+  for (size_t slot = 0; slot < known_slots; ++slot) {
+    bool wanted = (counted[slot] || told[slot]) && kJniWrappers[slot] != nullptr;
+    entries[slot] = wanted ? kJniWrappers[slot] : jni_original(static_cast<int>(slot));
+    any = any || wanted;
+  }
+  holder = any ? environment : nullptr;
+  error = call.env->SetJNIFunctionTable(table);
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
+  return error;
+}
+
+// Sets which slots are wanted, where nobody else has the table.
+jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* wanted) {
+  for (jint i = 0; i < slots.count(); ++i) {
+    jint slot = slots.items()[i];
+    if (slot < 4 || slot >= kJniSlots) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  if (call.jni == nullptr || call.environment == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  Locked locked(mutex);
+  Environment* has = holder.load();
+  if (has != nullptr && has != call.environment) {
+    call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
+                has->session == &call.session ? "another environment of this session"
+                                              : has->session->name());
+    return JVMTI_ERROR_NOT_AVAILABLE;
+  }
+  for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
+  for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
+  return install(call, call.environment);
+}
+
+}  // namespace
+
+void release_jni_table(Environment* environment) {
+  Locked locked(mutex);
+  if (environment == nullptr || holder.load() != environment) return;
+  for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
+  holder = nullptr;
+  jvmtiEnv* env = environment->env;
+  if (env == nullptr || env->SetJNIFunctionTable(original) != JVMTI_ERROR_NONE) {
+    agent.env->SetJNIFunctionTable(original);
+  }
+}
+
+namespace own {
+
+jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
+  return want(call, slots, told);
+}
+
+jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {
+  for (JniTally& tally : tallies) tally.calls = tally.nanoseconds = 0;
+  return want(call, slots, counted);
+}
+
+jvmtiError JniCounts(Call& call, jint* count, jlong** calls, jint* times, jlong** nanoseconds) {
+  jlong** const both[] = {calls, nanoseconds};
+  for (jlong** list : both) {
+    unsigned char* memory = nullptr;
+    jvmtiError error = agent.env->Allocate(kJniSlots * sizeof(jlong), &memory);
+    if (error != JVMTI_ERROR_NONE) return error;
+    *list = reinterpret_cast<jlong*>(memory);
+  }
+  (void)call;
+  *count = *times = kJniSlots;
+  for (int slot = 0; slot < kJniSlots; ++slot) {
+    (*calls)[slot] = static_cast<jlong>(tallies[slot].calls.load());
+    (*nanoseconds)[slot] = static_cast<jlong>(tallies[slot].nanoseconds.load());
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes) {
+  JniCall* told_of = call.channel.jni_call;
+  if (told_of == nullptr) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no intercepted call is in progress here");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  Writer out;
+  told_of->proceed(told_of->state, call, out);
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>(out.size()) + 1, bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
+  *count = static_cast<jint>(out.size());
+  if (out.size() > 0) std::memcpy(*bytes, out.data(), out.size());
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace own
+}  // namespace jvmti

@@ -1,0 +1,333 @@
+// JVM TI functions around which the agent keeps books.
+
+#include <stdio.h>
+
+#include "lent_memory.h"
+#include "own.h"
+
+namespace jvmti {
+namespace own {
+
+jvmtiError Allocate(Call& call, const In<jlong>& size, unsigned char** memory) {
+  jlong asked = size.c() == 0 ? 1 : size.c();  // memory without any bytes still has a handle
+  jvmtiError error = call.env->Allocate(asked, memory);
+  call.issued_size = size.c();
+  return error;
+}
+
+jvmtiError Deallocate(Call& call, const In<Nullable<kinds::Memory>>& memory) {
+  if (memory.c() == nullptr) return JVMTI_ERROR_NONE;
+  void* taken = call.session.pointers.remove(memory.handle(), kinds::Memory::kind);
+  if (taken == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  return lent::give_back(call.jni, taken);
+}
+
+jvmtiError GetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                 void** data) {
+  return call.env->GetThreadLocalStorage(thread.c(), data);
+}
+
+jvmtiError SetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                 const In<Stored>& data) {
+  return call.env->SetThreadLocalStorage(thread.c(), data.c());
+}
+
+namespace {
+
+// Of each thread by its own result: what another controller has suspended is not ours to resume.
+void note_each(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
+               const jvmtiError* results, bool suspended) {
+  for (jint i = 0; i < threads.count(); ++i) {
+    if (results[i] != JVMTI_ERROR_NONE) continue;
+    call.session.note_suspended(call.jni, threads.items()[i], suspended);
+  }
+}
+
+}  // namespace
+
+// To the VM a null item is no thread, which it says in that item's place.
+jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& threads,
+                             jvmtiError* results) {
+  for (jint i = 0; i < threads.count(); ++i) {
+    // A service thread of the agent would never come back.
+    if (is_service_thread(call.jni, threads.items()[i])) threads.set_null(i);
+  }
+  jvmtiError error = call.env->SuspendThreadList(threads.count(), threads.items(), results);
+  if (error == JVMTI_ERROR_NONE) note_each(call, threads, results, true);
+  return error;
+}
+
+jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
+                            jvmtiError* results) {
+  jvmtiError error = call.env->ResumeThreadList(threads.count(), threads.items(), results);
+  if (error == JVMTI_ERROR_NONE) note_each(call, threads, results, false);
+  return error;
+}
+
+// HotSpot hands the given references back in the records, not new local ones.  Ours are global and
+// would be deleted as local references once written, which destroys them.
+jvmtiError GetThreadListStackTraces(Call& call, const In<List<kinds::Thread>>& threads,
+                                    const In<jint>& most_frames, jvmtiStackInfo** traces) {
+  jvmtiError error = call.env->GetThreadListStackTraces(threads.count(), threads.items(),
+                                                        most_frames.c(), traces);
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (jint i = 0; i < threads.count(); ++i) {
+    jvmtiStackInfo& info = (*traces)[i];
+    if (info.thread == threads.items()[i]) {
+      info.thread = static_cast<jthread>(call.jni->NewLocalRef(info.thread));
+    }
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+// The VM keeps our own record of the environment there, for its callbacks.
+jvmtiError GetEnvironmentLocalStorage(Call& call, void** data) {
+  *data = reinterpret_cast<void*>(call.environment->storage);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError SetEnvironmentLocalStorage(Call& call, const In<Stored>& data) {
+  call.environment->storage = data.token();
+  return JVMTI_ERROR_NONE;
+}
+
+namespace {
+
+// A raw monitor in use by this channel.  The VM frees a destroyed monitor whoever still waits for
+// it, so the books say who does, and a monitor is looked up and noted in one step.
+class MonitorUse {
+ public:
+  MonitorUse(Call& call, const In<kinds::RawMonitor>& monitor) : call_(call) {
+    Locked locked(call.session.mutex());
+    valid_ = call.session.pointers.find(monitor.handle(), kinds::RawMonitor::kind) != nullptr;
+    if (valid_) call.channel.monitor_in_use = monitor.c();
+  }
+  ~MonitorUse() {
+    Locked locked(call_.session.mutex());
+    call_.channel.monitor_in_use = nullptr;
+  }
+  MonitorUse(const MonitorUse&) = delete;
+  MonitorUse& operator=(const MonitorUse&) = delete;
+  bool valid() const { return valid_; }
+
+ private:
+  Call& call_;
+  bool valid_;
+};
+
+HeldMonitor* held_by(Channel& channel, jrawMonitorID monitor) {
+  for (HeldMonitor& held : channel.entered()) {
+    if (held.monitor == monitor) return &held;
+  }
+  return nullptr;
+}
+
+void forget_held(Channel& channel, const HeldMonitor* held) {
+  channel.entered().remove(static_cast<size_t>(held - channel.entered().begin()));
+}
+
+}  // namespace
+
+jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
+  // Locked to the end: were the monitor out of the books for a moment and the VM then refused,
+  // its owner could have been told meanwhile that there is none, and never leave it.
+  Locked locked(call.session.mutex());
+  if (call.session.monitor_used(monitor.c())) {
+    call.refuse(JVMTI_ERROR_NOT_MONITOR_OWNER, "other threads wait for the monitor");
+    return JVMTI_ERROR_NOT_MONITOR_OWNER;
+  }
+  if (!call.session.pointers.hide(monitor.handle(), kinds::RawMonitor::kind)) {
+    return JVMTI_ERROR_INVALID_MONITOR;
+  }
+  HeldMonitor* held = held_by(call.channel, monitor.c());
+  if (held != nullptr) {
+    // The VM leaves the monitor once for its owner, however often it was entered.
+    while (--held->count > 0) call.env->RawMonitorExit(monitor.c());
+    forget_held(call.channel, held);
+  }
+  jvmtiError error = call.env->DestroyRawMonitor(monitor.c());
+  call.session.pointers.settle(monitor.handle(), error == JVMTI_ERROR_NONE);
+  return error;
+}
+
+jvmtiError RawMonitorEnter(Call& call, const In<kinds::RawMonitor>& monitor) {
+  MonitorUse use(call, monitor);
+  if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
+  if (call.channel.walking() && call.session.monitor_held_outside(call.channel, monitor.c())) {
+    call.refuse(protocol::kInHeapCallback, "the monitor's owner cannot leave it");
+    return JVMTI_ERROR_NONE;
+  }
+  jvmtiError error = call.env->RawMonitorEnter(monitor.c());
+  if (error != JVMTI_ERROR_NONE) return error;
+  Locked locked(call.session.mutex());
+  HeldMonitor* held = held_by(call.channel, monitor.c());
+  if (held != nullptr) {
+    ++held->count;
+  } else {
+    call.channel.entered().push(HeldMonitor{monitor.c(), 1});
+  }
+  return error;
+}
+
+jvmtiError RawMonitorExit(Call& call, const In<kinds::RawMonitor>& monitor) {
+  MonitorUse use(call, monitor);
+  if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
+  jvmtiError error = call.env->RawMonitorExit(monitor.c());
+  if (error != JVMTI_ERROR_NONE) return error;
+  Locked locked(call.session.mutex());
+  HeldMonitor* held = held_by(call.channel, monitor.c());
+  if (held != nullptr && --held->count == 0) forget_held(call.channel, held);
+  return error;
+}
+
+jvmtiError RawMonitorWait(Call& call, const In<kinds::RawMonitor>& monitor,
+                          const In<jlong>& milliseconds) {
+  MonitorUse use(call, monitor);
+  if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
+  if (held_by(call.channel, monitor.c()) == nullptr) return JVMTI_ERROR_NOT_MONITOR_OWNER;
+  if (call.channel.walking()) {
+    call.refuse(protocol::kInHeapCallback, "nobody could notify");
+    return JVMTI_ERROR_NONE;
+  }
+  // Noted before the wait, so that a session that ends meanwhile finds and wakes us.
+  call.channel.waiting = true;
+  jvmtiError error = call.session.ending()
+                         ? JVMTI_ERROR_INTERRUPT
+                         : call.env->RawMonitorWait(monitor.c(), milliseconds.c());
+  call.channel.waiting = false;
+  return error;
+}
+
+jvmtiError RawMonitorNotify(Call& call, const In<kinds::RawMonitor>& monitor) {
+  MonitorUse use(call, monitor);
+  return use.valid() ? call.env->RawMonitorNotify(monitor.c()) : JVMTI_ERROR_INVALID_MONITOR;
+}
+
+jvmtiError RawMonitorNotifyAll(Call& call, const In<kinds::RawMonitor>& monitor) {
+  MonitorUse use(call, monitor);
+  return use.valid() ? call.env->RawMonitorNotifyAll(monitor.c()) : JVMTI_ERROR_INVALID_MONITOR;
+}
+
+// Up to 17 HotSpot lets bits of its own show, 0x0800 for a field with a generic signature.
+jvmtiError GetFieldModifiers(Call& call, const In<kinds::Class>& klass,
+                             const In<kinds::Field>& field, jint* modifiers) {
+  constexpr jint kOfTheClassFileFormat = 0x50DF;
+  jvmtiError error = call.env->GetFieldModifiers(klass.c(), field.c(), modifiers);
+  if (error == JVMTI_ERROR_NONE) *modifiers &= kOfTheClassFileFormat;
+  return error;
+}
+
+jvmtiError DisposeEnvironment(Call& call) {
+  call.session.dispose_environment(call.environment_number);
+  return JVMTI_ERROR_NONE;
+}
+
+namespace {
+
+void names_of(uint64_t bits, char* text, size_t room) {
+  size_t at = 0;
+  text[0] = '\0';
+  for (unsigned bit = 0; bit < protocol::kCapabilityCount; ++bit) {
+    if ((bits >> bit & 1) == 0) continue;
+    int written = snprintf(text + at, room - at, "%s%s", at == 0 ? "" : ", ",
+                           protocol::kCapabilityNames[bit]);
+    if (written < 0 || static_cast<size_t>(written) >= room - at) return;
+    at += static_cast<size_t>(written);
+  }
+}
+
+uint64_t bits_of(const jvmtiCapabilities& capabilities) {
+  uint64_t bits;
+  std::memcpy(&bits, &capabilities, sizeof bits);
+  return bits;
+}
+
+}  // namespace
+
+// When the VM refuses, says what is missing and, where another controller of ours has it, who.
+jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
+  jvmtiError error = call.env->AddCapabilities(capabilities.c());
+  if (error != JVMTI_ERROR_NOT_AVAILABLE) return error;
+  jvmtiCapabilities potential{};
+  call.env->GetPotentialCapabilities(&potential);
+  uint64_t missing = capabilities.bits() & ~bits_of(potential);
+  char names[160];
+  names_of(missing, names, sizeof names);
+  char holder[256] = "";
+  {
+    Locked locked(agent.mutex);
+    for (Session* other : agent.sessions) {
+      if (other == &call.session || (other->held_capabilities() & missing) == 0) continue;
+      snprintf(holder, sizeof holder, "%s", other->name());
+    }
+  }
+  if (holder[0] == '\0' && (call.session.held_capabilities() & missing) != 0) {
+    snprintf(holder, sizeof holder, "another environment of this session");
+  }
+  if (holder[0] != '\0') {
+    call.refuse(error, "%s: held by %s", names, holder);
+  } else {
+    call.refuse(error, "%s", names);
+  }
+  return error;
+}
+
+jvmtiError RelinquishCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
+  return call.env->RelinquishCapabilities(capabilities.c());
+}
+
+jvmtiError GetJNIFunctionTable(Call& call, jint* count, void*** entries) {
+  jniNativeInterface* table = nullptr;
+  jvmtiError error = call.env->GetJNIFunctionTable(&table);
+  if (error != JVMTI_ERROR_NONE) return error;
+  // The VM's own copy is as long as its version's table; the four reserved entries are null.
+  size_t known = call.jni->GetVersion() >= 0x00180000   ? 236
+                 : call.jni->GetVersion() >= 0x00150000 ? 235
+                                                        : 234;
+  *count = static_cast<jint>(known);
+  *entries = reinterpret_cast<void**>(table);
+  return JVMTI_ERROR_NONE;
+}
+
+namespace {
+
+// The VM says which rule a new class file breaks, but not whose it is: what may be meant is named.
+template <class ClassAt>
+jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_at) {
+  if (error < JVMTI_ERROR_INVALID_CLASS_FORMAT || error > JVMTI_ERROR_UNMODIFIABLE_MODULE) {
+    return error;
+  }
+  char names[256] = "";
+  size_t length = 0;
+  for (jint i = 0; i < count && length < sizeof names; ++i) {
+    char* signature = nullptr;
+    if (call.env->GetClassSignature(class_at(i), &signature, nullptr) != JVMTI_ERROR_NONE) continue;
+    size_t size = std::strlen(signature);
+    bool object = size > 2 && signature[0] == 'L';
+    if (object) signature[size - 1] = '\0';
+    for (char* at = signature; *at != '\0'; ++at) {
+      if (*at == '/') *at = '.';
+    }
+    length += static_cast<size_t>(snprintf(names + length, sizeof names - length, "%s%s",
+                                           length == 0 ? "" : ", ", signature + object));
+    call.deallocate(signature);
+  }
+  call.refuse(error, count == 1 ? "class %s" : "one of the classes %s", names);
+  return error;
+}
+
+}  // namespace
+
+jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& definitions) {
+  jvmtiError error = call.env->RedefineClasses(definitions.count(), definitions.items());
+  return name_classes(call, error, definitions.count(),
+                      [&](jint i) { return definitions.items()[i].klass; });
+}
+
+jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes) {
+  jvmtiError error = call.env->RetransformClasses(classes.count(), classes.items());
+  return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });
+}
+
+}  // namespace own
+}  // namespace jvmti

@@ -1,0 +1,292 @@
+// The agent's own operations, declared in src/jvmti/env/operations.py.
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "own.h"
+#include "streams.h"
+
+namespace jvmti {
+namespace own {
+
+jvmtiError Proceed(Call& call) {
+  if (!call.session.held()) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  call.session.proceed();
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Refuse(Call& call) {
+  if (!call.session.held()) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  call.session.refuse();
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number) {
+  jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
+  agent.env->GetPhase(&phase);
+  if (phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_LIVE) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "environments are made in OnLoad and in the live phase");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  // GetEnv knows other interfaces too, JNI among them, whose tables are no JVM TI environments.
+  bool is_jvmti = version.c() == 0 || (version.c() & JVMTI_VERSION_MASK_INTERFACE_TYPE) ==
+                                          JVMTI_VERSION_INTERFACE_JVMTI;
+  *number = is_jvmti ? static_cast<jint>(call.session.new_environment(version.c())) : 0;
+  if (*number == 0) {
+    call.refuse(JVMTI_ERROR_UNSUPPORTED_VERSION, "this VM has no JVM TI version %x",
+                static_cast<unsigned>(version.c()));
+    return JVMTI_ERROR_UNSUPPORTED_VERSION;
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same) {
+  *same = call.jni->NewLocalRef(object.c());
+  call.identify = true;
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  Locked locked(agent.mutex);
+  size_t size = agent.service_threads.size();
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jthread)),
+                                         reinterpret_cast<unsigned char**>(threads));
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (size_t i = 0; i < size; ++i) {
+    (*threads)[i] = call.jni->NewLocalRef(agent.service_threads[i]);
+  }
+  *count = static_cast<jint>(size);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
+                 jlong* environments, jlong* objects, jlong* methods, jlong* fields,
+                 jlong* monitors, jlong* memory, jlong* calls, jlong* events_answered,
+                 jlong* events_overran, jlong* events_waiting, jlong* streams,
+                 jlong* events_streamed, jlong* events_dropped) {
+  {
+    Locked locked(agent.mutex);
+    *sessions = static_cast<jlong>(agent.sessions.size());
+    *service_threads = static_cast<jlong>(agent.service_threads.size());
+  }
+  Session& session = call.session;
+  *channels = static_cast<jlong>(session.channel_count());
+  *environments = static_cast<jlong>(session.environment_count());
+  *objects = static_cast<jlong>(session.objects.live());
+  *methods = static_cast<jlong>(session.methods.size());
+  *fields = static_cast<jlong>(session.fields.size());
+  *monitors = static_cast<jlong>(session.pointers.live(kinds::RawMonitor::kind));
+  *memory = static_cast<jlong>(session.pointers.live(kinds::Memory::kind));
+  *calls = static_cast<jlong>(session.calls.load());
+  *events_answered = static_cast<jlong>(session.events_answered.load());
+  *events_overran = static_cast<jlong>(session.events_overran.load());
+  *events_waiting = static_cast<jlong>(session.events_waiting.load());
+  uint64_t open = 0;
+  uint64_t streamed = 0;
+  uint64_t dropped = 0;
+  session.count_streams(&open, &streamed, &dropped);
+  *streams = static_cast<jlong>(open);
+  *events_streamed = static_cast<jlong>(streamed);
+  *events_dropped = static_cast<jlong>(dropped);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError SetEventHandling(Call& call, const In<jvmtiEvent>& event, const In<jboolean>& answered,
+                            const In<jboolean>& own, const In<jlong>& limit) {
+  int number = event.c() - kFirstEvent;
+  if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  if (number < 0 || number >= kEventCount) return JVMTI_ERROR_INVALID_EVENT_TYPE;
+  // Unlike JVM TI's own functions, operations come here for a disposed environment too.
+  if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  Handling& handling = call.environment->handling[number];
+  handling.own = own.c() != 0;
+  handling.limit = limit.c();
+  handling.answered = answered.c() != 0;
+  return set_callbacks(*call.environment);
+}
+
+jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& wishes,
+                      const In<jint>& words, const In<jlong>& size, const In<jint>& stack_depth,
+                      const In<jlong>& shortest, const In<List<kinds::Thread>>& threads,
+                      const In<Nullable<Text>>& classes, const In<Nullable<Text>>& methods,
+                      const In<Nullable<Text>>& exceptions, jlong* number) {
+  StreamRequest request{events.items(),  events.count(),  wishes.c(),     words.c(),
+                        size.c(),        stack_depth.c(), shortest.c(),   threads.items(),
+                        threads.count(), classes.c(),     methods.c(),    exceptions.c()};
+  if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  Stream* stream = Stream::open(call, request, call.channel.take_descriptor());
+  if (stream == nullptr) return static_cast<jvmtiError>(call.status);
+  if (!call.session.keep_stream(stream)) {
+    stream->unlink();
+    stream->free(call.jni, 1000);
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  *number = static_cast<jlong>(stream->serial);
+  return set_callbacks(*call.environment);
+}
+
+jvmtiError CloseStream(Call& call, const In<jlong>& number) {
+  Environment* environment =
+      call.session.close_stream(call.jni, static_cast<uint64_t>(number.c()));
+  if (environment == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  return environment == call.environment ? set_callbacks(*environment) : JVMTI_ERROR_NONE;
+}
+
+// Without a line of Java: the message is what the field says, however the class overrides it.
+jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
+                             char** message) {
+  JNIEnv* jni = call.jni;
+  jclass type = jni->GetObjectClass(throwable.c());
+  jvmtiError error = agent.env->GetClassSignature(type, signature, nullptr);
+  jni->DeleteLocalRef(type);
+  if (error != JVMTI_ERROR_NONE) return error;
+  jclass base = jni->FindClass("java/lang/Throwable");
+  jfieldID field =
+      base == nullptr ? nullptr : jni->GetFieldID(base, "detailMessage", "Ljava/lang/String;");
+  jobject string = field == nullptr ? nullptr : jni->GetObjectField(throwable.c(), field);
+  const char* text =
+      string == nullptr ? nullptr : jni->GetStringUTFChars(static_cast<jstring>(string), nullptr);
+  jni->ExceptionClear();
+  if (text != nullptr) {
+    size_t size = std::strlen(text) + 1;
+    if (agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(message)) ==
+        JVMTI_ERROR_NONE) {
+      std::memcpy(*message, text, size);
+    }
+    jni->ReleaseStringUTFChars(static_cast<jstring>(string), text);
+  }
+  if (string != nullptr) jni->DeleteLocalRef(string);
+  if (base != nullptr) jni->DeleteLocalRef(base);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
+  int descriptor = call.channel.take_descriptor();
+  if (descriptor < 0) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file came along");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  char found[LentFiles::kLongestName];
+  if (!call.session.files.lend(descriptor, room.c(), found)) {
+    call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the VM has no name for the file: %s", strerror(errno));
+    return JVMTI_ERROR_ACCESS_DENIED;
+  }
+  jvmtiError error = agent.env->Allocate(sizeof found, reinterpret_cast<unsigned char**>(name));
+  if (error != JVMTI_ERROR_NONE) {
+    call.session.files.give_back(found);
+    return error;
+  }
+  std::memcpy(*name, found, sizeof found);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError GiveBackFile(Call& call, const In<Text>& name) {
+  if (call.session.files.give_back(name.c())) return JVMTI_ERROR_NONE;
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file was lent under this name");
+  return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+}
+
+namespace {
+
+bool within(Call& call, int64_t offset, int64_t length, int64_t size) {
+  if (offset >= 0 && length >= 0 && length <= size && offset <= size - length) return true;
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there are %lld bytes", static_cast<long long>(size));
+  return false;
+}
+
+// Copies without a fault: a buffer may be mapped over a file that has become shorter.  The system
+// copies, and says so where there is nothing; where it may not, the pages are believed in.
+bool copy_carefully(void* to, const void* from, size_t size, bool to_is_mapped) {
+  iovec target{to, size};
+  iovec source{const_cast<void*>(from), size};
+  ssize_t copied = to_is_mapped ? process_vm_writev(getpid(), &source, 1, &target, 1, 0)
+                                : process_vm_readv(getpid(), &target, 1, &source, 1, 0);
+  if (copied < 0 && (errno == ENOSYS || errno == EPERM)) {
+    std::memcpy(to, from, size);
+    return true;
+  }
+  return copied >= 0 && static_cast<size_t>(copied) == size;
+}
+
+jvmtiError read(Call& call, const void* from, int64_t size, int64_t offset, int64_t length,
+                jint* count, unsigned char** bytes) {
+  if (!within(call, offset, length, size) || length > INT32_MAX) {
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  jvmtiError error = agent.env->Allocate(length + 1, bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
+  if (!copy_carefully(*bytes, static_cast<const uint8_t*>(from) + offset,
+                      static_cast<size_t>(length), false)) {
+    call.deallocate(*bytes);
+    *bytes = nullptr;
+    return JVMTI_ERROR_ACCESS_DENIED;
+  }
+  *count = static_cast<jint>(length);
+  return JVMTI_ERROR_NONE;
+}
+
+// The memory of a direct buffer and its size in bytes; null with a refusal for anything else.
+void* direct_memory(Call& call, jobject buffer, int64_t* size) {
+  void* address = nullptr;
+  if (call.jni != nullptr) {
+    jclass type = call.jni->FindClass("java/nio/ByteBuffer");
+    if (type != nullptr && call.jni->IsInstanceOf(buffer, type)) {
+      address = call.jni->GetDirectBufferAddress(buffer);
+      *size = call.jni->GetDirectBufferCapacity(buffer);
+    }
+    if (type != nullptr) call.jni->DeleteLocalRef(type);
+  }
+  if (address == nullptr) call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a direct ByteBuffer");
+  return address;
+}
+
+}  // namespace
+
+jvmtiError ReadMemory(Call& call, const In<kinds::Memory>& memory, const In<jlong>& offset,
+                      const In<jlong>& length, jint* count, unsigned char** bytes) {
+  return read(call, memory.c(), memory.size(), offset.c(), length.c(), count, bytes);
+}
+
+jvmtiError WriteMemory(Call& call, const In<kinds::Memory>& memory, const In<jlong>& offset,
+                       const In<Bytes>& bytes) {
+  if (!within(call, offset.c(), bytes.size(), memory.size())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  std::memcpy(memory.c() + offset.c(), bytes.data(), static_cast<size_t>(bytes.size()));
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ReadDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,
+                            const In<jlong>& length, jint* count, unsigned char** bytes) {
+  int64_t size = 0;
+  void* address = direct_memory(call, buffer.c(), &size);
+  if (address == nullptr) return JVMTI_ERROR_INVALID_OBJECT;
+  return read(call, address, size, offset.c(), length.c(), count, bytes);
+}
+
+jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,
+                             const In<Bytes>& bytes) {
+  int64_t size = 0;
+  void* address = direct_memory(call, buffer.c(), &size);
+  if (address == nullptr) return JVMTI_ERROR_INVALID_OBJECT;
+  if (!within(call, offset.c(), bytes.size(), size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  jmethodID read_only = call.jni->GetMethodID(call.jni->GetObjectClass(buffer.c()), "isReadOnly",
+                                              "()Z");
+  if (read_only == nullptr || call.jni->CallBooleanMethodA(buffer.c(), read_only, nullptr)) {
+    call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the buffer is read-only");
+    return JVMTI_ERROR_ACCESS_DENIED;
+  }
+  bool written = copy_carefully(static_cast<uint8_t*>(address) + offset.c(), bytes.data(),
+                                static_cast<size_t>(bytes.size()), true);
+  return written ? JVMTI_ERROR_NONE : JVMTI_ERROR_ACCESS_DENIED;
+}
+
+}  // namespace own
+}  // namespace jvmti

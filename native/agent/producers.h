@@ -1,0 +1,117 @@
+// The threads of the VM that write to streams, and how to know that none of them is inside.
+//
+// A thread says that it is inside with a plain store, and looks at the lists of streams after that.
+// Who takes a stream off the lists makes every processor see all of this with a barrier of the
+// system's (`membarrier`), and waits for those that were inside: so the price is paid where a stream
+// ends and not at each event.
+#pragma once
+
+#include <jvmti.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "protocol.h"
+
+namespace jvmti {
+
+struct Lane;
+struct StreamedThread;
+
+// What a thread has of one stream; what most events read comes first.
+struct Place {
+  uint64_t stream;  // its serial number: the place may be left over from an earlier stream
+  JNIEnv* usual;    // where a `QuickRecording` can do it: that of the Java thread
+  Lane* lane;
+  uint64_t usual_number;  // the number of that thread
+  StreamedThread* thread;
+  JNIEnv* jni;  // of the Java thread that `thread` is about
+};
+
+class alignas(64) Producer {
+ public:
+  // The current thread's; null without memory.
+  static Producer* current() {
+    Producer* producer = known();
+    return __builtin_expect(producer != nullptr, true) ? producer : find();
+  }
+  // The same where it is found at once, else null; always null where there is no barrier.
+  static Producer* known() {
+    uintptr_t thread = this_thread();
+    Producer* one = lately[place_of(thread)].load(std::memory_order_relaxed);
+    // Only a thread itself says that one is its own, and takes it back before it ends.
+    bool own = one != nullptr && one->owner_.load(std::memory_order_relaxed) == thread;
+    return __builtin_expect(own, true) ? one : nullptr;
+  }
+  // Waits until every thread that is inside at this moment has been outside once; the current one
+  // is left out.  False when the time, in milliseconds, ran out.
+  static bool wait_for_all(int milliseconds);
+  // Whether the current thread is inside, and so would wait for itself.
+  static bool inside();
+
+  void enter() {
+    if (depth_++ > 0) return;
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (has_barrier) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+  }
+  void leave() {
+    if (--depth_ > 0) return;
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  // The same for what calls nothing while it is inside; false where the thread is inside already,
+  // or may be at our own work.
+  bool enter_alone() {
+    if (__builtin_expect(depth_ > 0 || serves_ > 0, false)) return false;
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return true;
+  }
+  void leave_alone() {
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  // Whether it serves a session or is in a handler, so that what it does may be our own work.
+  bool serves() const { return serves_ > 0; }
+  static void note_serving(int more);
+
+ private:
+  static Producer* find();
+  static Producer* make();
+  // A number that no other living thread has.
+  static uintptr_t this_thread() {
+#ifdef __x86_64__
+    uintptr_t thread;
+    __asm__("mov %%fs:0, %0" : "=r"(thread));
+    return thread;
+#else
+    return reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
+#endif
+  }
+  static size_t place_of(uintptr_t thread) {
+    return static_cast<uint64_t>(thread) * 0x9E3779B97F4A7C15u >> 55;
+  }
+  static std::atomic<Producer*> lately[512];
+  static void thread_ends(void* producer);
+  static void prepare();
+  static bool has_barrier;
+
+  // With the first place, what most events read is in one line of the processor's memory.
+  std::atomic<uintptr_t> owner_;  // the thread, while it may be found by that
+  std::atomic<uint64_t> passes_;  // odd while inside
+  uint32_t depth_;
+  int serves_;
+
+ public:
+  Place places[protocol::kMaximumStreams];
+
+ private:
+  std::atomic<bool> used_;
+  Producer* next_;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,58 @@
+// Notes taken after a call of what must be undone when the controller goes.
+#pragma once
+
+#include "call.h"
+
+namespace jvmti {
+namespace record {
+
+inline void suspend_thread(Call& call, const In<Nullable<kinds::Thread>>& thread) {
+  call.session.note_suspended(call.jni, thread.c(), true);
+}
+inline void resume_thread(Call& call, const In<kinds::Thread>& thread) {
+  call.session.note_suspended(call.jni, thread.c(), false);
+}
+inline void suspend_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
+  call.session.all_virtual_suspended = true;
+}
+inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
+  call.session.all_virtual_suspended = false;
+}
+inline void breakpoint(Call& call, MethodRecord* method, jlocation location, bool placed) {
+  jclass klass = nullptr;
+  if (call.session.tags()->GetMethodDeclaringClass(method->id, &klass) != JVMTI_ERROR_NONE) return;
+  call.session.note_placed(call.jni, Placed::kBreakpoint, call.env, klass, method->id, location,
+                           placed);
+  call.jni->DeleteLocalRef(klass);
+}
+inline void set_breakpoint(Call& call, const In<kinds::Method>& method,
+                           const In<jlocation>& location) {
+  breakpoint(call, method.record(), location.c(), true);
+}
+inline void clear_breakpoint(Call& call, const In<kinds::Method>& method,
+                             const In<jlocation>& location) {
+  breakpoint(call, method.record(), location.c(), false);
+}
+template <Placed::What what, bool placed>
+void watch(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
+  call.session.note_placed(call.jni, what, call.env, klass.c(), field.c(), 0, placed);
+}
+constexpr auto set_field_access_watch = watch<Placed::kAccessWatch, true>;
+constexpr auto clear_field_access_watch = watch<Placed::kAccessWatch, false>;
+constexpr auto set_field_modification_watch = watch<Placed::kModificationWatch, true>;
+constexpr auto clear_field_modification_watch = watch<Placed::kModificationWatch, false>;
+
+inline void set_verbose_flag(Call& call, const In<jvmtiVerboseFlag>& flag,
+                             const In<jboolean>& value) {
+  if (value.c() != 0) {
+    call.session.verbose_flags |= flag.c();
+  } else {
+    call.session.verbose_flags &= ~flag.c();
+  }
+}
+inline void set_heap_sampling_interval(Call& call, const In<jint>&) {
+  call.session.sampling_changed = true;
+}
+
+}  // namespace record
+}  // namespace jvmti

@@ -1,0 +1,823 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "call.h"
+#include "channel.h"
+#include "extensions.h"
+#include "jni_interception.h"
+#include "lent_memory.h"
+#include "log.h"
+#include "script.h"
+#include "streams.h"
+
+namespace jvmti {
+
+namespace {
+
+// Versions of the interface to ask for, the newest first: behaviour follows what was asked for.
+constexpr jint kVersions[] = {0x30190000, 0x30150000, 0x30110000, 0x300B0000,
+                              0x30090000, JVMTI_VERSION_1_2};
+
+constexpr int kLongestWait = 500;  // milliseconds, before looking again
+
+template <class T, class... Arguments>
+T* make(Arguments&&... arguments) {
+  void* memory = std::calloc(1, sizeof(T));
+  return memory == nullptr ? nullptr : new (memory) T(arguments...);
+}
+
+template <class T>
+void unmake(T* object) {
+  object->~T();
+  std::free(object);
+}
+
+jvmtiEnv* get_environment(jint version) {
+  jvmtiEnv* env = nullptr;
+  if (version != 0) {
+    return agent.vm->GetEnv(reinterpret_cast<void**>(&env), version) == JNI_OK ? env : nullptr;
+  }
+  for (jint candidate : kVersions) {
+    if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), candidate) == JNI_OK) return env;
+  }
+  return nullptr;
+}
+
+// To an environment without this capability the early start phase is the primordial one.
+void enable_early(jvmtiEnv* env) {
+  jvmtiCapabilities early{};
+  early.can_generate_early_vmstart = 1;
+  env->AddCapabilities(&early);
+}
+
+// An environment that may resume threads; null when another one has the solo capability.
+jvmtiEnv* environment_that_suspends() {
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr) return nullptr;
+  jvmtiCapabilities wanted{};
+  wanted.can_suspend = 1;
+  wanted.can_support_virtual_threads = major_version(agent.version) >= 21;
+  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
+  env->DisposeEnvironment();
+  return nullptr;
+}
+
+void keep_spare(Environment* environment) {
+  environment->env = nullptr;
+  Locked locked(agent.mutex);
+  agent.spare_environments.push(environment);
+}
+
+// The memory of an environment that has gone, or new memory.
+Environment* spare_environment() {
+  Environment* environment = nullptr;
+  {
+    Locked locked(agent.mutex);
+    if (!agent.spare_environments.empty()) environment = agent.spare_environments.pop();
+  }
+  if (environment == nullptr) return make<Environment>();
+  environment->active = 0;
+  environment->disposed = environment->leaving = false;
+  environment->storage = 0;
+  environment->extension_events = 0;
+  for (Handling& handling : environment->handling) {
+    handling.answered = handling.own = false;
+    handling.limit = -1;
+    handling.streams = nullptr;
+  }
+  environment->deaf = false;
+  return environment;
+}
+
+}  // namespace
+
+jvmtiEnv* new_tagging_environment() {
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr) return nullptr;
+  jvmtiCapabilities wanted{};
+  wanted.can_tag_objects = 1;
+  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
+  env->DisposeEnvironment();
+  return nullptr;
+}
+
+jvmtiEnv* new_lookup_environment(bool virtual_threads) {
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr) return nullptr;
+  jvmtiCapabilities wanted{};
+  wanted.can_tag_objects = 1;
+  wanted.can_get_line_numbers = 1;
+  wanted.can_get_source_file_name = 1;
+  wanted.can_support_virtual_threads = virtual_threads;
+  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
+  env->DisposeEnvironment();
+  return nullptr;
+}
+
+namespace {
+
+void JNICALL serve_channel(jvmtiEnv*, JNIEnv* jni, void* what) {
+  Channel* channel = static_cast<Channel*>(what);
+  Session& session = channel->session;
+  jthread thread = nullptr;
+  agent.env->GetCurrentThread(&thread);
+  {
+    Serving serving(*channel, false);
+    channel->converse(jni);
+  }
+  Serving::retire();
+  channel->release_monitors(jni);
+  if (channel->pending != nullptr) jni->DeleteGlobalRef(channel->pending);
+  leave_service(jni, thread);
+  // Nothing from here on enters the VM, where another controller might suspend this thread now.
+  session.close_channel(channel);
+}
+
+}  // namespace
+
+void Session::set_name(const char* name, size_t length) {
+  if (length >= sizeof name_) length = sizeof name_ - 1;
+  std::memcpy(name_, name, length);
+  name_[length] = '\0';
+}
+
+void Session::greet() {
+  Writer greeting;
+  greeting.number(static_cast<uint64_t>(protocol::kMagic));
+  greeting.number(static_cast<uint32_t>(protocol::kVersion));
+  greeting.bytes(kInterfaceDigest, protocol::kDigestSize);
+  greeting.number(static_cast<int32_t>(agent.version));
+  greeting.number(static_cast<int32_t>(getpid()));
+  greeting.number(static_cast<uint8_t>(held_));
+  greeting.number(static_cast<uint32_t>(std::strlen(token)));
+  greeting.bytes(token, std::strlen(token));
+  Header header{static_cast<uint32_t>(greeting.size()), protocol::kGreeting, 0, 0, 0, 0, 0};
+  control_channel_->send(header, greeting.data(), greeting.size());
+}
+
+bool Session::begin(bool held) {
+  held_ = early_ = held;
+  control_channel_ = make<Channel>(*this, control_);
+  if (control_channel_ == nullptr) return false;
+  if (new_environment(0) == 0) return false;
+  if (held) {
+    enable_early(agent.env);
+    tags();  // between OnLoad and the live phase no environment can be made
+  }
+  greet();
+  return true;
+}
+
+Session::Hold Session::serve_onload(int timeout_seconds, bool whole) {
+  int64_t until = now_in_milliseconds() + timeout_seconds * 1000LL;
+  control_channel_->deadline = until;
+  if (whole) held_until_ = until;
+  control_channel_->converse(nullptr);
+  held_until_ = -1;
+  // The VM would hand what this thread holds to its main thread, which never lets go of it.
+  control_channel_->release_monitors(nullptr);
+  if (!held_) return Hold::kLetGo;
+  // The controller went, or never spoke.
+  held_ = false;
+  lost_ = true;
+  if (refused_) return Hold::kRefused;
+  return now_in_milliseconds() < until ? Hold::kLost : Hold::kOverran;
+}
+
+void Session::serve(JNIEnv* jni) {
+  jthread thread = nullptr;
+  agent.env->GetCurrentThread(&thread);
+  {
+    // A handler of an early event may still be speaking.
+    Locked locked(control_mutex_);
+    tell_live();
+  }
+  if (!lost_) {
+    Serving serving(*control_channel_, false);
+    control_channel_->converse(jni);
+  }
+  Serving::retire();
+  control_channel_->release_monitors(jni);
+  if (agent.dead) {
+    // The VM is going down under us: what is ours goes with the process, and calls may not return.
+    shut_down();
+    return;
+  }
+  pid_t child = script;
+  end(jni);
+  if (child != 0) reap_script(child);
+  leave_service(jni, thread);
+}
+
+void Session::abandon(JNIEnv* jni) {
+  if (control_channel_ == nullptr) {
+    forget(this);
+    close(control_);
+    unmake(this);
+    return;
+  }
+  end(jni);
+}
+
+Session* Session::make_session(int control) { return make<Session>(control); }
+
+void Session::unmake_session(Session* session) { unmake(session); }
+
+// Closes the descriptor where there is no channel to be.
+Channel* Session::add_channel(int descriptor) {
+  Channel* channel = make<Channel>(*this, descriptor);
+  if (channel == nullptr) {
+    close(descriptor);
+    return nullptr;
+  }
+  Locked locked(mutex_);
+  if (ending_ || !channels_.push(channel)) {
+    unmake(channel);
+    return nullptr;
+  }
+  return channel;
+}
+
+bool Session::open_channel(JNIEnv* jni, int descriptor) {
+  Channel* channel = add_channel(descriptor);
+  if (channel == nullptr) return false;
+  if (start_service_thread(jni, "jvmti channel", serve_channel, channel)) return true;
+  close_channel(channel);
+  return false;
+}
+
+jvmtiError Session::run_thread(jvmtiEnv* env, jthread thread, int descriptor, jint priority) {
+  Channel* channel = add_channel(descriptor);
+  if (channel == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error = env->RunAgentThread(thread, serve_channel, channel, priority);
+  if (error != JVMTI_ERROR_NONE) close_channel(channel);
+  return error;
+}
+
+void Session::close_channel(Channel* channel) {
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      if (channels_[i] == channel) {
+        channels_.remove(i);
+        break;
+      }
+    }
+    unmake(channel);
+    // Notified inside the lock: once the count is zero, the session may go.
+    changed_.notify_all();
+  }
+}
+
+bool Session::add_event_channel(int descriptor) {
+  Channel* channel = make<Channel>(*this, descriptor);
+  if (channel == nullptr) {
+    close(descriptor);
+    return false;
+  }
+  Locked locked(mutex_);
+  if (ending_ || !event_channels_.reserve(event_channels_.size() + 1) ||
+      !idle_event_channels_.reserve(event_channels_.size() + 1)) {
+    unmake(channel);
+    return false;
+  }
+  event_channels_.push(channel);
+  idle_event_channels_.push(channel);
+  changed_.notify_all();
+  return true;
+}
+
+Channel* Session::borrow_event_channel(int64_t deadline) {
+  Locked locked(mutex_);
+  bool counted = false;
+  Channel* taken = nullptr;
+  while (!ending_) {
+    if (!idle_event_channels_.empty()) {
+      taken = idle_event_channels_.pop();
+      break;
+    }
+    if (!counted) events_waiting.fetch_add(1);
+    counted = true;
+    int64_t left = deadline < 0 ? kLongestWait : deadline - now_in_milliseconds();
+    if (left <= 0) break;
+    changed_.wait(mutex_, static_cast<int>(left < kLongestWait ? left : kLongestWait));
+  }
+  if (counted) events_waiting.fetch_sub(1);
+  return taken;
+}
+
+void Session::return_event_channel(Channel* channel, bool good) {
+  Locked locked(mutex_);
+  if (good && !ending_) {
+    idle_event_channels_.push(channel);
+  } else {
+    for (size_t i = 0; i < event_channels_.size(); ++i) {
+      if (event_channels_[i] == channel) {
+        event_channels_.remove(i);
+        break;
+      }
+    }
+    unmake(channel);
+  }
+  changed_.notify_all();
+}
+
+// The thread that speaks may be in a call that waits for this very thread: it has started it and
+// joins it, or wants a class that is being loaded here.  Neither would ever end, whatever becomes of
+// the controller; so a call has a limited time, and the event then goes on without its handler.
+Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
+  constexpr int kLook = 100;           // milliseconds
+  constexpr int64_t kPatience = 10000;  // of a call
+  while (!control_mutex_.lock_within(kLook)) {
+    int64_t now = now_in_milliseconds();
+    int64_t since = control_channel_->calling_since();
+    bool gone = control_channel_->deserted();
+    if (!gone && (deadline < 0 || now < deadline) && (since == 0 || now - since < kPatience)) {
+      continue;
+    }
+    *given_up = true;
+    if (!gone) events_overran.fetch_add(1);
+    log("an event before the VM is live goes on: the only connection is in use");
+    return nullptr;
+  }
+  if (!served_ && !lost_ && !held_) return control_channel_;
+  control_mutex_.unlock();
+  return nullptr;
+}
+
+void Session::tell_live() {
+  if (served_.exchange(true) || !early_ || lost_) return;
+  control_channel_->send(Header{0, protocol::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
+}
+
+void Session::tell_live_now() {
+  if (!control_mutex_.try_lock()) return;  // a handler is speaking: the service thread tells
+  tell_live();
+  control_mutex_.unlock();
+}
+
+void Session::return_control() { control_mutex_.unlock(); }
+
+bool Session::monitor_used(jrawMonitorID monitor) {
+  if (control_channel_->monitor_in_use == monitor) return true;
+  Vector<Channel*>* const both[] = {&channels_, &event_channels_};
+  for (Vector<Channel*>* all : both) {
+    for (Channel* channel : *all) {
+      if (channel->monitor_in_use == monitor) return true;
+    }
+  }
+  return false;
+}
+
+bool Session::monitor_held_outside(const Channel& walking, jrawMonitorID monitor) {
+  Locked locked(mutex_);
+  auto holds = [&](Channel* channel) {
+    if (channel != &walking && channel->monitor_in_use == monitor) return true;
+    for (const HeldMonitor& held : channel->monitors) {
+      if (held.monitor == monitor) return true;
+    }
+    return false;
+  };
+  if (holds(control_channel_)) return true;
+  Vector<Channel*>* const both[] = {&channels_, &event_channels_};
+  for (Vector<Channel*>* all : both) {
+    for (Channel* channel : *all) {
+      if (holds(channel)) return true;
+    }
+  }
+  return false;
+}
+
+size_t Session::channel_count() {
+  Locked locked(mutex_);
+  return channels_.size();
+}
+
+size_t Session::environment_count() {
+  Locked locked(mutex_);
+  size_t count = 0;
+  for (Environment* environment : environments_) count += environment->env != nullptr;
+  return count;
+}
+
+uint32_t Session::new_environment(jint version) {
+  jvmtiEnv* env = get_environment(version);
+  if (env == nullptr) return 0;
+  Environment* environment = spare_environment();
+  Locked locked(mutex_);
+  if (environment == nullptr || !environments_.push(environment)) {
+    if (environment != nullptr) keep_spare(environment);
+    env->DisposeEnvironment();
+    return 0;
+  }
+  environment->session = this;
+  environment->number = static_cast<uint32_t>(environments_.size());
+  environment->env = env;
+  env->SetEnvironmentLocalStorage(environment);
+  return environment->number;
+}
+
+Environment* Session::enter_environment(uint32_t number) {
+  Locked locked(mutex_);
+  if (number == 0 || number > environments_.size()) return nullptr;
+  Environment* environment = environments_[number - 1];
+  if (environment->disposed || environment->env == nullptr) return nullptr;
+  ++environment->active;
+  return environment;
+}
+
+// A disposed environment goes with the last call in it.  The VM keeps breakpoints and watches by
+// themselves, so they are cleared while the environment that set them can still do so.
+void Session::leave_environment(JNIEnv* jni, Environment* environment) {
+  {
+    Locked locked(mutex_);
+    if (--environment->active > 0 || !environment->disposed || environment->leaving) return;
+    environment->leaving = true;
+  }
+  silence(environment);
+  close_streams(jni, environment);
+  if (jni != nullptr) clear_placed(jni, environment->env);
+  jvmtiEnv* gone;
+  {
+    Locked locked(mutex_);
+    gone = environment->env;
+    environment->env = nullptr;
+  }
+  gone->DisposeEnvironment();
+}
+
+bool Session::disposed_environment(uint32_t number) {
+  Locked locked(mutex_);
+  return number != 0 && number <= environments_.size() && environments_[number - 1]->disposed;
+}
+
+void Session::dispose_environment(uint32_t number) {
+  Locked locked(mutex_);
+  environments_[number - 1]->disposed = true;
+}
+
+bool Session::keep_stream(Stream* stream) {
+  Locked locked(mutex_);
+  // Room for the day when it is closed, which must not fail.
+  return !ending_ && streams_.reserve(streams_.size() + 1) &&
+         closed_streams_.reserve(streams_.size() + closed_streams_.size() + 1) &&
+         streams_.push(stream);
+}
+
+Environment* Session::close_stream(JNIEnv* jni, uint64_t number) {
+  Stream* closed = nullptr;
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < streams_.size() && closed == nullptr; ++i) {
+      if (streams_[i]->serial != number) continue;
+      closed = streams_[i];
+      streams_.remove(i);
+    }
+    if (closed == nullptr) return nullptr;
+  }
+  Environment* environment = &closed->environment;
+  closed->unlink();
+  {
+    Locked locked(mutex_);
+    closed_streams_.push(closed);
+  }
+  free_closed_streams(jni, 1000);
+  return environment;
+}
+
+bool Session::close_streams(JNIEnv* jni, const Environment* environment) {
+  while (true) {
+    uint64_t number = 0;
+    {
+      Locked locked(mutex_);
+      for (Stream* stream : streams_) {
+        if (environment == nullptr || &stream->environment == environment) number = stream->serial;
+      }
+    }
+    if (number == 0) break;
+    close_stream(jni, number);
+  }
+  return free_closed_streams(jni, 10);
+}
+
+bool Session::free_closed_streams(JNIEnv* jni, int milliseconds) {
+  while (true) {
+    Stream* closed;
+    {
+      Locked locked(mutex_);
+      if (closed_streams_.empty()) return true;
+      closed = closed_streams_.pop();
+    }
+    uint64_t streamed = 0;
+    uint64_t dropped = 0;
+    closed->count(&streamed, &dropped);
+    bool freed = closed->free(jni, milliseconds);
+    Locked locked(mutex_);
+    if (freed) {
+      streamed_ += streamed;
+      dropped_ += dropped;
+      continue;
+    }
+    closed_streams_.push(closed);
+    return false;
+  }
+}
+
+void Session::count_streams(uint64_t* open, uint64_t* streamed, uint64_t* dropped) {
+  Locked locked(mutex_);
+  *open = streams_.size();
+  *streamed = streamed_;
+  *dropped = dropped_;
+  for (Stream* stream : streams_) stream->count(streamed, dropped);
+  for (Stream* stream : closed_streams_) stream->count(streamed, dropped);
+}
+
+uint64_t Session::held_capabilities() {
+  uint64_t all = 0;
+  Locked locked(mutex_);
+  for (Environment* environment : environments_) {
+    jvmtiCapabilities held{};
+    if (environment->env == nullptr || environment->disposed) continue;
+    if (environment->env.load()->GetCapabilities(&held) != JVMTI_ERROR_NONE) continue;
+    uint64_t bits;
+    std::memcpy(&bits, &held, sizeof bits);
+    all |= bits;
+  }
+  return all;
+}
+
+jvmtiEnv* Session::tags() {
+  {
+    Locked locked(mutex_);
+    if (tags_ != nullptr) return tags_;
+  }
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr) return nullptr;
+  jvmtiCapabilities wanted{};
+  wanted.can_tag_objects = 1;
+  wanted.can_get_bytecodes = 1;
+  env->AddCapabilities(&wanted);
+  if (held_) enable_early(env);
+  jvmtiEnv* surplus = nullptr;
+  {
+    Locked locked(mutex_);
+    if (tags_ == nullptr) {
+      tags_ = env;
+    } else {
+      surplus = env;
+    }
+  }
+  if (surplus != nullptr) surplus->DisposeEnvironment();
+  return tags_;
+}
+
+void Session::note_suspended(JNIEnv* jni, jthread thread, bool suspended) {
+  // What is left over: the note that is withdrawn, or a second one of the same thread.
+  jobject gone = suspended ? jni->NewGlobalRef(thread) : nullptr;
+  {
+    Locked locked(mutex_);
+    size_t known = 0;
+    while (known < suspended_.size() && !jni->IsSameObject(suspended_[known], thread)) ++known;
+    if (suspended) {
+      if (known == suspended_.size() && gone != nullptr && suspended_.push(gone)) gone = nullptr;
+    } else if (known < suspended_.size()) {
+      gone = suspended_[known];
+      suspended_.remove(known);
+    }
+  }
+  if (gone != nullptr) jni->DeleteGlobalRef(gone);
+}
+
+void Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
+                          void* member, jlocation location, bool placed) {
+  if (placed) {
+    Placed made{what, env, jni->NewWeakGlobalRef(klass), member, location};
+    Locked locked(mutex_);
+    placed_.push(made);
+    return;
+  }
+  jweak gone = nullptr;
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < placed_.size(); ++i) {
+      const Placed& one = placed_[i];
+      if (one.what == what && one.env == env && one.member == member && one.location == location) {
+        gone = one.klass;
+        placed_.remove(i);
+        break;
+      }
+    }
+  }
+  if (gone != nullptr) jni->DeleteWeakGlobalRef(gone);
+}
+
+void Session::shut_down() {
+  ending_ = true;
+  if (control_channel_ != nullptr) control_channel_->shut_down();
+  Locked locked(mutex_);
+  for (Channel* channel : channels_) channel->shut_down();
+  for (Channel* channel : event_channels_) channel->shut_down();
+  changed_.notify_all();
+}
+
+// The order matters: the target first, our own memory last.
+void Session::end(JNIEnv* jni) {
+  log("session of %s ends", name_);
+  ending_ = true;
+  for (Environment* environment : environments_) {
+    if (environment->env != nullptr) silence(environment);
+  }
+  close_streams(jni, nullptr);
+  {
+    Locked locked(mutex_);
+    for (Channel* channel : channels_) channel->shut_down();
+    for (Channel* channel : event_channels_) channel->shut_down();
+    changed_.notify_all();
+  }
+  clear_placed(jni, nullptr);
+  resume_all(jni);
+  // Waiters first; what they then hold, their own threads let go as they leave.
+  for (int attempt = 0;
+       channel_count() > 0 || in_flight() > 0 || !close_streams(jni, nullptr); ++attempt) {
+    wake_waiters();
+    Locked locked(mutex_);
+    changed_.wait(mutex_, attempt < 200 ? 5 : 100);
+    // A service thread inside a Java method that never returns keeps this loop, and nothing else.
+    if (attempt == 300) log("a service thread does not come back");
+  }
+  // The calls that just came back may have set or suspended something after the first round.
+  clear_placed(jni, nullptr);
+  resume_all(jni);
+  // Off the list before anything is freed: other sessions look into those on it.
+  forget(this);
+  jvmtiEnv* first = environments_.empty() ? nullptr : environments_[0]->env.load();
+  if (first == nullptr) first = agent.env;
+  for (jint flag = 1; flag <= 4; flag *= 2) {
+    if ((verbose_flags & flag) != 0) {
+      first->SetVerboseFlag(static_cast<jvmtiVerboseFlag>(flag), JNI_FALSE);
+    }
+  }
+  if (sampling_changed) {
+    constexpr jint kDefaultInterval = 512 * 1024;
+    for (Environment* environment : environments_) {
+      if (environment->env != nullptr) environment->env.load()->SetHeapSamplingInterval(kDefaultInterval);
+    }
+  }
+  for (Environment* environment : environments_) {
+    jvmtiEnv* gone = environment->env.exchange(nullptr);
+    if (gone != nullptr) gone->DisposeEnvironment();
+    keep_spare(environment);
+  }
+  files.clear();
+  pointers.each([jni](uint8_t kind, void* pointer) {
+    if (kind == kinds::Memory::kind) {
+      lent::give_back(jni, pointer);
+    } else if (kind == kinds::RawMonitor::kind) {
+      agent.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
+    }
+  });
+  if (tags_ != nullptr) tags_->DisposeEnvironment();
+  objects.clear(jni);
+  methods.clear(jni);
+  fields.clear(jni);
+  if (control_channel_->pending != nullptr) jni->DeleteGlobalRef(control_channel_->pending);
+  if (goodbye_) {
+    Header reply{0, protocol::kReturn, 0, 0, goodbye_sequence_, 0, 0};
+    control_channel_->send(reply, nullptr, 0);
+  }
+  unmake(control_channel_);
+  for (Channel* channel : event_channels_) unmake(channel);
+  unmake(this);
+}
+
+// From now on nothing of the environment's events reaches the controller.
+void Session::silence(Environment* environment) {
+  environment->deaf = true;
+  release_jni_table(environment);
+  silence_extensions(environment);
+  jvmtiEnv* env = environment->env;
+  if (env != nullptr) env->SetEventCallbacks(nullptr, 0);
+}
+
+uint32_t Session::in_flight() {
+  uint32_t count = 0;
+  for (Environment* environment : environments_) count += environment->in_flight;
+  return count;
+}
+
+void Session::resume_all(JNIEnv* jni) {
+  Vector<jvmtiEnv*> able;
+  {
+    Locked locked(mutex_);
+    for (Environment* environment : environments_) {
+      if (environment->env != nullptr) able.push(environment->env);
+    }
+  }
+  jvmtiEnv* made = nullptr;
+  while (true) {
+    jobject thread;
+    {
+      Locked locked(mutex_);
+      if (suspended_.empty()) break;
+      thread = suspended_.pop();
+    }
+    bool resumed = false;
+    for (jvmtiEnv* env : able) {
+      resumed = env->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+      if (resumed) break;
+    }
+    if (!resumed) {
+      // The environment that suspended it has given the capability back since.
+      if (made == nullptr) made = environment_that_suspends();
+      if (!resume_with_any(made, thread)) log("a suspended thread cannot be resumed");
+    }
+    jni->DeleteGlobalRef(thread);
+  }
+  if (all_virtual_suspended.exchange(false)) {
+    bool resumed = false;
+    for (jvmtiEnv* env : able) {
+      resumed = env->ResumeAllVirtualThreads(0, nullptr) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+      if (resumed) break;
+    }
+    if (!resumed) {
+      if (made == nullptr) made = environment_that_suspends();
+      if (made != nullptr) made->ResumeAllVirtualThreads(0, nullptr);
+    }
+  }
+  if (made != nullptr) made->DisposeEnvironment();
+}
+
+// Resumes by a fresh environment or, when another session has the capability now, by one of its.
+bool Session::resume_with_any(jvmtiEnv* own, jthread thread) {
+  if (own != nullptr) return own->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+  Locked locked(agent.mutex);
+  for (Session* other : agent.sessions) {
+    Locked inner(other->mutex_);
+    if (other == this) continue;
+    for (Environment* environment : other->environments_) {
+      if (environment->env != nullptr &&
+          environment->env.load()->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Clears the breakpoints and watches that an environment set; null stands for all environments.
+void Session::clear_placed(JNIEnv* jni, jvmtiEnv* env) {
+  while (true) {
+    Placed one{};
+    {
+      Locked locked(mutex_);
+      size_t i = 0;
+      while (i < placed_.size() && env != nullptr && placed_[i].env != env) ++i;
+      if (i == placed_.size()) return;
+      one = placed_[i];
+      placed_.remove(i);
+    }
+    jclass klass = static_cast<jclass>(jni->NewLocalRef(one.klass));
+    if (klass != nullptr) {
+      switch (one.what) {
+        case Placed::kBreakpoint:
+          one.env->ClearBreakpoint(static_cast<jmethodID>(one.member), one.location);
+          break;
+        case Placed::kAccessWatch:
+          one.env->ClearFieldAccessWatch(klass, static_cast<jfieldID>(one.member));
+          break;
+        case Placed::kModificationWatch:
+          one.env->ClearFieldModificationWatch(klass, static_cast<jfieldID>(one.member));
+          break;
+      }
+      jni->DeleteLocalRef(klass);
+    }
+    jni->DeleteWeakGlobalRef(one.klass);
+  }
+}
+
+void Session::wake_waiters() {
+  Vector<jrawMonitorID> waited;
+  {
+    Locked locked(mutex_);
+    Vector<Channel*>* const both[] = {&channels_, &event_channels_};
+    for (Vector<Channel*>* all : both) {
+      for (Channel* channel : *all) {
+        if (channel->waiting && channel->monitor_in_use != nullptr) {
+          waited.push(channel->monitor_in_use);
+        }
+      }
+    }
+  }
+  for (jrawMonitorID monitor : waited) {
+    if (agent.env->RawMonitorEnter(monitor) != JVMTI_ERROR_NONE) continue;
+    agent.env->RawMonitorNotifyAll(monitor);
+    agent.env->RawMonitorExit(monitor);
+  }
+}
+
+}  // namespace jvmti

@@ -1,0 +1,205 @@
+// A session: one controller's stay.  It owns everything that the controller gets and remembers
+// everything that must be undone when the controller goes, for whatever reason.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "agent.h"
+#include "frames.h"
+#include "handles.h"
+#include "lent_files.h"
+#include "options.h"
+
+namespace jvmti {
+
+class Channel;
+class Stream;
+struct StreamLink;
+
+constexpr int kFirstEvent = JVMTI_MIN_EVENT_TYPE_VAL;
+constexpr int kEventCount = JVMTI_MAX_EVENT_TYPE_VAL - JVMTI_MIN_EVENT_TYPE_VAL + 1;
+
+// What an environment does with one event.
+struct Handling {
+  std::atomic<bool> answered;  // a handler of the controller's answers it
+  std::atomic<bool> own;       // sent also where our own work causes it
+  std::atomic<int64_t> limit;  // how long a handler may take, in milliseconds; -1 is for ever
+  std::atomic<StreamLink*> streams;  // those that it is recorded in
+};
+
+// A JVM TI environment of the session.  Calls in progress keep it: a disposed one goes to the VM
+// when the last of them has returned.  The VM may call us for an event some time after it was
+// switched off, so the memory of an environment is used again but never freed, and the callbacks
+// in it are counted.
+struct Environment {
+  std::atomic<jvmtiEnv*> env;
+  Session* session;
+  uint32_t number;
+  uint32_t active;
+  bool disposed;
+  bool leaving;  // what it set VM-wide is being cleared; the environment goes next
+  uint64_t storage;
+  std::atomic<uint32_t> extension_events;  // those with a callback, by the bits of their places
+  std::atomic<bool> deaf;           // its events are not wanted any more
+  std::atomic<uint32_t> in_flight;  // callbacks of events
+  Handling handling[kEventCount];
+};
+
+// Something VM-wide that the session set, and that leaving clears.
+struct Placed {
+  enum What { kBreakpoint, kAccessWatch, kModificationWatch } what;
+  jvmtiEnv* env;
+  jweak klass;
+  void* member;
+  jlocation location;
+};
+
+struct ThreadStorage {
+  jvmtiEnv* env;
+  uint64_t token;
+};
+
+class Session {
+ public:
+  // `control` is the connected socket to the controller.
+  explicit Session(int control) : control_(control) {}
+  static Session* make_session(int control);
+  static void unmake_session(Session* session);
+
+  // Greets the controller; `held` says that the VM waits in OnLoad until it is told to proceed.
+  bool begin(bool held);
+  // The service of the control channel, until the controller goes; then everything is undone and
+  // the session is no more.
+  void serve(JNIEnv* jni);
+  // The same on the thread that loads the agent, until the controller lets the VM start.  The time
+  // limit is for its first message, or for the `whole` hold.
+  enum class Hold { kLetGo, kRefused, kLost, kOverran };
+  Hold serve_onload(int timeout_seconds, bool whole);
+  void proceed() { held_ = false; }
+  void refuse() { refused_ = true; }
+  bool held() const { return held_ && !refused_; }
+  int64_t held_until() const { return held_until_; }
+
+  // A socket for a new channel, which gets a service thread of its own.
+  bool open_channel(JNIEnv* jni, int descriptor);
+  // The same on a thread that the controller has made.
+  jvmtiError run_thread(jvmtiEnv* env, jthread thread, int descriptor, jint priority);
+  void close_channel(Channel* channel);
+
+  // Event channels wait idle for a thread of the JVM that has something to tell.
+  bool add_event_channel(int descriptor);
+  // Null when the session ends or the time (of the clock, -1 for none) has come.
+  Channel* borrow_event_channel(int64_t deadline);
+  void return_event_channel(Channel* channel, bool good);
+  // The first connection for an event before the VM is live; null when it is, and when it was
+  // `given_up` to wait for the thread that speaks on it.
+  Channel* borrow_control(int64_t deadline, bool* given_up);
+  void return_control();
+  Channel& control_channel() { return *control_channel_; }
+  bool served() const { return served_; }
+  // Lets the controller know that the VM is live, if nobody speaks to it at this moment.
+  void tell_live_now();
+
+  uint32_t new_environment(jint version);
+  Environment* enter_environment(uint32_t number);
+  void leave_environment(JNIEnv* jni, Environment* environment);
+  // True for the number of an environment that was disposed while the session lasts.
+  bool disposed_environment(uint32_t number);
+  void dispose_environment(uint32_t number);
+  jvmtiEnv* tags();  // private: identity of objects, bytecodes for checks
+
+  bool keep_stream(Stream* stream);
+  // Takes a stream off its events; its memory goes when no thread is inside any more.  Null when
+  // there is none of that number.
+  Environment* close_stream(JNIEnv* jni, uint64_t number);
+  // The streams of an environment, or all of them; false while some cannot be freed.
+  bool close_streams(JNIEnv* jni, const Environment* environment);
+  void count_streams(uint64_t* open, uint64_t* streamed, uint64_t* dropped);
+
+  uint64_t held_capabilities();  // of all environments together
+
+  void note_suspended(JNIEnv* jni, jthread thread, bool suspended);
+  void note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass, void* member,
+                   jlocation location, bool placed);
+
+  void shut_down();                    // wakes every channel with an end of file
+  // Ends a session that never got a service thread.
+  void abandon(JNIEnv* jni);
+  bool ending() const { return ending_; }
+  void set_name(const char* name, size_t length);
+  const char* name() const { return name_; }
+
+  Objects objects;
+  Methods methods;
+  Fields fields;
+  Pointers pointers;
+  LentFiles files;
+  std::atomic<jint> verbose_flags{0};
+  std::atomic<bool> all_virtual_suspended{false};
+  std::atomic<bool> sampling_changed{false};
+  std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> events_answered{0};
+  std::atomic<uint64_t> events_overran{0};
+  std::atomic<uint32_t> events_waiting{0};
+  char token[kTokenSize] = "";
+  pid_t script = 0;  // the controller is a process that this one started for it
+
+  bool monitor_used(jrawMonitorID monitor);  // by a call in progress; hold the mutex
+  // Whether a thread has a monitor, or queues for it, other than the one in a walk's callback on
+  // `walking`.
+  bool monitor_held_outside(const Channel& walking, jrawMonitorID monitor);
+  uint32_t in_flight();  // callbacks of events in all environments
+  size_t channel_count();
+  size_t environment_count();
+  Mutex& mutex() { return mutex_; }
+
+ private:
+  friend class Channel;
+  void greet();
+  Channel* add_channel(int descriptor);
+  void end(JNIEnv* jni);
+  void clear_placed(JNIEnv* jni, jvmtiEnv* env);
+  void resume_all(JNIEnv* jni);
+  bool resume_with_any(jvmtiEnv* own, jthread thread);
+  void wake_waiters();
+  void tell_live();  // with the first connection for oneself
+  void silence(Environment* environment);
+  bool free_closed_streams(JNIEnv* jni, int milliseconds);
+
+  int control_;
+  Channel* control_channel_ = nullptr;
+  bool lost_ = false;
+  bool held_ = false;
+  bool refused_ = false;
+  int64_t held_until_ = -1;  // of the clock in milliseconds
+  bool early_ = false;  // began in OnLoad
+  std::atomic<bool> ending_{false};
+  bool goodbye_ = false;
+  uint32_t goodbye_sequence_ = 0;
+  char name_[256] = "";
+  Mutex mutex_;
+  Condition changed_;
+  Vector<Channel*> channels_;
+  Vector<Channel*> event_channels_;
+  Vector<Channel*> idle_event_channels_;
+  Mutex control_mutex_;  // who speaks on the first connection before the VM is live
+  std::atomic<bool> served_{false};  // the first connection is its service thread's
+  Vector<Environment*> environments_;
+  Vector<Stream*> streams_;
+  Vector<Stream*> closed_streams_;  // a thread may still be inside
+  uint64_t streamed_ = 0;  // by streams that are no more
+  uint64_t dropped_ = 0;
+  jvmtiEnv* tags_ = nullptr;
+  Vector<jobject> suspended_;
+  Vector<Placed> placed_;
+};
+
+// An environment for a stream's own use, with what names and lines need; null without.
+jvmtiEnv* new_lookup_environment(bool virtual_threads);
+
+// One that can tag objects and nothing else, for passes over the heap; null without.
+jvmtiEnv* new_tagging_environment();
+
+}  // namespace jvmti

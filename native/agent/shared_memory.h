@@ -1,0 +1,27 @@
+// Memory of the controller's, taken only when it cannot shrink under us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace jvmti {
+
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  ~SharedMemory() { leave(); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  // Why it cannot be taken, or null.  The descriptor is this object's from here on.
+  const char* open(int descriptor);
+  void leave();
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  int descriptor_ = -1;
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,489 @@
+// Streams: events as fixed records in memory that the controller shares, which nobody waits for.
+//
+// The memory has, behind a few pages of counters, a ring of announcements and a ring of records for
+// each lane.  A lane belongs to one thread at a time, so that writing a record takes no more than
+// plain stores; the last lane is for all threads that find none free, behind a lock.  What is not a
+// number has one, which is announced before the first record that has it.  From the other side
+// come only the counters of what was read, and they are believed only where they are possible.
+//
+// A stream is found through a list for each event of its environment.  A recorder (generated, one
+// for each event) goes through that list inside a `Recording`; nothing is freed before every thread
+// that may have seen the stream there has left (`Producer::wait_for_all`).
+#pragma once
+
+#include <cstring>
+
+#include "call.h"
+#include "event_clock.h"
+#include "events.h"
+#include "numbers.h"
+#include "patterns.h"
+#include "producers.h"
+#include "shared_memory.h"
+
+namespace jvmti {
+
+// A thread as a stream knows it.
+struct StreamedThread {
+  struct Begun {
+    const void* what;
+    int64_t time;
+  };
+  uint32_t number;
+  bool wanted;
+  Begun* begun;  // what has begun and not ended, the outermost first
+  uint32_t depth;
+  uint32_t capacity;
+};
+
+struct alignas(128) Lane {
+  std::atomic<uint64_t> head;     // records so far
+  std::atomic<uint64_t> dropped;  // events without room
+  uint64_t tail;                  // as last heard of the controller
+  int64_t last;                   // time of a record
+  uint8_t* records;
+  std::atomic<uint64_t>* told_head;
+  std::atomic<uint64_t>* told_dropped;
+  const std::atomic<uint64_t>* told_tail;
+  std::atomic<bool> taken;
+  bool shared;
+  Mutex mutex;  // of the shared one
+};
+
+// What a stream is asked for, as the controller says it.
+struct StreamRequest {
+  const jint* events;
+  jint event_count;
+  jint wishes;
+  jint words;
+  jlong size;
+  jint stack_depth;
+  jlong shortest;
+  const jthread* threads;
+  jint thread_count;
+  const char* classes;
+  const char* methods;
+  const char* exceptions;
+};
+
+class Stream {
+ public:
+  // The bits of what a class or a method has beside its number.
+  static constexpr uint64_t kKnown = uint64_t{1} << 32;
+  static constexpr uint64_t kWanted = uint64_t{1} << 33;
+  static constexpr uint64_t kWantedException = uint64_t{1} << 34;
+  static constexpr uint64_t kNative = uint64_t{1} << 35;
+  static constexpr int kReturnType = 40;
+
+  // What a field is remembered by: the same instruction always means the same one.  0 for native
+  // code, which has one location for all.
+  static uint64_t key_of_field(uint64_t method, jmethodID id, jlocation at, jfieldID field) {
+    if (method & kNative) return 0;
+    return (reinterpret_cast<uint64_t>(id) * 0x9E3779B97F4A7C15u +
+            static_cast<uint64_t>(at) * 0xD6E8FEB86659FD93u +
+            reinterpret_cast<uint64_t>(field) * 0xA0761D6478BD642Fu) |
+           1;
+  }
+  static uint64_t key_of_both(uint64_t one, uint64_t two) {
+    return (Numbers::mix(Numbers::mix(one) + two * 0xD6E8FEB86659FD93u) << 1) | 1;
+  }
+
+  static Stream* open(Call& call, const StreamRequest& request, int descriptor);
+  // Off the lists: from here on no further thread finds it.
+  void unlink();
+  // Frees a stream that was unlinked; false while a thread is still inside.
+  bool free(JNIEnv* jni, int milliseconds);
+  static void give_back_lanes(Place* places);
+  void count(uint64_t* streamed, uint64_t* dropped) const;
+
+  Environment& environment;
+  const uint32_t number;
+  const uint64_t serial;
+
+ private:
+  friend class Recording;
+  friend class QuickRecording;
+  friend struct StreamLink;
+  Stream(Environment& environment, uint32_t number, uint64_t serial, const StreamRequest& request);
+  ~Stream() = default;
+  bool prepare(Call& call, const StreamRequest& request, int descriptor);
+  bool link(const StreamRequest& request);
+  void release(JNIEnv* jni);
+
+  Lane* take_lane();
+  bool make_room(Lane& lane);
+  void drop(Lane& lane);
+  void pause() const;
+
+  // Of what has no number yet.  0, or null, says that it could not be announced.
+  StreamedThread* meet_thread(JNIEnv* jni, jthread thread);
+  uint64_t meet_class(JNIEnv* jni, jclass klass);
+  uint64_t meet_method(JNIEnv* jni, jmethodID method, bool filtered);
+  uint64_t field_of(JNIEnv* jni, jclass klass, jfieldID field);
+  uint32_t text(const char* value);
+  uint32_t stack(JNIEnv* jni);
+  bool wants_exception(JNIEnv* jni, jclass klass, const char* name);
+  uint32_t announce(int kind, const Writer& payload, Numbers* known, uint64_t key, uint64_t bits);
+
+  uint64_t class_of(JNIEnv* jni, jclass klass) {
+    jlong tag = 0;
+    if (lookup_->GetTag(klass, &tag) == JVMTI_ERROR_NONE && tag != 0) {
+      return static_cast<uint64_t>(tag);
+    }
+    return meet_class(jni, klass);
+  }
+
+  std::atomic<bool> closed_{false};
+  bool waits_;
+  bool own_;
+  bool objects_;
+  bool subclasses_;
+  bool virtual_threads_ = false;
+  bool measures_;
+  int64_t shortest_;  // nanoseconds
+  jint stack_depth_;
+  uint32_t words_;
+  uint32_t fields_at_;  // bytes before the fields of the event
+  uint32_t record_size_ = 0;
+  uint64_t capacity_ = 0;  // records of a lane, a power of two
+  char* class_patterns_ = nullptr;
+  char* method_patterns_ = nullptr;
+  char* exception_patterns_ = nullptr;
+  jobject* threads_ = nullptr;  // global references; null for all
+  jint thread_count_ = 0;
+  jvmtiEnv* lookup_ = nullptr;  // whose tags are the classes' numbers
+  SharedMemory memory_;
+  Lane* lanes_ = nullptr;
+  void* lanes_memory_ = nullptr;
+
+  Mutex mutex_;  // names, numbers, lanes
+  uint8_t* names_ = nullptr;
+  uint64_t names_head_ = 0;
+  uint64_t names_tail_ = 0;
+  std::atomic<uint64_t>* told_names_head_ = nullptr;
+  const std::atomic<uint64_t>* told_names_tail_ = nullptr;
+  uint32_t announced_[8] = {};
+  Numbers methods_;
+  Numbers fields_;
+  Numbers texts_;
+  Numbers stacks_;
+  Stable<StreamedThread> met_threads_;
+  StreamedThread unknown_thread_{};
+
+  StreamLink* links_ = nullptr;
+  uint32_t link_count_ = 0;
+};
+
+// A stream in the list of one event.
+struct StreamLink {
+  Stream* stream;
+  std::atomic<StreamLink*> next;
+  uint8_t event;
+};
+
+// A thread of ours, of which there is nothing to tell where it begins or ends.
+bool of_service_thread(JNIEnv* jni, jthread thread);
+void remember_environment(Environment* environment);
+// Environments as their last events found them, so that most events ask nothing of the VM.
+extern std::atomic<Environment*> remembered_environments[256];
+inline size_t remembered_at(const jvmtiEnv* env) {
+  return Numbers::mix(reinterpret_cast<uint64_t>(env) >> 4) & 255;
+}
+// The environment, if it is remembered and its events are wanted.
+inline Environment* remembered_environment(jvmtiEnv* env) {
+  Environment* known = remembered_environments[remembered_at(env)].load(std::memory_order_acquire);
+  bool wanted = known != nullptr && known->env.load(std::memory_order_acquire) == env &&
+                !known->deaf.load(std::memory_order_acquire);
+  return __builtin_expect(wanted, true) ? known : nullptr;
+}
+Environment* find_environment(jvmtiEnv* env);
+
+// A value as a record has it; `object` stands for a reference.
+inline int64_t recorded_value(char type, const jvalue& value, int64_t object) {
+  switch (type) {
+    case 'L':
+    case '[':
+      return object;
+    case 'Z':
+      return value.z != 0;
+    case 'B':
+      return value.b;
+    case 'C':
+      return value.c;
+    case 'S':
+      return value.s;
+    case 'I':
+      return value.i;
+    case 'F': {
+      // A double in the record, so that one column holds all fractions.
+      double wide = value.f;
+      int64_t bits;
+      std::memcpy(&bits, &wide, sizeof bits);
+      return bits;
+    }
+    case 'V':
+      return 0;
+    default:  // J and D
+      return value.j;
+  }
+}
+
+// One event on its way into the streams that want it.
+class Recording {
+ public:
+  Recording(jvmtiEnv* env, JNIEnv* jni, int event, OwnWork own)
+      : producer_(Producer::current()), jni_(jni), event_(event), own_(own) {
+    if (producer_ == nullptr) return;
+    producer_->enter();
+    environment_ = remembered_environment(env);
+    if (environment_ == nullptr) environment_ = find_environment(env);
+    if (environment_ != nullptr) {
+      next_ = environment_->handling[event - kFirstEvent].streams.load(std::memory_order_acquire);
+    }
+  }
+  ~Recording() {
+    if (producer_ != nullptr) producer_->leave();
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // The next stream that wants it.
+  bool next() {
+    while (next_ != nullptr) {
+      stream_ = next_->stream;
+      next_ = next_->next.load(std::memory_order_acquire);
+      if (!stream_->own_ && ours()) continue;
+      place_ = &producer_->places[stream_->number];
+      if (place_->stream != stream_->serial) settle();
+      thread_ = nullptr;
+      failed_ = false;
+      return true;
+    }
+    return false;
+  }
+
+  // False for a thread that the stream leaves out.
+  bool thread(jthread thread) {
+    if (!stream_->virtual_threads_ && place_->thread != nullptr && place_->jni == jni_) {
+      thread_ = place_->thread;
+    } else {
+      find_thread(thread);
+    }
+    return thread_ == nullptr || thread_->wanted;
+  }
+  uint64_t method(jmethodID method) { return number(method, true); }
+  uint32_t method_number(jmethodID method) {
+    return static_cast<uint32_t>(number(method, false));
+  }
+  static char return_type(uint64_t method) {
+    return static_cast<char>(method >> Stream::kReturnType);
+  }
+  uint64_t klass(jclass klass) {
+    if (klass == nullptr || !usable()) return Stream::kWanted;
+    uint64_t found = stream_->class_of(jni_, klass);
+    if (found == 0) failed_ = true;
+    return found;
+  }
+  // The class of an object; `often` says that the event is a frequent one.
+  uint64_t object(jobject object, bool often) {
+    if (often && !stream_->objects_) return Stream::kWanted;
+    if (object == nullptr || !usable()) return Stream::kWanted;
+    jclass type = jni_->GetObjectClass(object);
+    uint64_t found = klass(type);
+    jni_->DeleteLocalRef(type);
+    return found;
+  }
+  uint32_t field(jclass klass, jfieldID field, uint64_t method, jmethodID id, jlocation at);
+  uint32_t text(const char* value) {
+    if (value == nullptr) return 0;
+    uint32_t found = stream_->text(value);
+    if (found == 0) failed_ = true;
+    return found;
+  }
+  bool wants_name(const char* name);
+  bool wants(uint64_t found) const { return failed_ || (found & Stream::kWanted) != 0; }
+  bool wants_exception(uint64_t found) const {
+    return failed_ || (found & Stream::kWantedException) != 0;
+  }
+  // What began is noted and not told of, in a stream that wants to know how long it lasts.
+  bool begins(const void* what) {
+    if (!stream_->measures_) return false;
+    begin(what);
+    return true;
+  }
+  // Whether what ends has lasted long enough.
+  bool ends(const void* what) { return !stream_->measures_ || end(what); }
+  int64_t value(char type, const jvalue& value) {
+    bool refers = (type == 'L' || type == '[') && value.l != nullptr;
+    return recorded_value(type, value, refers ? static_cast<uint32_t>(object(value.l, true)) : 0);
+  }
+
+  // Room for a record; null where the event is dropped.
+  uint8_t* reserve() {
+    if (__builtin_expect(failed_, false)) return refuse();
+    if (stream_->words_ & protocol::kWordsTime) time();
+    if (stream_->words_ & protocol::kWordsStack && !find_stack()) return refuse();
+    Lane* lane = place_->lane;
+    if (lane->shared) lane->mutex.lock();
+    uint64_t head = lane->head.load(std::memory_order_relaxed);
+    if (__builtin_expect(head - lane->tail >= stream_->capacity_, false) &&
+        !stream_->make_room(*lane)) {
+      if (lane->shared) lane->mutex.unlock();
+      return nullptr;
+    }
+    head = lane->head.load(std::memory_order_relaxed);
+    uint8_t* record = lane->records + (head & (stream_->capacity_ - 1)) * stream_->record_size_;
+    uint64_t first = static_cast<uint64_t>(event_) |
+                     static_cast<uint64_t>(thread_ == nullptr ? 0 : thread_->number) << 32;
+    std::memcpy(record, &first, sizeof first);
+    uint8_t* at = record + sizeof first;
+    if (stream_->words_ & protocol::kWordsTime) {
+      // The clock may step back a little, the times of a lane do not.
+      if (time_ > lane->last) lane->last = time_;
+      put(&at, lane->last);
+    }
+    if (stream_->words_ & protocol::kWordsDuration) put(&at, duration_);
+    if (stream_->words_ & protocol::kWordsStack) put(&at, static_cast<int64_t>(stack_));
+    return at;
+  }
+  void commit() {
+    Lane* lane = place_->lane;
+    uint64_t head = lane->head.load(std::memory_order_relaxed) + 1;
+    lane->head.store(head, std::memory_order_relaxed);
+    lane->told_head->store(head, std::memory_order_release);
+    if (lane->shared) lane->mutex.unlock();
+  }
+
+ private:
+  static void put(uint8_t** at, int64_t value) {
+    std::memcpy(*at, &value, sizeof value);
+    *at += sizeof value;
+  }
+  bool ours() {
+    if (!producer_->serves()) return false;
+    const Serving* serving = Serving::of(environment_->session);
+    return serving != nullptr &&
+           (own_ == OwnWork::kNever || (own_ == OwnWork::kInCalls && serving->handler));
+  }
+  int64_t time() {
+    if (time_ == 0) time_ = EventClock::now();
+    return time_;
+  }
+  uint64_t number(jmethodID method, bool filtered) {
+    if (method == nullptr) return Stream::kWanted;
+    uint64_t known = stream_->methods_.find(reinterpret_cast<uint64_t>(method));
+    // One that is left out has a number only where another event names it.
+    if (__builtin_expect(known != 0 && (filtered || static_cast<uint32_t>(known) != 0), true)) {
+      return known;
+    }
+    known = usable() ? stream_->meet_method(jni_, method, filtered) : 0;
+    if (known == 0) failed_ = true;
+    return known;
+  }
+  bool usable();
+  void settle();
+  void find_thread(jthread thread);
+  void begin(const void* what);
+  bool end(const void* what);
+  bool find_stack();
+  uint8_t* refuse();
+
+  Producer* producer_;
+  Environment* environment_ = nullptr;
+  JNIEnv* jni_;
+  int event_;
+  OwnWork own_;
+  StreamLink* next_ = nullptr;
+  Stream* stream_ = nullptr;
+  Place* place_ = nullptr;
+  StreamedThread* thread_ = nullptr;
+  int64_t time_ = 0;
+  int64_t duration_ = 0;
+  uint32_t stack_ = 0;
+  bool failed_ = false;
+};
+
+#define JVMTI_INLINE __attribute__((always_inline)) inline
+
+// The usual case of a frequent event: one stream, a thread, a method and a field that it knows, and
+// room.  Nothing is called here, so that all of it stays in registers.  What is not usual is left to
+// a `Recording`, as long as nothing has been written.
+class QuickRecording {
+ public:
+  JVMTI_INLINE QuickRecording(jvmtiEnv* env, JNIEnv* jni, int event)
+      : producer_(Producer::known()), event_(static_cast<uint32_t>(event)) {
+    if (producer_ == nullptr) return;
+    if (!producer_->enter_alone()) {
+      producer_ = nullptr;
+      return;
+    }
+    Environment* environment = remembered_environment(env);
+    if (environment == nullptr) return;
+    StreamLink* link =
+        environment->handling[event - kFirstEvent].streams.load(std::memory_order_acquire);
+    if (link == nullptr || link->next.load(std::memory_order_acquire) != nullptr) return;
+    Place& place = producer_->places[link->stream->number];
+    if (place.stream != link->stream->serial || place.usual != jni) return;
+    stream_ = link->stream;
+    place_ = &place;
+  }
+  JVMTI_INLINE ~QuickRecording() {
+    if (producer_ != nullptr) producer_->leave_alone();
+  }
+  QuickRecording(const QuickRecording&) = delete;
+  QuickRecording& operator=(const QuickRecording&) = delete;
+  // So far all has been as usual.
+  bool usual() const { return __builtin_expect(stream_ != nullptr, true); }
+
+  // As in `Recording`, but for what is met for the first time.
+  JVMTI_INLINE uint64_t method(jmethodID method) {
+    uint64_t known = stream_->methods_.find(reinterpret_cast<uint64_t>(method));
+    if (known == 0) stream_ = nullptr;
+    return known;
+  }
+  bool wants(uint64_t found) const { return (found & Stream::kWanted) != 0; }
+  static char return_type(uint64_t method) { return Recording::return_type(method); }
+  uint64_t object(jobject, bool) const { return Stream::kWanted; }
+  JVMTI_INLINE int64_t value(char type, const jvalue& value) const { return recorded_value(type, value, 0); }
+  JVMTI_INLINE uint32_t field(jclass, jfieldID field, uint64_t method, jmethodID id, jlocation at) {
+    uint64_t key = Stream::key_of_field(method, id, at, field);
+    uint64_t known = key == 0 ? 0 : stream_->fields_.find(key);
+    if (known == 0) stream_ = nullptr;
+    return static_cast<uint32_t>(known);
+  }
+  // Null without room.
+  JVMTI_INLINE uint8_t* reserve() {
+    Lane* lane = place_->lane;
+    head_ = lane->head.load(std::memory_order_relaxed);
+    uint64_t capacity = stream_->capacity_;
+    if (__builtin_expect(head_ - lane->tail >= capacity, false)) return nullptr;
+    uint8_t* record = lane->records + (head_ & (capacity - 1)) * stream_->record_size_;
+    uint64_t first = event_ | place_->usual_number << 32;
+    std::memcpy(record, &first, sizeof first);
+    record += sizeof first;
+    if (stream_->words_ != 0) {
+      int64_t time = EventClock::now();
+      if (time > lane->last) lane->last = time;
+      std::memcpy(record, &lane->last, sizeof lane->last);
+      record += sizeof lane->last;
+    }
+    return record;
+  }
+  JVMTI_INLINE void commit() {
+    Lane* lane = place_->lane;
+    lane->head.store(head_ + 1, std::memory_order_relaxed);
+    lane->told_head->store(head_ + 1, std::memory_order_release);
+  }
+
+ private:
+  Producer* producer_;
+  Stream* stream_ = nullptr;
+  Place* place_ = nullptr;
+  uint64_t head_ = 0;
+  uint32_t event_;
+};
+
+// Generated: the bytes of an event's fields.
+uint32_t record_size(int event);
+
+}  // namespace jvmti

@@ -1,0 +1,155 @@
+"""The whole JVM Tool Interface for Python, on a running Java virtual machine.
+
+::
+
+    import jvmti
+
+    with jvmti.attach(4711) as vm:        # or "MyMainClass", or jvmti.launch(["java", "App"])
+        env = vm.env                      # JVM TI, one to one
+        for thread in env.get_all_threads():
+            print(env.get_thread_info(thread).name, env.get_thread_state(thread))
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.environment import Env
+from jvmti.jni.calls import JNI
+from jvmti.model.vm import VM, add_capabilities
+from jvmti.spec import errors
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.errors import Error, JavaException, JvmtiError, TargetLost
+from jvmti.target import attach as _attach
+from jvmti.target import launch as _launch
+from jvmti.target.errors import AttachError, LaunchFailed
+from jvmti.target.launch import java_tool_options
+from jvmti.target.options import AgentOptions
+from jvmti.target.processes import Process, processes
+
+if TYPE_CHECKING:
+    from jvmti import heap
+
+__version__ = "0.1.0"
+
+
+def attach(
+    target: int | str | Process,
+    *,
+    timeout: float = 10.0,
+    capabilities: str | Iterable[str] = (),
+    options: AgentOptions | None = None,
+    library: str | os.PathLike[str] | None = None,
+) -> VM:
+    """Attach to a running JVM.
+
+    Args:
+        target: a process id, or part of a main class or jar name that matches exactly one JVM.
+        timeout: seconds for everything until the session stands.
+        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` that can be had.
+        options: further options for the agent.
+        library: the agent library, where not the packaged one.
+
+    Returns:
+        The JVM; a context manager that detaches at the end of its block.
+
+    Raises:
+        AttachError: the JVM cannot be found or reached; the message says what was tried.
+        NotAvailable: a capability cannot be had.
+    """
+    connection = _attach.attach(target, timeout=timeout, options=options, library=library)
+    vm = VM(connection, timeout=timeout)
+    try:
+        add_capabilities(vm, capabilities)
+    except BaseException:
+        vm.detach()
+        raise
+    return vm
+
+
+def launch(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    hold: bool = False,
+    capabilities: str | Iterable[str] = (),
+    timeout: float = 30.0,
+    options: AgentOptions | None = None,
+    library: str | os.PathLike[str] | None = None,
+    **further: Any,
+) -> VM:
+    """Start a Java program with the agent in it from its first moment.
+
+    Args:
+        argv: the command, such as ``["java", "-jar", "app.jar"]``.
+        hold: return while the VM is held in the OnLoad phase, where all capabilities can be had;
+            ``vm.proceed()`` lets it start.  Otherwise it is let go at once, and the call returns
+            when it is live.
+        capabilities: names of capabilities to add to ``vm.env`` in the OnLoad phase, or
+            ``"all"`` that can be had.
+        timeout: seconds for everything until the session stands.
+        options: further options for the agent.
+        library: the agent library, where not the packaged one.
+        further: ``env``, ``cwd``, ``stdin``, ``stdout`` and ``stderr`` as in `subprocess.Popen`;
+            ``main`` names the JVM to wait for where the command starts several.
+
+    Returns:
+        The JVM; ``vm.popen`` is the process that was started.
+
+    Raises:
+        AttachError: the program did not start, or ended before it was live.
+        NotAvailable: a capability cannot be had; the program is ended then.
+    """
+    connection = _launch.launch(argv, timeout=timeout, options=options, library=library, **further)
+    popen = connection.popen
+    assert popen is not None
+    vm = None
+    try:
+        vm = VM(connection, timeout=timeout)
+        add_capabilities(vm, capabilities)
+        if not hold:
+            vm.proceed(timeout)
+    except BaseException as error:
+        if vm is not None:
+            vm.detach()
+        connection.close()
+        # Nobody else has this program, so it is not left behind.
+        lost = isinstance(error, TargetLost)
+        _launch.end_program(popen, 2.0 if lost else 0.0)
+        if lost:
+            raise LaunchFailed(
+                f"{popen.args!r} ended (exit status {popen.returncode}) before its JVM was live; "
+                "its own output says why",
+                popen.returncode,
+            ) from error
+        raise
+    return vm
+
+
+def __getattr__(name: str) -> Any:
+    # What most programs do not need is imported when somebody looks for it.
+    if name == "heap":
+        return importlib.import_module("jvmti.heap")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "JNI",
+    "VM",
+    "AgentOptions",
+    "AttachError",
+    "Capabilities",
+    "Env",
+    "Error",
+    "JavaException",
+    "JvmtiError",
+    "Process",
+    "attach",
+    "errors",
+    "heap",
+    "java_tool_options",
+    "launch",
+    "processes",
+]

@@ -1,0 +1,102 @@
+"""The process that a JVM's agent starts for a script, with a socket to it as descriptor 3.
+
+It ends with the JVM: what is still at work then has a moment to come to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+from jvmti.agents.script import Script, log_to_stderr, print_error
+from jvmti.model.vm import VM
+from jvmti.spec.errors import TargetLost
+from jvmti.target.connection import Connection
+from jvmti.target.hotspot import peer_credentials
+from jvmti.target.processes import inspect
+
+_GRACE = 2.0
+"""Seconds that this process may go on after its session has ended."""
+
+
+class _Terminated(BaseException):
+    """Somebody wants this process to end."""
+
+
+def main() -> NoReturn:
+    """Serve one script; ``sys.argv`` is what the agent library writes there."""
+    _, _root, descriptor, path, unload, options = sys.argv
+    _close_others(int(descriptor))
+    # The terminal's Ctrl-C is for the program, and its JVM's death tells us.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _terminate)
+    log_to_stderr()
+    sys.argv = [path]
+    os.set_inheritable(int(descriptor), False)
+    connected = socket.socket(fileno=int(descriptor))
+    script = Script(path, options)
+    sys.exit(_serve(connected, script, float(unload)))
+
+
+def _serve(connected: socket.socket, script: Script, unload: float) -> int:
+    process = inspect(peer_credentials(connected)[0])
+    vm = VM(Connection(connected, process, preloaded=True))
+    threading.Thread(target=_end_with, args=(vm, script, unload), daemon=True).start()
+    try:
+        try:
+            script.start(vm, unload)
+        except TargetLost:
+            if vm.held:
+                raise
+            return 0  # another agent has kept the VM from starting
+        vm.wait()
+    except _Terminated:
+        if vm.held:
+            vm.refuse()
+            return 1
+    except BaseException as error:
+        print_error(error)
+        if vm.held:
+            with contextlib.suppress(TargetLost):
+                vm.refuse()
+        vm.detach()
+        return 1
+    script.unload()
+    if not script.wait_unloaded(_GRACE):
+        name = os.path.basename(script.path)
+        print(f"jvmti: agent_onunload of {name} has not come to its end", file=sys.stderr)
+    vm.detach()
+    return 0
+
+
+def _end_with(vm: VM, script: Script, unload: float) -> None:
+    """End this process some time after its session, whatever the script is still doing."""
+    vm.wait()
+    begins = script.started and not script.unloading
+    threading.Event().wait(unload + _GRACE if begins else _GRACE)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(1)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Terminated
+
+
+def _close_others(kept: int) -> None:
+    """Close what the JVM opened while it was starting us."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > kept:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
+__all__ = ["main"]

@@ -1,0 +1,230 @@
+"""A script: a Python file with the functions that an agent has.
+
+``agent_onload(vm, options)``
+    The JVM is held in its OnLoad phase until this has returned.
+``agent_onattach(vm, options)``
+    The JVM runs already.  Where it is missing, ``agent_onload`` is called.
+``agent_onunload(vm)``
+    Once, at the JVM's death or when the script leaves it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from jvmti.model.vm import VM
+from jvmti.report.text import printable
+from jvmti.target.options import AgentOptions
+
+UNLOAD_TIMEOUT = 10.0
+"""Seconds that the end of a JVM waits for ``agent_onunload``, if nothing else is asked for."""
+
+_BEFORE_LIVE = 24 * 3600.0
+"""Seconds that the VM may take to be live: other agents may hold it, too."""
+
+_OURS = (__package__, "jvmti.commands")
+
+
+class ScriptError(Exception):
+    """A file cannot be used as an agent; the message says why."""
+
+
+class Script:
+    """A Python file that is an agent.
+
+    Attributes:
+        path: the file.
+        options: the text for its functions; empty if there is none.
+        vm: its session; ``None`` before `start`.
+        started: whether its function for the beginning has returned.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], options: str = "") -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        self.options = options
+        self.vm: VM | None = None
+        self.started = False
+        self._module: ModuleType | None = None
+        self._lock = threading.Lock()
+        self._unloaded = False
+        self._done = threading.Event()
+
+    @classmethod
+    def named(cls, text: str) -> Script:
+        """The script of a word on a command line, ``agent.py`` or ``agent.py=options``.
+
+        Raises:
+            ScriptError: there is no such file.
+        """
+        path, options = text, ""
+        if not os.path.isfile(path):
+            path, _, options = text.partition("=")
+        if not os.path.isfile(path):
+            raise ScriptError(f"{path}: there is no such file")
+        return cls(path, options)
+
+    def start(self, vm: VM, unload_timeout: float = UNLOAD_TIMEOUT) -> None:
+        """Run the file and its ``agent_onload`` or ``agent_onattach``, and let a held VM start.
+
+        Whatever they raise comes out.  A VM that is held is then held still.
+
+        Args:
+            vm: a session of the script's own.
+            unload_timeout: seconds that the VM's death waits for ``agent_onunload``.
+
+        Raises:
+            ScriptError: the file cannot be read, or has no such function.
+        """
+        self.vm = vm
+        self._module = self._run()
+        begin = self._function("agent_onload" if vm.held else "agent_onattach")
+        if begin is None and not vm.held:
+            begin = self._function("agent_onload")
+        if begin is None:
+            raise ScriptError(f"{self.path} has no agent_onload(vm, options)")
+        begin(vm, self.options)
+        self.started = True
+        # An environment of our own, after the script's: its handlers of VMDeath come first.
+        vm.new_env().on("VMDeath", lambda event: self.unload(), timeout=unload_timeout)
+        if vm.held:
+            vm.proceed(_BEFORE_LIVE)
+
+    def unload(self) -> None:
+        """Call ``agent_onunload`` if that has not been done; what it raises is printed."""
+        with self._lock:
+            if self._unloaded:
+                return
+            self._unloaded = True
+        try:
+            end = self._function("agent_onunload")
+            if end is not None:
+                end(self.vm)
+        except Exception as error:
+            print_error(error)
+        finally:
+            self._summarise()
+            self._done.set()
+
+    @property
+    def unloading(self) -> bool:
+        """Whether ``agent_onunload`` has been called, to its end or not."""
+        return self._unloaded
+
+    def wait_unloaded(self, timeout: float) -> bool:
+        """Wait for an `unload` that another thread is at; false when the time passes first."""
+        return self._done.wait(timeout)
+
+    def _run(self) -> ModuleType:
+        try:
+            with open(self.path, "rb") as file:
+                source = file.read()
+        except OSError as error:
+            raise ScriptError(f"{self.path} cannot be read: {error.strerror}") from None
+        name = os.path.splitext(os.path.basename(self.path))[0]
+        # A name that no module has which the script may import.
+        module = ModuleType(f"jvmti_agent_{name}")
+        while module.__name__ in sys.modules:
+            module.__name__ += "_"
+        module.__file__ = self.path
+        sys.modules[module.__name__] = module
+        # What lies beside it can be imported, as for a script that Python runs.
+        directory = os.path.dirname(self.path)
+        if directory not in sys.path:
+            sys.path.insert(0, directory)
+        exec(compile(source, self.path, "exec"), module.__dict__)
+        return module
+
+    def _function(self, name: str) -> Callable[..., Any] | None:
+        found = getattr(self._module, name, None)
+        return found if callable(found) else None
+
+    def _summarise(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass  # nobody reads it any more
+        errors = [] if self.vm is None else self.vm.handler_errors
+        if errors:
+            failures = sum(error.count for error in errors)
+            name = os.path.basename(self.path)
+            lines = [f"jvmti: handlers of {name} failed, {failures} times in all:"]
+            lines += [f"  {error}" for error in errors]
+            print("\n".join(map(printable, lines)), file=sys.stderr, flush=True)
+
+
+def print_error(error: BaseException) -> None:
+    """Print what a script raised, without the frames that are ours."""
+    if isinstance(error, ScriptError):
+        print(f"jvmti: {printable(str(error))}", file=sys.stderr, flush=True)
+        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__package__") in _OURS:
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    print("\n".join(map(printable, text.rstrip("\n").split("\n"))), file=sys.stderr, flush=True)
+
+
+class HarmlessFormatter(logging.Formatter):
+    """Formats records for a terminal: what comes from a target cannot command it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record, line by line made harmless."""
+        return "\n".join(map(printable, super().format(record).split("\n")))
+
+
+def log_to_stderr() -> None:
+    """Let the package's log, where failing handlers show, go to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(HarmlessFormatter("jvmti: %(message)s"))
+    logging.getLogger("jvmti").addHandler(handler)
+    logging.getLogger("jvmti").propagate = False
+
+
+def agent_options(
+    path: str | os.PathLike[str],
+    options: str = "",
+    *,
+    python: str | None = None,
+    follow: bool = False,
+    unload: int | None = None,
+    timeout: int | None = None,
+    token: str | None = None,
+) -> AgentOptions:
+    """The agent's options for a script that the JVM starts.
+
+    Args:
+        path: the script.
+        options: text for its functions.
+        python: the interpreter; this one if not given.
+        follow: run it for JVMs that inherit the options too.
+        unload: seconds that the JVM's death waits for ``agent_onunload``.
+        timeout: seconds that the JVM's start waits for ``agent_onload``.
+        token: makes these options different from any others, hexadecimal.
+    """
+    return AgentOptions(
+        script=os.path.abspath(os.fspath(path)),
+        options=options or None,
+        python=python or sys.executable,
+        follow=follow,
+        unload=unload,
+        timeout=timeout,
+        token=token,
+    )
+
+
+__all__ = [
+    "UNLOAD_TIMEOUT",
+    "Script",
+    "ScriptError",
+    "agent_options",
+    "log_to_stderr",
+    "print_error",
+]

@@ -1,0 +1,584 @@
+"""Heap walks: the Python side of `native/agent/heap_walk.h`.
+
+The agent sends a block of records, one for each call that it wants made, and waits; the calls are
+made here in their order, and the answer tells what the last one said.  After an ABORT, or an
+exception, no further call is made.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy
+
+from jvmti.callbacks.tag_use import ReadTag, only_reads_tag
+from jvmti.callbacks.told import Told
+from jvmti.env.callbacks import TagCell
+from jvmti.env.structures import (
+    MEMBER_OF,
+    HeapCallbacks,
+    HeapReferenceInfo,
+    HeapReferenceInfoArray,
+    HeapReferenceInfoConstantPool,
+    HeapReferenceInfoField,
+    HeapReferenceInfoJniLocal,
+    HeapReferenceInfoStackLocal,
+)
+from jvmti.spec.constants import (
+    HeapReferenceKind,
+    HeapRootKind,
+    HeapVisitControl,
+    IterationControl,
+    ObjectReferenceKind,
+    PrimitiveType,
+)
+from jvmti.wire.channel import HEADER
+from jvmti.wire.codecs import codec_of, presenter_of
+from jvmti.wire.protocol import Kind
+from jvmti.wire.session import Conversation, Session
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.spec.declaration import Declaration
+    from jvmti.wire.channel import Channel, Frame
+
+Function = Callable[..., Any]
+
+_BLOCK = struct.Struct("<BI")
+_ANSWER = struct.Struct("<iBqq")
+_ALONE = 1 + _BLOCK.size
+"""Where the record begins in a block of one kind."""
+_TAG, _REFERRER_TAG = 1, 2
+_LARGEST = (1 << 63) - 1
+_REMEMBERED = 1024
+
+
+class Controls:
+    """What a callback may answer: an enumeration, and what in it ends the walk."""
+
+    def __init__(self, kind: type[enum.IntEnum] | type[enum.IntFlag], ends: Sequence[int]) -> None:
+        self.kind = kind
+        self.valid = {int(one): one for one in kind}
+        if issubclass(kind, enum.IntFlag):
+            bits = [int(one) for one in kind]
+            self.valid = {
+                number: kind(number)
+                for number in {0, *bits, *(one | other for one in bits for other in bits)}
+            }
+        self.ends = frozenset(ends)
+        self.abort = ends[0]
+
+    def checked(self, control: Any, function: Function) -> int:
+        """The number of an answer.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if isinstance(control, int) and not isinstance(control, bool) and control in self.valid:
+            return int(control)
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"the callback {name} must return {self.kind.__name__}, not {control!r}")
+
+
+VISIT = Controls(
+    HeapVisitControl, (int(HeapVisitControl.ABORT), int(HeapVisitControl.ABORT) | 0x100)
+)
+ITERATION = Controls(IterationControl, (int(IterationControl.ABORT),))
+
+_DTYPES = {
+    int(one): numpy.dtype(code)
+    for one, code in (
+        (PrimitiveType.BOOLEAN, "?"),
+        (PrimitiveType.BYTE, "<i1"),
+        (PrimitiveType.CHAR, "<u2"),
+        (PrimitiveType.SHORT, "<i2"),
+        (PrimitiveType.INT, "<i4"),
+        (PrimitiveType.LONG, "<i8"),
+        (PrimitiveType.FLOAT, "<f4"),
+        (PrimitiveType.DOUBLE, "<f8"),
+    )
+}
+_MEMBERS: dict[str, Callable[[int], Any]] = {
+    "field": HeapReferenceInfoField,
+    "array": HeapReferenceInfoArray,
+    "constant_pool": HeapReferenceInfoConstantPool,
+}
+_heap_reference_kind = presenter_of(HeapReferenceKind)
+_object_reference_kind = presenter_of(ObjectReferenceKind)
+_root_kind = presenter_of(HeapRootKind)
+_primitive_type = presenter_of(PrimitiveType)
+_F64 = struct.Struct("<d")
+_I64 = struct.Struct("<q")
+
+
+class Visits:
+    """The calls of one callback: reads its records and makes its arguments.
+
+    Attributes:
+        kind: the callback's number in ``native/agent/heap_walk.h``.
+        record: the layout of its records.
+        tag: which argument the object's tag is.
+        waits: the VM always waits for the answer, which says where to go.
+    """
+
+    kind = 0
+    record = struct.Struct("<")
+    tag = 2
+    waits: ClassVar[bool] = False
+    controls = VISIT
+
+    def __init__(self, walk: HeapWalk, function: Function, user_data: Any) -> None:
+        self.walk = walk
+        self.function = function
+        self.further = () if user_data is None else (user_data,)
+        self.waited_for = self.waits or not only_reads_tag(function, self.tag)
+        self.told = Told.AT_ONCE if self.waited_for else Told.IN_BLOCKS
+        self.cell: Callable[[int], Any] = TagCell if self.waited_for else ReadTag
+        self.kind_of_control = self.controls.kind
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments that a record stands for."""
+        raise NotImplementedError
+
+    def call(self, row: tuple[Any, ...]) -> int:
+        """Make one call, and note which tags it wrote."""
+        arguments = self.arguments(row)
+        control = self.function(*arguments, *self.further)
+        if control.__class__ is not self.kind_of_control:
+            control = self.controls.checked(control, self.function)
+        if self.waited_for:
+            self.walk.written = self.written(arguments)
+        return int(control)
+
+    def alone(self, row: tuple[Any, ...]) -> bytes:
+        """Make the call of a block that has no other; its answer."""
+        control = self.call(row)
+        return _ANSWER.pack(control, *self.walk.written)
+
+    def written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
+        """Which tags a call may have written, and what they are."""
+        return (_TAG, _checked_tag(arguments[self.tag]), 0)
+
+    def all(self, rows: bytes) -> int:
+        """Make the calls of records that are all of this kind; the last answer."""
+        control = 0
+        for row in self.record.iter_unpack(rows):
+            control = self.call(row)
+            if control in self.controls.ends:
+                break
+        return control
+
+
+def _checked_tag(cell: TagCell) -> int:
+    tag: Any = cell.value
+    if tag.__class__ is int and -_LARGEST <= tag <= _LARGEST:
+        return int(tag)
+    if not isinstance(tag, int | numpy.integer) or isinstance(tag, bool):
+        raise TypeError(f"a tag must be int, not {type(tag).__name__}")
+    if not -_LARGEST - 1 <= tag <= _LARGEST:
+        raise OverflowError(f"the tag {tag} does not fit jlong")
+    return int(tag)
+
+
+class Objects(Visits):
+    """`HeapIterationCallback`."""
+
+    kind = 0
+    record = struct.Struct("<qqqi")
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        class_tag, size, tag, length = row
+        return class_tag, size, self.cell(tag), length
+
+    def alone(self, row: tuple[Any, ...]) -> bytes:
+        # What is done for every object of a walk that writes tags.
+        class_tag, size, tag, length = row
+        cell = self.cell(tag)
+        control = self.function(class_tag, size, cell, length, *self.further)
+        if control.__class__ is not HeapVisitControl:
+            control = VISIT.checked(control, self.function)
+        if not self.waited_for:
+            return _ANSWER.pack(control, 0, 0, 0)
+        return _ANSWER.pack(control, _TAG, _checked_tag(cell), 0)
+
+    def all(self, rows: bytes) -> int:
+        if self.waited_for or self.further:
+            return super().all(rows)
+        # The one loop that a million objects go through.
+        function, cell, nothing = self.function, ReadTag, HeapVisitControl(0)
+        control: Any = 0
+        for class_tag, size, tag, length in self.record.iter_unpack(rows):
+            control = function(class_tag, size, cell(tag), length)
+            if control is nothing:
+                continue
+            control = VISIT.checked(control, function)
+            if control in VISIT.ends:
+                break
+        return int(control)
+
+
+class References(Visits):
+    """`HeapReferenceCallback`."""
+
+    kind = 1
+    record = struct.Struct("<iqqqqqBiqqiQqi")
+    tag = 5
+    waits = True
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind, class_tag, referrer_class_tag, size, tag, referrer_tag, about, length = row[:8]
+        cell = TagCell(tag)
+        referrer = None
+        if about & 1:
+            referrer = cell if about & 2 else TagCell(referrer_tag)
+        return (
+            _heap_reference_kind(kind),
+            self.walk.reference_info(kind, row[8:]),
+            class_tag,
+            referrer_class_tag,
+            size,
+            cell,
+            referrer,
+            length,
+        )
+
+    def written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
+        cell, referrer = arguments[5], arguments[6]
+        tag = _checked_tag(cell)
+        if referrer is None or referrer is cell:
+            return (_TAG, tag, 0)
+        return (_TAG | _REFERRER_TAG, tag, _checked_tag(referrer))
+
+
+class PrimitiveFields(Visits):
+    """`PrimitiveFieldCallback`."""
+
+    kind = 2
+    record = struct.Struct("<iiqqi8s")
+    tag = 3
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind, index, class_tag, tag, letter, bits = row
+        value: Any
+        if letter in b"DF":
+            value = _F64.unpack(bits)[0]
+        else:
+            value = _I64.unpack(bits)[0]
+            if letter == PrimitiveType.BOOLEAN:
+                value = bool(value)
+        return (
+            _heap_reference_kind(kind),
+            self.walk.indexed("field", index),
+            class_tag,
+            self.cell(tag),
+            value,
+            _primitive_type(letter),
+        )
+
+
+class Arrays(Visits):
+    """`ArrayPrimitiveValueCallback`."""
+
+    kind = 3
+    record = struct.Struct("<qqqii")
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        class_tag, size, tag, count, letter = row
+        dtype = _DTYPES[letter]
+        data = bytearray(self.walk.take(count * dtype.itemsize))
+        elements = numpy.frombuffer(data, dtype)
+        return class_tag, size, self.cell(tag), count, _primitive_type(letter), elements
+
+
+class Strings(Visits):
+    """`StringPrimitiveValueCallback`."""
+
+    kind = 4
+    record = struct.Struct("<qqqi")
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        class_tag, size, tag, length = row
+        value = self.walk.take(length * 2).decode("utf-16-le", "surrogatepass")
+        return class_tag, size, self.cell(tag), value
+
+
+class Objects10(Visits):
+    """`HeapObjectCallback`."""
+
+    kind = 5
+    record = struct.Struct("<qqq")
+    controls = ITERATION
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        class_tag, size, tag = row
+        return class_tag, size, self.cell(tag)
+
+
+class Roots10(Visits):
+    """`HeapRootCallback`."""
+
+    kind = 6
+    record = struct.Struct("<iqqq")
+    tag = 3
+    waits = True
+    controls = ITERATION
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind, class_tag, size, tag = row
+        return _root_kind(kind), class_tag, size, TagCell(tag)
+
+
+class StackReferences10(Visits):
+    """`StackReferenceCallback`."""
+
+    kind = 7
+    record = struct.Struct("<iqqqqiQi")
+    tag = 3
+    waits = True
+    controls = ITERATION
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind, class_tag, size, tag, thread_tag, depth, method, slot = row
+        return (
+            _root_kind(kind),
+            class_tag,
+            size,
+            TagCell(tag),
+            thread_tag,
+            depth,
+            self.walk.method(method),
+            slot,
+        )
+
+
+class References10(Visits):
+    """`ObjectReferenceCallback`."""
+
+    kind = 8
+    record = struct.Struct("<iqqqqi")
+    tag = 3
+    waits = True
+    controls = ITERATION
+
+    def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind, class_tag, size, tag, referrer_tag, index = row
+        return _object_reference_kind(kind), class_tag, size, TagCell(tag), referrer_tag, index
+
+
+KINDS: dict[str, type[Visits]] = {
+    "heap_iteration_callback": Objects,
+    "heap_reference_callback": References,
+    "primitive_field_callback": PrimitiveFields,
+    "array_primitive_value_callback": Arrays,
+    "string_primitive_value_callback": Strings,
+    "heap_object_callback": Objects10,
+    "heap_root_callback": Roots10,
+    "stack_ref_callback": StackReferences10,
+    "object_ref_callback": References10,
+    "object_reference_callback": References10,
+}
+"""What reads the records of a callback, by the name that it is given under."""
+
+_CALLED_BY = {
+    "follow_references": frozenset({"heap_iteration_callback"}),
+    "iterate_through_heap": frozenset({"heap_reference_callback"}),
+}
+"""Which callbacks a walk has no calls for."""
+
+
+class HeapWalk:
+    """One walk: the callbacks that are asked, and what came of it.
+
+    Attributes:
+        written: which tags the last call wrote.
+        error: what a callback raised.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.visits: dict[int, Visits] = {}
+        self.written = (0, 0, 0)
+        self.error: BaseException | None = None
+        self._abort = VISIT.abort
+        self._payload = b""
+        self._at = 0
+        self._infos: dict[tuple[str, int], HeapReferenceInfo] = {}
+        self._methods: dict[int, Any] = {}
+
+    # ---- what is called --------------------------------------------------------------------
+
+    def prepared(self, declaration: Declaration, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments as they travel: for each callback how its calls are made.
+
+        Raises:
+            TypeError: something that cannot be called is given as a callback.
+        """
+        named = dict(zip([one.name for one in declaration.parameters], arguments, strict=True))
+        user_data = named["user_data"]
+        named["user_data"] = None  # stays here
+        for name, value in named.items():
+            where = f"{declaration.name}() argument {name}"
+            if name in KINDS:
+                named[name] = self._told(name, value, user_data, where)
+            elif name == "callbacks":
+                if not isinstance(value, HeapCallbacks):
+                    raise TypeError(f"{where} must be HeapCallbacks, not {type(value).__name__}")
+                unused = _CALLED_BY[declaration.name]
+                told = {
+                    field.name: self._told(
+                        field.name, getattr(value, field.name), user_data, f"{where}.{field.name}"
+                    )
+                    for field in fields(value)
+                    if field.name in KINDS and field.name not in unused
+                }
+                named[name] = HeapCallbacks(**told)  # type: ignore[arg-type]
+        return tuple(named.values())
+
+    def _told(self, name: str, function: Any, user_data: Any, where: str) -> Told | None:
+        if function is None:
+            return None
+        if not callable(function):
+            raise TypeError(f"{where} must be callable, not {type(function).__name__}")
+        cls = KINDS[name]
+        visits = self.visits[cls.kind] = cls(self, function, user_data)
+        self._abort = visits.controls.abort
+        return visits.told
+
+    # ---- the conversation ------------------------------------------------------------------
+
+    def carry_on(self, channel: Channel, frame: Frame, deadline: float | None) -> tuple[int, Frame]:
+        """Answer blocks until something else comes, and give that."""
+        local = self.session._local
+        outer = local.conversation
+        local.conversation = Conversation(channel, frame.conversation, stopped=True)
+        head = HEADER.pack(_ANSWER.size, Kind.ANSWER, 0, 0, 0, 0, frame.conversation)
+        block, next_block, payload = self.block, channel.next_block, frame.payload
+        try:
+            while True:
+                got = next_block(head + block(payload), deadline)
+                if not isinstance(got, bytes):
+                    return got
+                payload = got
+        finally:
+            local.conversation = outer
+
+    def block(self, payload: bytes) -> bytes:
+        """Make the calls of a block; its answer."""
+        self.written = (0, 0, 0)
+        try:
+            if self.error is not None:
+                return _ANSWER.pack(self._abort, 0, 0, 0)
+            if payload[0] == 1:
+                kind, size = _BLOCK.unpack_from(payload, 1)
+                visits = self.visits[kind]
+                if size == visits.record.size:
+                    self._payload, self._at = payload, _ALONE + size
+                    return visits.alone(visits.record.unpack_from(payload, _ALONE))
+            return _ANSWER.pack(self._calls(payload), *self.written)
+        except BaseException as error:
+            self.error = error  # raised where the walk was begun, once the VM goes on
+            return _ANSWER.pack(self._abort, 0, 0, 0)
+
+    def _calls(self, payload: bytes) -> int:
+        count = payload[0]
+        self._payload = payload
+        at = 1 + count * _BLOCK.size
+        if count == 1:
+            kind, size = _BLOCK.unpack_from(payload, 1)
+            self._at = at + size
+            return self.visits[kind].all(payload[at : at + size])
+        rows: dict[int, Iterator[tuple[Any, ...]]] = {}
+        records = 0
+        for i in range(count):
+            kind, size = _BLOCK.unpack_from(payload, 1 + i * _BLOCK.size)
+            record = self.visits[kind].record
+            rows[kind] = record.iter_unpack(payload[at : at + size])
+            records += size // record.size
+            at += size
+        self._at = at + records
+        control = 0
+        for kind in payload[at : at + records]:
+            visits = self.visits[kind]
+            control = visits.call(next(rows[kind]))
+            if control in visits.controls.ends:
+                break
+        return control
+
+    # ---- what records refer to -------------------------------------------------------------
+
+    def take(self, size: int) -> bytes:
+        """The next bytes of arrays and strings."""
+        start = self._at
+        self._at = start + size
+        return self._payload[start : self._at]
+
+    def method(self, handle: int) -> Any:
+        """The method of a frame."""
+        if not handle:
+            return None
+        known = self._methods.get(handle)
+        if known is None:
+            known = self._methods[handle] = self.session.wrap(handle)
+        return known
+
+    def indexed(self, member: str, index: int) -> HeapReferenceInfo:
+        """The details of a reference that has an index only."""
+        known = self._infos.get((member, index))
+        if known is None:
+            known = HeapReferenceInfo(**{member: _MEMBERS[member](index)})
+            if index < _REMEMBERED:
+                self._infos[member, index] = known
+        return known
+
+    def reference_info(self, kind: int, row: tuple[Any, ...]) -> HeapReferenceInfo | None:
+        """The details of a reference; ``None`` for kinds that have none."""
+        member = MEMBER_OF.get(_heap_reference_kind(kind))
+        if member is None:
+            return None
+        thread_tag, thread_id, depth, method, location, index = row
+        if member == "stack_local":
+            return HeapReferenceInfo(
+                stack_local=HeapReferenceInfoStackLocal(
+                    thread_tag, thread_id, depth, self.method(method), location, index
+                )
+            )
+        if member == "jni_local":
+            return HeapReferenceInfo(
+                jni_local=HeapReferenceInfoJniLocal(
+                    thread_tag, thread_id, depth, self.method(method)
+                )
+            )
+        return self.indexed(member, index)
+
+
+def walk(
+    env: Env, declaration: Declaration, arguments: tuple[Any, ...], timeout: float | None
+) -> None:
+    """Call one of the heap walks, and its callbacks while it lasts.
+
+    Raises:
+        BaseException: whatever a callback raised; the walk has ended there.
+    """
+    session = env._session
+    made = HeapWalk(session)
+    payload = codec_of(declaration).encode(session, made.prepared(declaration, arguments))
+    reply = session.request(
+        Kind.CALL,
+        declaration.number,
+        env._number,
+        payload,
+        declaration.name,
+        timeout,
+        walk=made.carry_on,
+    )
+    if made.error is not None:
+        raise made.error
+    if reply.status:
+        raise session.error(declaration, reply)
+
+
+__all__ = ["HeapWalk", "walk"]

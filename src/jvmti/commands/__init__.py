@@ -1,0 +1,149 @@
+"""The command line: ``jvmti VERB …``.
+
+One module for each verb, with a class whose docstring is the help text and which has
+``prepare_parser`` and ``run``.  What a verb finds out comes from the model; what it prints goes
+through `jvmti.report`.
+
+Exit codes: 0 done; 1 failed, or something was found wrong; 2 used wrongly; 3 no such target; 4 the
+target cannot be reached; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+from jvmti.commands.failure import (
+    FAILED,
+    INTERRUPTED,
+    NOT_FOUND,
+    UNREACHABLE,
+    USAGE,
+    CommandFailed,
+)
+
+VERBS = (
+    "ps",
+    "info",
+    "threads",
+    "run",
+    "attach",
+    "events",
+    "heap",
+    "doctor",
+    "conformance",
+    "options",
+)
+
+
+class Command(Protocol):
+    """What the module of a verb has."""
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+
+    def run(self, given: argparse.Namespace) -> int | None:
+        """Do it; the exit code, or nothing for 0."""
+
+
+def command(verb: str) -> Command:
+    """The command of a verb."""
+    made: Command = import_module(f"jvmti.commands.{verb}").Command()
+    return made
+
+
+def prepare() -> argparse.ArgumentParser:
+    """The parser for all verbs."""
+    from jvmti import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="jvmti",
+        description="Look into running Java virtual machines through the JVM Tool Interface.",
+        epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 used wrongly, 3 no such "
+        "target, 4 the target cannot be reached, 130 interrupted.",
+    )
+    parser.add_argument("--version", action="version", version=f"jvmti {__version__}")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", dest="verb")
+    for verb in VERBS:
+        its = command(verb)
+        text = inspect.getdoc(its) or ""
+        sub = verbs.add_parser(
+            verb,
+            help=text.partition("\n")[0].rstrip("."),
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(command=its, parser=sub, launched=None)
+        its.prepare_parser(sub)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        failure = explained(error)
+        if failure is None:
+            raise
+        print(f"jvmti: {failure}", file=sys.stderr)
+        return failure.code
+
+
+def _run(words: list[str]) -> int:
+    launched: list[str] | None = None
+    if "--" in words:
+        at = words.index("--")
+        words, launched = words[:at], words[at + 1 :]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding is
+    parser = prepare()
+    given = parser.parse_args(words)
+    if given.verb is None:
+        parser.print_help()
+        return USAGE
+    if launched is not None and not hasattr(given, "target"):
+        given.parser.error("this command starts no program: nothing may follow --")
+    given.launched = launched
+    code: int = given.command.run(given) or 0
+    sys.stdout.flush()
+    return code
+
+
+def explained(error: Exception) -> CommandFailed | None:
+    """The failure that an expected exception means to a user; ``None`` for a defect of ours."""
+    from jvmti.agents.script import ScriptError
+    from jvmti.report.text import printable
+    from jvmti.spec.errors import Error
+    from jvmti.target.errors import AttachError, OptionsError, TargetNotFound
+
+    def lines(text: Any) -> str:
+        return "\n".join(printable(line) for line in str(text).split("\n"))
+
+    if isinstance(error, CommandFailed):
+        return error
+    if isinstance(error, TargetNotFound):
+        return CommandFailed(lines(error), NOT_FOUND)
+    if isinstance(error, AttachError):
+        return CommandFailed(lines(error), UNREACHABLE)
+    if isinstance(error, OptionsError | ScriptError):
+        return CommandFailed(lines(error), USAGE)
+    if isinstance(error, Error):
+        return CommandFailed(lines(error), FAILED)
+    return None
+
+
+__all__ = ["VERBS", "Command", "CommandFailed", "command", "explained", "main", "prepare"]

@@ -1,0 +1,7 @@
+"""``python -m jvmti.commands``, the same as ``jvmti``."""
+
+import sys
+
+from jvmti.commands import main
+
+sys.exit(main())

@@ -1,0 +1,81 @@
+"""``jvmti attach``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from types import FrameType
+
+import jvmti
+from jvmti.agents.script import Script, log_to_stderr, print_error
+from jvmti.commands.failure import FAILED
+from jvmti.commands.targets import add_target, named_target
+from jvmti.model.vm import VM
+
+
+class Command:
+    """Run agents that are Python files on a running JVM.
+
+      jvmti attach 4711 agent.py
+      jvmti attach MyServer count.py=depth:3 trace.py
+
+    Each script's agent_onattach(vm, options) is called, or agent_onload where it has none. The
+    scripts stay until the JVM ends or Ctrl-C is pressed; then their agent_onunload(vm) runs, and
+    what they did to the JVM is undone.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser, launches=False)
+        parser.usage = f"{parser.prog} [options] TARGET SCRIPT[=OPTIONS] …"
+        parser.add_argument(
+            "scripts", nargs="+", metavar="SCRIPT", help="a Python file, with text for it after ="
+        )
+        parser.add_argument(
+            "--unload-timeout",
+            type=int,
+            default=10,
+            metavar="SECONDS",
+            help="how long the JVM's death waits for agent_onunload; 10 if not given",
+        )
+
+    def run(self, given: argparse.Namespace) -> int:
+        """Start the scripts and stay."""
+        scripts = [Script.named(word) for word in given.scripts]
+        target = named_target(given)
+        log_to_stderr()
+        signal.signal(signal.SIGTERM, _interrupt)
+        sessions: list[VM] = []
+        try:
+            for script in scripts:
+                vm = jvmti.attach(target, timeout=given.timeout)
+                sessions.append(vm)
+                try:
+                    script.start(vm, given.unload_timeout)
+                except Exception as error:
+                    print_error(error)
+                    return FAILED
+            for vm in sessions:
+                vm.wait()
+        except KeyboardInterrupt:
+            pass  # which is how it is meant to end
+        finally:
+            _leave(sessions, scripts)
+        return 0
+
+
+def _leave(sessions: list[VM], scripts: list[Script]) -> None:
+    # A second Ctrl-C ends an agent_onunload that takes too long.
+    for vm, script in zip(sessions, scripts, strict=False):
+        with contextlib.suppress(KeyboardInterrupt):
+            if script.started:
+                script.unload()
+                script.wait_unloaded(1.0)
+        sys.stdout.flush()
+        vm.detach()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

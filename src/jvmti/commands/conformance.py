@@ -1,0 +1,181 @@
+"""``jvmti conformance``."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jvmti.commands import harmless
+from jvmti.commands.failure import FAILED
+from jvmti.commands.info import missing
+from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.env.interface import FUNCTIONS
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, print_json, print_table
+from jvmti.report.text import printable
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.declaration import Declaration
+from jvmti.spec.errors import (
+    Error,
+    ErrorCode,
+    JavaException,
+    JvmtiError,
+    MustPossessCapability,
+    NotAvailable,
+    NotInThisVersion,
+    TargetLost,
+)
+
+RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
+    "returned",
+    "error",
+    "not available",
+    "not called",
+    "BROKEN",
+)
+
+
+class Command:
+    """Call every function of JVM TI and JNI on a JVM and show what each one gives.
+
+    The calls are harmless: they are made on objects, threads and an environment of the command's
+    own, so many of them give an error, which is an answer too. What cannot be called without
+    harm is not called, and the table says why. The JVM runs on as before.
+
+    Exit code 1 if a function is broken: the call did not come back, or made no sense.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        add_json(parser)
+        parser.add_argument(
+            "--gc", action="store_true", help="force a full garbage collection as well"
+        )
+        parser.add_argument(
+            "--interface", choices=("jvmti", "jni"), help="the functions of one interface only"
+        )
+
+    def run(self, given: argparse.Namespace) -> int:
+        """Print the table."""
+        with opened(given) as vm:
+            vm.timeout = given.timeout
+            rows = list(conformance(vm, gc=given.gc, interface=given.interface))
+            about = {
+                "pid": vm.process.pid,
+                "main": vm.process.main,
+                "java_version": vm.process.java_version,
+                "jvmti_version": ".".join(map(str, vm.version)),
+            }
+        counts = Counter(row.outcome for row in rows)
+        broken = counts[BROKEN]
+        if given.json:
+            summary = {name: counts[name] for name in (RETURNED, ANSWERED, UNAVAILABLE)}
+            summary |= {NOT_CALLED: counts[NOT_CALLED], "broken": broken}
+            print_json({**about, "summary": summary, "functions": [asdict(row) for row in rows]})
+        else:
+            styles = [{BROKEN: "bold red", UNAVAILABLE: "dim"}.get(row.outcome) for row in rows]
+            print_table(
+                ["", "FUNCTION", "OUTCOME", "WHAT IT GAVE, OR WHY NOT"],
+                [[row.interface, row.function, row.outcome, row.detail] for row in rows],
+                styles=styles,
+            )
+            console().print(
+                f"\n{len(rows)} functions of {printable(str(about['main']))}, JVM TI "
+                f"{about['jvmti_version']}: "
+                + ", ".join(f"{count} {name}" for name, count in counts.most_common())
+            )
+        return FAILED if broken else 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one function gave."""
+
+    #: ``jvmti`` or ``jni``.
+    interface: str
+    #: Its PEP 8 name.
+    function: str
+    #: One of the five words above.
+    outcome: str
+    #: The value, the error, or the reason.
+    detail: str
+
+
+def conformance(vm: VM, *, gc: bool = False, interface: str | None = None) -> Iterator[Row]:
+    """Call every function once."""
+    materials = harmless.Materials(vm)
+    tables = {"jvmti": (FUNCTIONS, harmless.JVMTI), "jni": (JNI_FUNCTIONS, harmless.JNI)}
+    for name, (functions, cases) in tables.items():
+        if interface not in (None, name):
+            continue
+        for function, declaration in functions.items():
+            outcome, detail = _one(vm, materials, name, declaration, cases.get(function), gc)
+            yield Row(name, function, outcome, detail)
+            if vm.closed:
+                return
+
+
+def _one(
+    vm: VM,
+    materials: harmless.Materials,
+    interface: str,
+    declaration: Declaration,
+    case: harmless.Case | None,
+    gc: bool,
+) -> tuple[str, str]:
+    name = declaration.name
+    if name in harmless.NOT_CALLED:
+        return NOT_CALLED, harmless.NOT_CALLED[name]
+    if name == "force_garbage_collection" and not gc:
+        return NOT_CALLED, harmless.GARBAGE_COLLECTION
+    if declaration.callback:
+        return NOT_CALLED, "calls a Python function, which this command has none for"
+    try:
+        if case is None:
+            target = materials.env if interface == "jvmti" else materials.jni
+            arguments = [
+                harmless.BY_PARAMETER[parameter.name](materials)
+                for parameter in declaration.parameters
+            ]
+            value = getattr(target, name)(*arguments)
+        else:
+            value = case(materials)
+    except NotInThisVersion as error:
+        return UNAVAILABLE, str(error)
+    except MustPossessCapability as error:
+        return UNAVAILABLE, _lacking(vm, declaration, error)
+    except NotAvailable as error:
+        return UNAVAILABLE, str(error)
+    except JavaException as error:
+        return ANSWERED, str(error)
+    except JvmtiError as error:
+        return ANSWERED, f"{ErrorCode(error.code).name}: {error.detail}"
+    except TargetLost as error:
+        return BROKEN, f"the JVM or its agent has ended: {error}"
+    except (Error, KeyError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        return BROKEN, f"{type(error).__name__}: {error}"
+    return RETURNED, _shown(value)
+
+
+def _lacking(vm: VM, declaration: Declaration, error: JvmtiError) -> str:
+    available = vm.env.get_potential_capabilities()
+    for one in Capabilities.of(declaration.capabilities) & ~available:
+        why, _ = missing(vm, one, available)
+        return f"needs {one.name}: {why}"
+    return str(error)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"{len(value)} items"
+    if isinstance(value, Capabilities):
+        return f"{len(value)} capabilities"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"

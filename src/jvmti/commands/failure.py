@@ -1,0 +1,31 @@
+"""How a command fails: one exception, which carries the exit code."""
+
+from __future__ import annotations
+
+FAILED = 1
+USAGE = 2
+NOT_FOUND = 3
+UNREACHABLE = 4
+INTERRUPTED = 130
+
+
+class CommandFailed(Exception):
+    """A command cannot do what it was asked; the message is for the user.
+
+    Attributes:
+        code: the exit code.
+    """
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "NOT_FOUND",
+    "UNREACHABLE",
+    "USAGE",
+    "CommandFailed",
+]

@@ -1,0 +1,69 @@
+"""``jvmti heap dominators``."""
+
+from __future__ import annotations
+
+import argparse
+
+from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.report.tables import print_json, print_table
+
+_TOP = 20
+
+
+class Command:
+    """Show which objects hold much: those at which what is retained falls steeply to the next.
+
+    jvmti heap dominators MyServer
+    jvmti heap dominators dump.hprof --least 0.001
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_source(parser)
+        parser.add_argument(
+            "--least",
+            type=float,
+            default=0.01,
+            metavar="PART|BYTES",
+            help="the smallest drop, as a part of the heap or in bytes; 0.01",
+        )
+        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print them."""
+        if given.least <= 0:
+            given.parser.error("--least is a positive number")
+        with snapshot_of(given) as snapshot:
+            tree = snapshot.dominators()
+            drops = tree.drops(given.least, limit=given.top)
+            if given.json:
+                print_json(
+                    {
+                        "total": tree.total,
+                        "drops": [
+                            {
+                                "object": one.object.index,
+                                "class": one.object.cls.name,
+                                "retained": one.retained,
+                                "largest_child": one.largest_child,
+                                "children": one.children,
+                            }
+                            for one in drops
+                        ],
+                    }
+                )
+                return
+            print_head(snapshot)
+            print_table(
+                [">RETAINED", ">OF ALL", ">CHILDREN", ">LARGEST CHILD", "OBJECT"],
+                [
+                    [
+                        f"{one.retained:,}",
+                        f"{one.retained / max(tree.total, 1):.1%}",
+                        f"{one.children:,}",
+                        f"{one.largest_child:,}",
+                        repr(one.object),
+                    ]
+                    for one in drops
+                ],
+            )

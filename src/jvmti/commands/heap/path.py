@@ -1,0 +1,67 @@
+"""``jvmti heap path``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.heap.paths import Node
+from jvmti.report.tables import console, print_json
+from jvmti.report.text import printable
+
+
+class Command:
+    """Show who holds the objects of a class: shortest paths from the roots, merged to a tree.
+
+      jvmti heap path MyServer com.acme.Session
+      jvmti heap path dump.hprof 'com.acme.*' --depth 30 --weak
+
+    In parentheses stands how many of the objects are reached through a place.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_source(parser, "PATTERN")
+        parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="the class or classes")
+        parser.add_argument(
+            "--weak", action="store_true", help="paths may pass weak and soft references, too"
+        )
+        parser.add_argument("--depth", type=int, default=20, metavar="N", help="levels; 20")
+        parser.add_argument("--width", type=int, default=5, metavar="N", help="children shown; 5")
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print it."""
+        if given.launched is not None and given.target is not None:
+            given.patterns.insert(0, given.target)
+            given.target = None
+        if len(given.patterns) != 1:
+            given.parser.error("one class or pattern is needed: com.acme.Session, 'com.acme.*'")
+        with snapshot_of(given) as snapshot:
+            objects = snapshot.objects(given.patterns[0])
+            tree = snapshot.paths_to_roots(objects, weak=given.weak, limit=given.width)
+            if given.json:
+                print_json(
+                    {
+                        "objects": len(objects),
+                        "paths": [
+                            _as_json(node, given.depth) for node in tree.roots[: given.width]
+                        ],
+                    }
+                )
+                return
+            print_head(snapshot)
+            console().print(f"{len(objects):,} objects match")
+            for line in tree.lines(depth=given.depth, width=given.width):
+                console().print(printable(line))
+
+
+def _as_json(node: Node, depth: int) -> dict[str, Any]:
+    return {
+        "reference": node.reference,
+        "object": node.object.index,
+        "class": node.object.cls.name,
+        "count": node.count,
+        "is_target": node.is_target,
+        "children": [_as_json(one, depth - 1) for one in node.children] if depth > 1 else [],
+    }

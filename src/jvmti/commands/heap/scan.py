@@ -1,0 +1,176 @@
+"""``jvmti heap scan``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy
+
+from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.targets import add_json, add_max_pause, add_target, opened, seconds
+from jvmti.heap.names import NothingMatches
+from jvmti.heap.scan import Instances, Scan
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, print_json, print_table
+from jvmti.report.text import duration, printable
+
+_TOP = 30
+_SHOWN = 16
+"""Elements of an array that are shown."""
+_LONGEST = 200
+"""Characters of a text that are shown."""
+
+
+class Command:
+    """Show the objects of some classes, with their primitive fields, texts and elements.
+
+      jvmti heap scan MyServer com.acme.Order --where '(total > 1000) & ~paid'
+      jvmti heap scan MyServer java.lang.String --containing secret
+      jvmti heap scan MyServer 'byte[]' --top 5 --json
+
+    One pass over the heap stops the program for about 50 ms for each million objects in it,
+    whatever classes are chosen.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        parser.usage = (
+            f"{parser.prog} [options] TARGET PATTERN …\n"
+            f"       {parser.prog} [options] PATTERN … -- java …"
+        )
+        parser.add_argument(
+            "patterns", nargs="*", metavar="PATTERN", help="the classes: com.acme.Order, 'java.*'"
+        )
+        add_json(parser)
+        parser.add_argument(
+            "--where",
+            metavar="EXPRESSION",
+            help="only those for which it is true; fields, size and length are NumPy columns",
+        )
+        parser.add_argument("--containing", metavar="TEXT", help="only strings that contain it")
+        parser.add_argument("--top", type=_count, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_max_pause(parser)
+        parser.add_argument(
+            "--after",
+            type=seconds,
+            default=1.0,
+            metavar="SECONDS",
+            help="how long a program started by -- runs before it is looked at; 1 if not given",
+        )
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print the objects."""
+        if given.launched is not None and given.target is not None:
+            given.patterns.insert(0, given.target)
+            given.target = None
+        if not given.patterns and (given.target is not None or given.launched is not None):
+            given.parser.error("a pattern for classes is missing")
+        with opened(given) as vm:
+            if given.launched:
+                time.sleep(given.after)
+            try:
+                scan = vm.heap.scan(
+                    given.patterns,
+                    strings=True,
+                    fields=True,
+                    arrays=True,
+                    max_pause=given.max_pause,
+                )
+            except NothingMatches as error:
+                raise CommandFailed(printable(str(error))) from None
+            found = Instances(scan, numpy.arange(len(scan)))
+            if given.containing:
+                strings = scan.strings
+                found = scan.rows(strings.row[strings.containing(given.containing)])
+            if given.where:
+                found = found.where(_mask(found, given.where))
+            shown = found.largest(given.top)
+            objects = _objects(scan, shown)
+            if given.json:
+                print_json(_as_json(vm, scan, found, objects))
+            else:
+                _print(vm, scan, found, objects)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
+
+
+def _mask(found: Instances, expression: str) -> Any:
+    """What an expression of the user's own says of each object."""
+    columns: dict[str, Any] = {name: found[name] for name in found.fields}
+    columns |= {"size": found.size, "length": found.length, "numpy": numpy}
+    try:
+        mask = numpy.asarray(eval(expression, {"__builtins__": {}}, columns))
+    except Exception as error:
+        names = ", ".join(sorted(columns))
+        raise CommandFailed(
+            f"--where: {type(error).__name__}: {error}; there are {printable(names)}", USAGE
+        ) from None
+    if mask.dtype != bool or mask.shape != (len(found),):
+        raise CommandFailed("--where: the expression must be true or false for each object", USAGE)
+    return mask
+
+
+def _objects(scan: Scan, shown: Instances) -> list[dict[str, Any]]:
+    order = numpy.argsort(-shown.size, kind="stable")
+    texts = shown.text
+    arrays = scan.arrays
+    places = numpy.searchsorted(arrays.row, shown.row)
+    objects: list[dict[str, Any]] = []
+    for at in order.tolist():
+        row = int(shown.row[at])
+        one: dict[str, Any] = {
+            "class": scan.names[int(scan.class_number[row])],
+            "size": int(shown.size[at]),
+            "length": int(shown.length[at]) if shown.length[at] >= 0 else None,
+        }
+        place = int(places[at])
+        single = scan.rows([row])
+        if texts[at] is not None:
+            one["text"] = texts[at]
+        elif place < len(arrays) and int(arrays.row[place]) == row:
+            elements = arrays[place]
+            one["elements"] = None if elements is None else elements[:_SHOWN].tolist()
+        else:
+            one["fields"] = {name: single[name][0].item() for name in single.fields}
+        objects.append(one)
+    return objects
+
+
+def _as_json(vm: VM, scan: Scan, found: Instances, objects: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "pid": vm.process.pid,
+        "main": vm.process.main,
+        "time": time.time(),
+        "pause": scan.pause,
+        "missed": scan.missed,
+        "count": len(found),
+        "bytes": int(found.size.sum()),
+        "objects": objects,
+    }
+
+
+def _print(vm: VM, scan: Scan, found: Instances, objects: list[dict[str, Any]]) -> None:
+    console().print(
+        f"{vm.process.pid} {printable(vm.process.main)}: {len(found):,} objects of "
+        f"{int(found.size.sum()):,} bytes; stopped for {duration(scan.pause)}"
+    )
+    cells: list[list[object]] = []
+    for one in objects:
+        if "text" in one:
+            contents = one["text"][:_LONGEST]
+        elif "elements" in one:
+            more = " …" if one["length"] > _SHOWN else ""
+            contents = " ".join(map(str, one["elements"] or ())) + more
+        else:
+            contents = ", ".join(f"{name}={value}" for name, value in one["fields"].items())
+        cells.append([f"{one['size']:,}", one["length"], one["class"], contents])
+    print_table([">BYTES", ">LENGTH", "CLASS", "CONTENTS"], cells)
+    if len(objects) < len(found):
+        console().print(f"… and {len(found) - len(objects):,} more; --top shows more of them")

@@ -1,0 +1,102 @@
+"""What the verbs that look at snapshots are given: a dump file, or a JVM that is dumped for it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from jvmti.commands.failure import NOT_FOUND, CommandFailed
+from jvmti.commands.targets import add_json, add_target, opened, seconds
+from jvmti.heap.snapshot import Snapshot, open_snapshot
+from jvmti.report.tables import console
+from jvmti.report.text import duration, printable
+
+_STEPS = {1: "records", 2: "references", 3: "dominators"}
+
+
+def add_source(parser: argparse.ArgumentParser, *further: str) -> None:
+    """Add the target or file, and what decides how it is read.
+
+    Args:
+        further: what follows it in the usage line.
+    """
+    add_target(parser)
+    names = "".join(f" {one}" for one in further)
+    parser.usage = (
+        f"{parser.prog} [options] (TARGET | FILE){names}\n"
+        f"       {parser.prog} [options]{names} -- java …"
+    )
+    add_json(parser)
+    parser.add_argument(
+        "--garbage", action="store_true", help="look at what no root leads to as well"
+    )
+    parser.add_argument(
+        "--after",
+        type=seconds,
+        default=1.0,
+        metavar="SECONDS",
+        help="how long a program started by -- runs before it is dumped; 1 if not given",
+    )
+
+
+@contextmanager
+def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
+    """The snapshot of a file, or of a JVM that goes on; faults are told on standard error."""
+    unreachable = "keep" if given.garbage else "drop"
+    with _progress() as report:
+        if given.launched is None and given.target is not None and os.path.exists(given.target):
+            snapshot = open_snapshot(given.target, unreachable=unreachable, report=report)
+        else:
+            if given.launched is None and given.target and os.sep in given.target:
+                raise CommandFailed(f"{printable(given.target)}: no such file", NOT_FOUND)
+            with opened(given) as vm:
+                if given.launched:
+                    time.sleep(given.after)
+                snapshot = vm.heap.snapshot(unreachable=unreachable, report=report)
+        if snapshot.fault is not None:
+            print(f"the dump is damaged {printable(str(snapshot.fault))}", file=sys.stderr)
+        yield snapshot
+
+
+def print_head(snapshot: Snapshot) -> None:
+    """Print what the snapshot is."""
+    stopped = f"; the program was stopped for at most {duration(snapshot.pause)}"
+    console().print(
+        f"{len(snapshot):,} objects of {len(snapshot.classes):,} classes, {snapshot.size:,} bytes"
+        + (stopped if snapshot.pause else "")
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], None]]:
+    """Shows on a terminal's standard error how far long steps are."""
+    shown = Console(stderr=True)
+    if not shown.is_terminal:
+        yield lambda step, done, all_: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=shown,
+        transient=True,
+    )
+    tasks: dict[int, TaskID] = {}
+
+    def report(step: int, done: int, all_: int) -> None:
+        if step not in tasks:
+            tasks[step] = bar.add_task(_STEPS.get(step, "reading"), total=all_)
+        bar.update(tasks[step], completed=done, total=all_)
+
+    with bar:
+        yield report
+
+
+__all__ = ["add_source", "print_head", "snapshot_of"]

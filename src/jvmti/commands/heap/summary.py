@@ -1,0 +1,64 @@
+"""``jvmti heap summary``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.report.tables import console, print_json, print_table
+
+_TOP = 20
+
+
+class Command:
+    """Show what is in a heap: classes with what they take and retain, roots, loaders, garbage.
+
+      jvmti heap summary MyServer
+      jvmti heap summary dump.hprof --top 50
+      jvmti heap summary dump.hprof.gz --json
+
+    A JVM is dumped into memory for it, of which no file remains; the program stands still for about
+    100 ms for each million objects.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_source(parser)
+        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print it."""
+        with snapshot_of(given) as snapshot:
+            histogram = snapshot.histogram(retained=True)
+            rows = histogram.top(given.top, by="retained")
+            roots = snapshot.roots
+            unreachable = snapshot.unreachable_count
+            if given.json:
+                print_json(
+                    {
+                        "time": snapshot.time,
+                        "pause": snapshot.pause,
+                        "objects": len(snapshot),
+                        "bytes": snapshot.size,
+                        "unreachable": unreachable,
+                        "roots": len(roots),
+                        "loaders": len(snapshot.loaders),
+                        "threads": len(snapshot.threads),
+                        "fault": None if snapshot.fault is None else str(snapshot.fault),
+                        "classes": [asdict(row) for row in rows],
+                    }
+                )
+                return
+            print_head(snapshot)
+            console().print(
+                f"{len(roots):,} roots, {len(snapshot.threads):,} threads, "
+                f"{len(snapshot.loaders):,} class loaders, {unreachable:,} objects of garbage"
+            )
+            print_table(
+                [">OBJECTS", ">BYTES", ">RETAINED", "CLASS", "LOADER"],
+                [
+                    [f"{row.count:,}", f"{row.bytes:,}", f"{row.retained:,}", row.name, row.loader]
+                    for row in rows
+                ],
+            )

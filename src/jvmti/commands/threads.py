@@ -1,0 +1,266 @@
+"""``jvmti threads``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from jvmti.commands.targets import add_json, add_target, opened, seconds
+from jvmti.model.locks import LockFinder, Look
+from jvmti.model.threads import ThreadSnapshot
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, plain, print_json, table
+from jvmti.report.text import printable, processor_time
+from jvmti.spec.constants import ThreadState
+
+_DETAILS = (
+    (ThreadState.SLEEPING, "sleeping"),
+    (ThreadState.IN_OBJECT_WAIT, "in Object.wait"),
+    (ThreadState.PARKED, "parked"),
+    (ThreadState.IN_NATIVE, "in native code"),
+    (ThreadState.SUSPENDED, "suspended"),
+    (ThreadState.INTERRUPTED, "interrupted"),
+)
+
+
+class Command:
+    """Show the threads of a JVM: states, processor times, stacks, locks and deadlocks.
+
+    With --watch a table of the busiest threads is shown, again and again until Ctrl-C. Nothing
+    of this suspends a thread for longer than the VM needs to look at its stack.
+
+    Virtual threads are not shown unless asked for, because there may be millions, and because
+    JVM TI does not list them: finding them runs a few lines of the JDK's own code in the target.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        add_json(parser)
+        parser.add_argument(
+            "--watch",
+            nargs="?",
+            type=seconds,
+            const=2.0,
+            metavar="SECONDS",
+            help="refresh a table by processor use, every 2 seconds or so often",
+        )
+        parser.add_argument(
+            "--frames", type=_count, default=64, metavar="N", help="frames of each stack at most"
+        )
+        parser.add_argument("--virtual", action="store_true", help="virtual threads as well")
+        parser.add_argument(
+            "--after",
+            type=seconds,
+            default=1.0,
+            metavar="SECONDS",
+            help="how long a program started by -- runs before it is looked at; 1 if not given",
+        )
+        parser.add_argument(
+            "--no-locks", action="store_true", help="do not look for locks and deadlocks"
+        )
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print the threads once, or again and again."""
+        if given.watch and given.json:
+            given.parser.error("--watch is for people; --json prints once")
+        with opened(given) as vm:
+            if given.launched:
+                time.sleep(given.after)
+            if given.watch:
+                _watch(vm, given.watch, given.virtual)
+                return
+            threads = vm.threads.snapshot(given.frames, virtual=given.virtual)
+            look, circles = None, []
+            if not given.no_locks:
+                finder = LockFinder(vm)
+                look = finder.look(threads, given.timeout)
+                circles = finder.deadlocks(threads, look)
+            if given.json:
+                print_json(_as_json(vm, threads, look, circles))
+            else:
+                _print(vm, threads, look, circles)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) > 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of frames")
+    return int(text)
+
+
+def described(state: ThreadState) -> str:
+    """A state in words."""
+    return ", ".join(text for bit, text in _DETAILS if state & bit)
+
+
+def _as_json(
+    vm: VM, threads: list[ThreadSnapshot], look: Look | None, circles: list[list[int]]
+) -> dict[str, Any]:
+    def one(thread: ThreadSnapshot) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "id": thread.id,
+            "name": thread.name,
+            "state": thread.java_state,
+            "flags": str(thread.state).split("|"),
+            "daemon": thread.is_daemon,
+            "virtual": thread.is_virtual,
+            "priority": thread.priority,
+            "cpu_time_ns": thread.cpu_time,
+            "frames": [
+                {
+                    "class": frame.method.class_name,
+                    "method": frame.method.name,
+                    "signature": frame.method.signature,
+                    "source_file": frame.source_file,
+                    "line": frame.line,
+                    "location": frame.location,
+                }
+                for frame in thread.frames
+            ],
+        }
+        locks = look.threads.get(thread.id) if look else None
+        if locks is not None:
+            found["owns"] = [vars(lock) for lock in locks.owned]
+            found["waits_for"] = vars(locks.waits_for) if locks.waits_for else None
+            found["waits_for_thread"] = locks.owner
+        return found
+
+    return {
+        "pid": vm.process.pid,
+        "main": vm.process.main,
+        "java_version": vm.process.java_version,
+        "time": time.time(),
+        "threads": [one(thread) for thread in threads],
+        "deadlocks": circles,
+        "monitors": {"source": look.source, "reason": look.reason} if look else None,
+    }
+
+
+def _print(
+    vm: VM, threads: list[ThreadSnapshot], look: Look | None, circles: list[list[int]]
+) -> None:
+    out = console()
+    process = vm.process
+    out.print(
+        f"{process.pid} {printable(process.main)}, Java {process.java_version}: "
+        f"{len(threads)} threads, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+    )
+    names = {thread.id: thread.name for thread in threads}
+
+    def named(number: int) -> str:
+        return f'"{printable(names.get(number, "?"))}" #{number}'
+
+    for thread in threads:
+        detail = described(thread.state)
+        line = Text(f"\n{named(thread.id)}", style="bold")
+        line.append(f"  {thread.java_state}", style=_colour(thread))
+        if detail:
+            line.append(f" ({detail})")
+        line.append(
+            f"  cpu {processor_time(thread.cpu_time)}, priority {thread.priority}"
+            + (", daemon" if thread.is_daemon else "")
+            + (", virtual" if thread.is_virtual else ""),
+            style="dim",
+        )
+        out.print(line)
+        for frame in thread.frames:
+            out.print(f"    at {printable(str(frame))}")
+        locks = look.threads.get(thread.id) if look else None
+        if locks is None:
+            continue
+        if locks.waits_for is not None:
+            verb = "parked on" if thread.state & ThreadState.PARKED else "waits for"
+            owner = "" if locks.owner is None else f", held by {named(locks.owner)}"
+            out.print(f"    {verb} {locks.waits_for.kind} {printable(str(locks.waits_for))}{owner}")
+        for lock in locks.owned:
+            out.print(f"    holds {lock.kind} {printable(str(lock))}")
+    if look is None:
+        return
+    if look.reason:
+        out.print("\nMonitors are not known: " + printable(look.reason))
+    if not circles:
+        out.print("\nNo deadlock." if look.source else "\nNo deadlock among what is known.")
+    for number, circle in enumerate(circles, 1):
+        out.print(f"\nDeadlock {number}: {len(circle)} threads wait for each other", style="red")
+        for one in circle:
+            locks = look.threads[one]
+            wanted = locks.waits_for
+            assert wanted is not None
+            assert locks.owner is not None
+            out.print(
+                f"    {named(one)} waits for {wanted.kind} {printable(str(wanted))}, "
+                f"held by {named(locks.owner)}"
+            )
+
+
+def _colour(thread: ThreadSnapshot) -> str:
+    return {"RUNNABLE": "green", "BLOCKED": "red"}.get(thread.java_state, "cyan")
+
+
+_COLUMNS = [">ID", "THREAD", "STATE", ">CPU", ">TIME", "TOP FRAME"]
+
+
+def _watch(vm: VM, interval: float, virtual: bool) -> None:
+    """Refresh until interrupted, which is how it is meant to end."""
+    out = console()
+    before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
+    moment = time.monotonic()
+    live = Live(console=Console(highlight=False), auto_refresh=False) if out.is_terminal else None
+    try:
+        if live:
+            live.start()
+        while True:
+            time.sleep(interval)
+            now = time.monotonic()
+            threads = vm.threads.snapshot(1, virtual=virtual)
+            rows, styles, busy = _rows(threads, before, now - moment)
+            before = {thread.id: thread.cpu_time or 0 for thread in threads}
+            moment = now
+            head = (
+                f"{vm.process.pid} {printable(vm.process.main)}: {len(threads)} threads use "
+                f"{busy:.0%} of a processor   {time.strftime('%H:%M:%S')}"
+            )
+            if live:
+                room = max(live.console.height - 6, 5)
+                picture: RenderableType = table(_COLUMNS, rows[:room], styles=styles[:room])
+                live.update(Group(Text(head, style="bold"), picture), refresh=True)
+            else:
+                print(head)
+                print(plain(_COLUMNS, rows), flush=True)
+                print(flush=True)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if live:
+            live.stop()
+
+
+def _rows(
+    threads: list[ThreadSnapshot], before: dict[int, int], passed: float
+) -> tuple[list[list[object]], list[str | None], float]:
+    shares = {
+        thread.id: ((thread.cpu_time or 0) - before.get(thread.id, 0)) / 1e9 / passed
+        for thread in threads
+    }
+    threads = sorted(threads, key=lambda thread: -shares[thread.id])
+    rows: list[list[object]] = [
+        [
+            thread.id,
+            thread.name,
+            thread.java_state,
+            f"{shares[thread.id]:.1%}",
+            processor_time(thread.cpu_time),
+            str(thread.frames[0]) if thread.frames else "",
+        ]
+        for thread in threads
+    ]
+    styles = [
+        "red" if thread.java_state == "BLOCKED" else "bold" if shares[thread.id] > 0.05 else None
+        for thread in threads
+    ]
+    return rows, styles, sum(shares.values())

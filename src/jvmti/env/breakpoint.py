@@ -1,0 +1,63 @@
+"""Breakpoints."""
+
+from __future__ import annotations
+
+from jvmti.refs import Method
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import LIVE, function
+from jvmti.spec.types import Location
+
+
+class BreakpointFunctions(Calling):
+    """The functions of the chapter "Breakpoint"."""
+
+    __slots__ = ()
+
+    @function(
+        38,
+        phase=LIVE,
+        capabilities=("can_generate_breakpoint_events",),
+        errors=("DUPLICATE",),
+        guard="set_breakpoint",
+        record="set_breakpoint",
+    )
+    def set_breakpoint(self, method: Method, location: Location) -> None:
+        """Ask for a ``Breakpoint`` event whenever an instruction is about to run.
+
+        Redefining the class clears it.
+
+        Args:
+            method: the method.
+            location: the index of the instruction in the method's bytecodes.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            InvalidLocation: no instruction begins there.
+            Duplicate: the instruction has a breakpoint already.
+            MustPossessCapability: ``can_generate_breakpoint_events`` has not been added.
+
+        JVM TI: SetBreakpoint.
+        """
+
+    @function(
+        39,
+        phase=LIVE,
+        capabilities=("can_generate_breakpoint_events",),
+        errors=("NOT_FOUND",),
+        record="clear_breakpoint",
+    )
+    def clear_breakpoint(self, method: Method, location: Location) -> None:
+        """Remove a breakpoint.
+
+        Args:
+            method: the method.
+            location: the index of the instruction in the method's bytecodes.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            InvalidLocation: no instruction begins there.
+            NotFound: there is no breakpoint at it.
+            MustPossessCapability: ``can_generate_breakpoint_events`` has not been added.
+
+        JVM TI: ClearBreakpoint.
+        """

@@ -1,0 +1,58 @@
+"""Capabilities: which optional features there are, and which this environment has taken."""
+
+from __future__ import annotations
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.capabilities import Capabilities, WantedCapabilities
+from jvmti.spec.declaration import ANY, ONLOAD, function
+
+
+class CapabilityFunctions(Calling):
+    """The functions of the chapter "Capability"."""
+
+    __slots__ = ()
+
+    @function(140, phase=ONLOAD)
+    def get_potential_capabilities(self) -> Capabilities:
+        """Return the capabilities that this environment could have now.
+
+        Returns:
+            Those it has, and those it could add in this phase while no other environment holds them
+            alone.
+
+        JVM TI: GetPotentialCapabilities.
+        """
+
+    @function(142, phase=ONLOAD, errors=("NOT_AVAILABLE",), own=True)
+    def add_capabilities(self, capabilities: WantedCapabilities) -> None:
+        """Take more capabilities, keeping those of before.
+
+        Args:
+            capabilities: what to add; all of it is added or nothing.
+
+        Raises:
+            NotAvailable: one of them cannot be had on this VM, in this phase, or while another
+                environment holds it.
+
+        JVM TI: AddCapabilities.
+        """
+
+    @function(143, phase=ONLOAD, own=True)
+    def relinquish_capabilities(self, capabilities: WantedCapabilities) -> None:
+        """Give capabilities up, so that other environments may take them.
+
+        Args:
+            capabilities: what to give up; what is not held is passed over.
+
+        JVM TI: RelinquishCapabilities.
+        """
+
+    @function(89, phase=ANY)
+    def get_capabilities(self) -> Capabilities:
+        """Return the capabilities that this environment has.
+
+        Returns:
+            What was added and has not been given up.
+
+        JVM TI: GetCapabilities.
+        """

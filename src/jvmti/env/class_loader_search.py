@@ -1,0 +1,48 @@
+"""Additions to where class loaders look for classes."""
+
+from __future__ import annotations
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ONLOAD, function
+from jvmti.spec.types import Text
+
+
+class ClassLoaderSearchFunctions(Calling):
+    """The functions of the chapter "Class Loader Search"."""
+
+    __slots__ = ()
+
+    @function(149, phase=ONLOAD, errors=("ILLEGAL_ARGUMENT",))
+    def add_to_bootstrap_class_loader_search(self, segment: Text) -> None:
+        """Let the bootstrap class loader look in one more place, after all others.
+
+        It cannot be undone.  A reference that failed to resolve before will fail again.
+
+        Args:
+            segment: a path in the target's file system: in the live phase a JAR file, in the OnLoad
+                phase also a directory.
+
+        Raises:
+            IllegalArgument: there is no such JAR file, in the live phase.
+
+        JVM TI: AddToBootstrapClassLoaderSearch.
+        """
+
+    @function(
+        151, phase=ONLOAD, since="1.1", errors=("ILLEGAL_ARGUMENT", "CLASS_LOADER_UNSUPPORTED")
+    )
+    def add_to_system_class_loader_search(self, segment: Text) -> None:
+        """Let the system class loader look in one more place, after all others.
+
+        It cannot be undone.  A reference that failed to resolve before will fail again.
+
+        Args:
+            segment: a path in the target's file system: in the live phase a JAR file, in the OnLoad
+                phase also a directory.
+
+        Raises:
+            IllegalArgument: there is no such JAR file, in the live phase.
+            ClassLoaderUnsupported: the system class loader is a custom one that takes no additions.
+
+        JVM TI: AddToSystemClassLoaderSearch.
+        """

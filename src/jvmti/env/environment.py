@@ -1,0 +1,288 @@
+"""An environment: JVM TI as this controller has it, with its own capabilities, tags and storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.interface import FUNCTIONS, Functions
+from jvmti.env.operations import Operations
+from jvmti.wire.batch import Batch, Deferred
+from jvmti.wire.columns import Columns, map_call
+from jvmti.wire.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jvmti.refs import Thread
+    from jvmti.spec.constants import Event
+    from jvmti.spec.declaration import Declaration
+
+
+class Env(Functions):
+    """One JVM TI environment: a method for each of the 151 functions.
+
+    Attributes:
+        map: the same functions over columns, see `Mapped`.
+    """
+
+    __slots__ = ("_number", "_session", "_timeout")
+
+    def __init__(self, session: Session, number: int, timeout: float | None = None) -> None:
+        self._session = session
+        self._number = number
+        self._timeout = timeout
+
+    def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        if declaration.callback:
+            return self._session.callbacks.call(self, declaration, arguments, self._timeout)
+        return self._session.call(declaration, self._number, arguments, self._timeout)
+
+    @property
+    def map(self) -> Mapped:
+        """The same functions, each called once for every row of its column arguments.
+
+        ``env.map.get_thread_state(threads)`` sends one message and gives `Columns` with NumPy
+        arrays; a failing row has its error code in ``status`` and the others their results.
+        """
+        return Mapped(self._session, FUNCTIONS, self._number, self._timeout)
+
+    @contextmanager
+    def batch(self) -> Iterator[Any]:
+        """Collect calls and send them as one message at the end of the block.
+
+        Inside, the same methods give a `Deferred` each, whose ``result()`` is there afterwards::
+
+            with env.batch() as batch:
+                signature = batch.get_class_signature(cls)
+                status = batch.get_class_status(cls)
+            print(signature.result(), status.result())
+        """
+        batch = Batch(self._session)
+        yield BatchedEnv(batch, self._number)
+        batch.send()
+
+    def on(
+        self,
+        event: Event | str,
+        handler: Callable[[Any], Any],
+        thread: Thread | None = None,
+        timeout: Any = ...,
+        *,
+        own: bool = False,
+    ) -> Any:
+        """Call a function for every event of a kind, while the event's thread waits for it.
+
+        The function is given the event, an object of the event's class in `jvmti.env.events` with
+        the specification's parameters as attributes.  What it calls runs on the thread that the
+        event came from.  What it returns answers an event that takes an answer: the new class file
+        for ``ClassFileLoadHook``, the new address for ``NativeMethodBind``; ``None`` changes
+        nothing.  Functions for the same event are called in the order of their registration.
+
+        A function that raises is reported once for each place (`VM.handler_errors`, and the
+        ``jvmti`` logger), and the event goes on as if there had been no answer.
+
+        Args:
+            event: the event, as a constant or by name: ``"Breakpoint"``.
+            handler: the function.
+            thread: handle the events of this thread only, for events that allow it.
+            timeout: seconds that the thread waits; ``None`` is for ever.  Without it each event has
+                its own: events that a debugger stops at wait for ever, all others 10 seconds.
+            own: be told also where this controller's own calls and handlers are the cause.
+
+        Returns:
+            A `Handler`; leaving its ``with`` block, or calling ``cancel()``, ends it.
+
+        Raises:
+            ValueError: there is no such event, or it is one for streams only.
+            MustPossessCapability: the capability that the event needs has not been added.
+            IllegalArgument: the event cannot be had for single threads.
+
+        JVM TI: SetEventCallbacks, SetEventNotificationMode.
+        """
+        named = {} if timeout is ... else {"timeout": timeout}
+        return self._session.events.on(self, event, handler, thread, own=own, **named)
+
+    def stream(
+        self,
+        events: Event | str | Sequence[Event | str],
+        *,
+        thread: Thread | Sequence[Thread] | None = None,
+        classes: str | Sequence[str] | None = None,
+        methods: str | Sequence[str] | None = None,
+        exceptions: str | Sequence[str] | None = None,
+        subclasses: bool = True,
+        min_duration: float | None = None,
+        stack: int = 0,
+        timestamps: bool = True,
+        objects: bool = False,
+        policy: str = "drop",
+        size: int = 1 << 20,
+        own: bool = False,
+    ) -> Any:
+        """Record events in memory that both processes share; the program does not wait for Python.
+
+        The agent writes a record of fixed size for each event, and `Stream` reads them as columns,
+        with the names of threads, classes and methods.  All events can be streamed, those of the
+        garbage collector as well.
+
+        Patterns are those of the shell: ``*``, ``?`` and ``[…]``.  They are evaluated in the
+        target once for each method or class, so that what is left out costs little.
+
+        Args:
+            events: one or several events, as constants or by name.
+            thread: record the events of this thread, or these, only.
+            classes: patterns for the class of the event's method, as in ``com.acme.*``; for events
+                without a method, of its class or object.
+            methods: patterns for the name of the event's method.
+            exceptions: patterns for the class of the exception.
+            subclasses: take subclasses of what ``exceptions`` names, too.
+            min_duration: for events that end something (``MethodExit``, ``MonitorWaited``,
+                ``MonitorContendedEntered``): seconds that it must have lasted; 0 takes all.  The
+                records then say how long it was.
+            stack: record this many frames of the thread's stack; at most 256.
+            timestamps: record the time.
+            objects: look up the class of objects also in events that come very often (field
+                accesses and values of methods), which costs about 0.1 µs each.
+            policy: what happens where there is no room: ``"drop"`` counts the event and forgets
+                it, ``"wait"`` lets its thread wait for the reader.
+            size: bytes for the records of one thread.  Up to 62 threads have a ring of their own,
+                all others share one; memory is used as threads write.
+            own: record also what this controller's own calls and handlers cause.
+
+        Returns:
+            A `Stream`; leaving its ``with`` block, or calling ``close()``, ends the recording.
+
+        Raises:
+            ValueError: there is no such event, or what is asked for does not go with it.
+            MustPossessCapability: the capability that the event needs has not been added.
+            IllegalArgument: the event cannot be had for single threads.
+
+        JVM TI: SetEventCallbacks, SetEventNotificationMode.
+        """
+        return self._session.streams.open(
+            self,
+            events,
+            thread=thread,
+            classes=classes,
+            methods=methods,
+            exceptions=exceptions,
+            subclasses=subclasses,
+            min_duration=min_duration,
+            stack=stack,
+            timestamps=timestamps,
+            objects=objects,
+            policy=policy,
+            size=size,
+            own=own,
+        )
+
+    def set_event_callbacks(
+        self, callbacks: Mapping[Event, Callable[[Any], Any]] | None = None
+    ) -> None:
+        """Set the callbacks of this environment, all at once.
+
+        An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
+        A callback is given the event as the handlers of `on` are, and answers in the same way; the
+        two do not get into each other's way.
+
+        Args:
+            callbacks: the function for each event; an event that is not named loses its own,
+                ``None`` removes them all.
+
+        Raises:
+            ValueError: there is no such event, or it is one for streams only.
+
+        JVM TI: SetEventCallbacks.
+        """
+        self._session.events.set_callbacks(self, callbacks)
+
+    def with_timeout(self, timeout: float | None) -> Env:
+        """The same environment with a time limit on every call, in seconds.
+
+        A call that overruns it raises `CallTimeout` and goes on in the VM.
+        """
+        return Env(self._session, self._number, timeout)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Env):
+            return NotImplemented
+        return self._session is other._session and self._number == other._number
+
+    def __hash__(self) -> int:
+        return hash((id(self._session), self._number))
+
+    def __repr__(self) -> str:
+        return f"<Env {self._number}>"
+
+
+class BatchedEnv(Functions):
+    """An environment inside a batch: methods give a `Deferred`."""
+
+    __slots__ = ("_batch", "_number")
+
+    def __init__(self, batch: Batch, number: int) -> None:
+        self._batch = batch
+        self._number = number
+
+    def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Deferred:
+        if declaration.callback:
+            raise TypeError(f"{declaration.name}() calls back, which a batch has no time for")
+        return self._batch.add(declaration, self._number, arguments)
+
+
+class Mapped:
+    """Functions over columns; every attribute is a declared function's map form."""
+
+    __slots__ = ("_functions", "_number", "_session", "_timeout")
+
+    def __init__(
+        self,
+        session: Session,
+        functions: dict[str, Declaration],
+        number: int,
+        timeout: float | None = None,
+    ) -> None:
+        self._session = session
+        self._functions = functions
+        self._number = number
+        self._timeout = timeout
+
+    def __getattr__(self, name: str) -> Callable[..., Columns]:
+        declaration = self._functions.get(name)
+        if declaration is None or declaration.callback:
+            raise AttributeError(f"{name!r} has no form over columns")
+
+        def mapped(*arguments: Any, **named: Any) -> Columns:
+            given = list(arguments)
+            for parameter in declaration.parameters[len(given) :]:
+                if parameter.name in named:
+                    given.append(named.pop(parameter.name))
+                elif parameter.default is not parameter.empty:
+                    given.append(parameter.default)
+                else:
+                    raise TypeError(f"{name}() needs {parameter.name}")
+            if named or len(given) > len(declaration.parameters):
+                raise TypeError(f"{name}() got arguments it does not have: {[*named]}")
+            return map_call(self._session, declaration, self._number, tuple(given), self._timeout)
+
+        mapped.__name__ = name
+        mapped.__doc__ = declaration.method.__doc__
+        return mapped
+
+    def __dir__(self) -> list[str]:
+        return [name for name, function in self._functions.items() if not function.callback]
+
+
+class AgentOperations(Operations):
+    """The agent's own operations on one session."""
+
+    __slots__ = ("_number", "_session")
+
+    def __init__(self, session: Session, number: int = 1) -> None:
+        self._session = session
+        self._number = number
+
+    def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        return self._session.call(declaration, self._number, arguments)

@@ -1,0 +1,81 @@
+"""Events: their callbacks, switching them on and off, and sending missed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jvmti.refs import Thread
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import Event, EventMode
+from jvmti.spec.declaration import LIVE, ONLOAD, function
+
+
+class EventManagementFunctions(Calling):
+    """The functions of the chapter "Event Management"."""
+
+    __slots__ = ()
+
+    @function(122, phase=ONLOAD, callback=True)
+    def set_event_callbacks(
+        self, callbacks: Mapping[Event, Callable[..., Any]] | None = None
+    ) -> None:
+        """Set the callbacks of this environment, all at once.
+
+        An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
+
+        Args:
+            callbacks: the function for each event; an event that is not named loses its own,
+                ``None`` removes them all.
+
+        JVM TI: SetEventCallbacks.
+        """
+
+    @function(
+        2,
+        phase=ONLOAD,
+        errors=(
+            "INVALID_THREAD",
+            "THREAD_NOT_ALIVE",
+            "ILLEGAL_ARGUMENT",
+            "MUST_POSSESS_CAPABILITY",
+        ),
+        guard="event_mode",
+    )
+    def set_event_notification_mode(
+        self, mode: EventMode, event_type: Event, event_thread: Thread | None = None
+    ) -> None:
+        """Switch an event on or off, for all threads or for one.
+
+        An event is sent if it is on globally or for its thread.
+
+        Args:
+            mode: on or off.
+            event_type: the event.
+            event_thread: the thread; ``None`` is all of them.
+
+        Raises:
+            InvalidThread: `event_thread` is not a thread.
+            ThreadNotAlive: `event_thread` has not started or has ended.
+            IllegalArgument: the event cannot be controlled for single threads.
+            MustPossessCapability: the capability that the event needs has not been added.
+
+        JVM TI: SetEventNotificationMode.
+        """
+
+    @function(123, phase=LIVE, errors=("MUST_POSSESS_CAPABILITY", "ILLEGAL_ARGUMENT"))
+    def generate_events(self, event_type: Event) -> None:
+        """Send the events that describe the present state of the VM, for an agent that came late.
+
+        It returns when all of them have been handled.
+
+        Args:
+            event_type: ``COMPILED_METHOD_LOAD`` or ``DYNAMIC_CODE_GENERATED``, enabled before.
+
+        Raises:
+            MustPossessCapability: ``can_generate_compiled_method_load_events`` has not been added,
+                which the first of the two needs.
+            IllegalArgument: it is another event.
+
+        JVM TI: GenerateEvents.
+        """

@@ -1,0 +1,190 @@
+"""How events look in a stream: one fixed record for each, made from its declaration.
+
+The agent's generator writes the code that fills the records, `jvmti.events.records` reads them;
+both ask here.  A record is a head of 8 bytes (the event's number, flags, the thread's number), the
+words that the stream was asked for (`Words`), and then the fields of the event, the widest first,
+so that there are no gaps.
+
+What is not a number is one in a record: threads, classes, methods, fields, stacks and texts are
+numbered in the order in which the stream first meets them, from 1, and each is announced in the
+stream before the first record that names it.  0 is none.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import cache
+
+from jvmti.env.events import EventDeclaration
+from jvmti.refs import Class, Field, Method, Thread
+from jvmti.spec import shapes
+
+HEAD = 8
+"""Bytes of a record before its words."""
+
+
+class Holds(enum.Enum):
+    """What a field of a record is."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CLASS = "class"
+    OBJECT = "object"
+    """The class of an object."""
+    METHOD = "method"
+    LOCATION = "location"
+    FIELD = "field"
+    TEXT = "text"
+    LENGTH = "length"
+    """How many bytes or items there are."""
+    VALUE = "value"
+    """A Java value in eight bytes; another field has its type."""
+    LETTER = "letter"
+    """The first character of a type's signature, 0 for none."""
+
+
+@dataclass(frozen=True)
+class RecordField:
+    """One field of an event's record."""
+
+    name: str
+    """The event's parameter, or that of a value with ``_type`` behind it."""
+    holds: Holds
+    c: str
+    """Its C type."""
+    code: str
+    """The same in the ``struct`` module and NumPy."""
+    given_by: str = ""
+    """Of a value: the field that has its type.  Of such a field: the method that returns it."""
+
+
+_WIDTH = {"q": 8, "Q": 8, "i": 4, "I": 4, "b": 1, "B": 1, "?": 1}
+_NUMBERED = {Class: Holds.CLASS, Method: Holds.METHOD, Field: Holds.FIELD}
+
+
+@cache
+def record_fields(declaration: EventDeclaration) -> tuple[RecordField, ...]:
+    """The fields of an event's record in their order in memory.
+
+    The thread is in the head; the class of a field is announced with it; an object whose class is
+    a parameter too needs no second one; the frames that ``CompiledMethodLoad`` finds inlined are
+    left out.
+    """
+    found: list[RecordField] = []
+    items = [
+        (item.name, shapes.shape_of(item.annotation))
+        for item in declaration.parameters
+        if item.name not in declaration.answers
+    ]
+    kinds = {shape.python for _, shape in items if isinstance(shape, shapes.Reference)}
+    names = {name for name, _ in items}
+    for name, shape in items:
+        match shape:
+            case shapes.Reference(python, _) if python is Thread:
+                continue
+            case shapes.Reference(python, _):
+                holds = _NUMBERED.get(python, Holds.OBJECT)
+                if holds is Holds.CLASS and Field in kinds:
+                    continue
+                if holds is Holds.OBJECT and f"{name}_klass" in names:
+                    continue
+                found.append(RecordField(name, holds, "uint32_t", "I"))
+            case shapes.Number("jlocation", _, _):
+                found.append(RecordField(name, Holds.LOCATION, "int32_t", "i"))
+            case shapes.Number("jboolean", _, _):
+                found.append(RecordField(name, Holds.BOOLEAN, "uint8_t", "?"))
+            case shapes.Number(_, code, _):
+                wide = _WIDTH[code] == 8
+                c = "int64_t" if wide else "int32_t"
+                found.append(RecordField(name, Holds.NUMBER, c, "q" if wide else "i"))
+            case shapes.Text():
+                found.append(RecordField(name, Holds.TEXT, "uint32_t", "I"))
+            case shapes.Bytes() | shapes.List():
+                found.append(RecordField(name, Holds.LENGTH, "int32_t", "i"))
+            case shapes.Pointer():
+                found.append(RecordField(name, Holds.NUMBER, "uint64_t", "Q"))
+            case shapes.Letter():
+                found.append(RecordField(name, Holds.LETTER, "uint8_t", "B"))
+            case shapes.Value(given_by):
+                if given_by == "method":
+                    found.append(
+                        RecordField(f"{name}_type", Holds.LETTER, "uint8_t", "B", given_by)
+                    )
+                    given_by = f"{name}_type"
+                found.append(RecordField(name, Holds.VALUE, "int64_t", "q", given_by))
+            case shapes.Inlining():
+                continue
+            case _:
+                raise TypeError(shape)
+    return tuple(sorted(found, key=lambda field: -_WIDTH[field.code]))
+
+
+def record_size(declaration: EventDeclaration) -> int:
+    """Bytes of an event's fields, a multiple of eight."""
+    size = sum(_WIDTH[field.code] for field in record_fields(declaration))
+    return (size + 7) // 8 * 8
+
+
+class Words(enum.IntFlag):
+    """The words of eight bytes between head and fields, in the order of these bits."""
+
+    TIME = 1
+    """When the event came, in nanoseconds of ``CLOCK_MONOTONIC``."""
+    DURATION = 2
+    """How long lasted what the event ends, in nanoseconds."""
+    STACK = 4
+    """The number of the stack trace."""
+
+
+class Wishes(enum.IntFlag):
+    """What else a stream is asked for."""
+
+    WAIT = 1
+    """Threads wait where there is no room; otherwise the event is dropped and counted."""
+    OWN = 2
+    """Events of the controller's own work are told as well."""
+    OBJECTS = 4
+    """The classes of objects are looked up in events that are sent very often, too."""
+    SUBCLASSES = 8
+    """An exception is what its superclasses are."""
+
+
+class Announced(enum.IntEnum):
+    """What an announcement is about."""
+
+    PADDING = 0
+    THREAD = 1
+    CLASS = 2
+    METHOD = 3
+    FIELD = 4
+    TEXT = 5
+    STACK = 6
+
+
+# The shared memory: counters, half of them the agent's and half the controller's, a ring of
+# announcements, then for each lane its ring of records.  A lane belongs to one thread at a time;
+# the last one is for all threads that find none free.
+
+PAGE = 4096
+LANE_LINE = 128
+"""Bytes from one lane's counters to the next, so that no two share a cache line."""
+MAXIMUM_LANES = 63
+"""Lanes of single threads."""
+MAXIMUM_STREAMS = 32
+"""Streams in one JVM at a time."""
+NAMES_SIZE = 1 << 20
+"""Bytes of the ring of announcements."""
+CONTROL_SIZE = 4 * PAGE
+"""Bytes before the ring of announcements: the counters of names and lanes, the agent's in the
+first half, the controller's in the second."""
+
+__all__ = [
+    "Announced",
+    "Holds",
+    "RecordField",
+    "Wishes",
+    "Words",
+    "record_fields",
+    "record_size",
+]

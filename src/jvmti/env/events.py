@@ -1,0 +1,842 @@
+"""The events, each declared as a class whose attributes are what the event brings.
+
+The attributes have the specification's names and order, without the environment and without the
+lengths of buffers.  What the C callback receives besides, and what is known of the event as a
+whole, is in the class's `declaration`.  The class of a method is not among the attributes, as it
+is not among the parameters of the C callback: ask the method.
+"""
+
+from __future__ import annotations
+
+import enum
+import typing
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+from jvmti.env.structures import AddrLocationMap, PCStackInfo
+from jvmti.refs import Class, ClassLoader, Field, Method, Object, Thread
+from jvmti.spec.constants import Event, ResourceExhaustionFlags
+from jvmti.spec.declaration import ANY, LIVE, START, Parameter, Phase
+from jvmti.spec.types import (
+    Address,
+    Boolean,
+    Bytes,
+    CountField,
+    InliningRecords,
+    Int,
+    JValue,
+    Location,
+    Long,
+    Native,
+    Text,
+    TypeCharacter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class OwnWork(enum.IntEnum):
+    """Whether an event is told where the controller's own work causes it.
+
+    Its own work is what its calls do, and what is done inside its handlers.
+    """
+
+    TOLD = 0
+    """It is: it was asked for, or placed where it happens."""
+    IN_CALLS = 1
+    """By what a call does, but not inside a handler, which would be told of itself without end."""
+    NEVER = 2
+    """It is not: it is sent for everything that runs."""
+
+
+@dataclass(eq=False)
+class EventDeclaration:
+    """Everything known about one event."""
+
+    number: int
+    event: type[JvmtiEvent]
+    phase: Phase
+    since: str = "1.0"
+    capabilities: tuple[str, ...] = ()
+    related_capabilities: tuple[str, ...] = ()
+    thread_filtered: bool = False
+    jni_env: bool = True
+    answers: tuple[str, ...] = ()
+    vm_stopped: bool = False
+    own_work: OwnWork = OwnWork.TOLD
+    told_with: str | None = None
+    limit: float | None = 10.0
+    ends: str | None = None
+    frequent: bool = False
+
+    @property
+    def name(self) -> str:
+        """The specification's name, which is the class's."""
+        return self.event.__name__
+
+    @property
+    def constant(self) -> Event:
+        """The number as a constant."""
+        return Event(self.number)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What the event brings, annotations resolved; the handler's answers come last."""
+        hints = typing.get_type_hints(self.event, include_extras=True)
+        return tuple(Parameter(field.name, hints[field.name]) for field in fields(self.event))
+
+
+@dataclass(frozen=True, eq=False)
+class JvmtiEvent:
+    """Base of the events."""
+
+    declaration: ClassVar[EventDeclaration]
+
+
+EVENTS: dict[int, type[JvmtiEvent]] = {}
+"""The events by number."""
+
+V = TypeVar("V", bound=type[JvmtiEvent])
+
+
+def event(
+    number: int,
+    *,
+    phase: Phase,
+    since: str = "1.0",
+    capabilities: tuple[str, ...] = (),
+    related_capabilities: tuple[str, ...] = (),
+    thread_filtered: bool = False,
+    jni_env: bool = True,
+    answers: tuple[str, ...] = (),
+    vm_stopped: bool = False,
+    own_work: OwnWork = OwnWork.TOLD,
+    told_with: str | None = None,
+    limit: float | None = 10.0,
+    ends: str | None = None,
+    frequent: bool = False,
+) -> Callable[[V], V]:
+    """Declare one event.
+
+    Args:
+        number: its number in the specification.
+        phase: the earliest phase in which it is sent.
+        since: the version that brought it.
+        capabilities: those needed to enable it.
+        related_capabilities: those that make the VM send more of it.
+        thread_filtered: whether it can be enabled for single threads.
+        jni_env: whether its C callback receives a JNI environment.
+        answers: the attributes that the handler fills in instead of the VM.
+        vm_stopped: whether the VM is stopped while it is sent, so that its handler can call
+            nothing: such an event is for streams only.
+        own_work: whether it is told where the controller's own work causes it.
+        told_with: an attribute; an event that has it is told whatever ``own_work`` says.
+        limit: how many seconds a handler may take unless it says otherwise; ``None`` is for ever.
+        ends: the event that tells of the beginning of what this one ends.
+        frequent: whether it is sent so often that a stream names the classes of its objects only
+            where it is asked to.
+    """
+
+    def declare(cls: V) -> V:
+        cls.declaration = EventDeclaration(
+            number=number,
+            event=cls,
+            phase=phase,
+            since=since,
+            capabilities=capabilities,
+            related_capabilities=related_capabilities,
+            thread_filtered=thread_filtered,
+            jni_env=jni_env,
+            answers=answers,
+            vm_stopped=vm_stopped,
+            own_work=own_work,
+            told_with=told_with,
+            limit=limit,
+            ends=ends,
+            frequent=frequent,
+        )
+        EVENTS[number] = cls
+        return cls
+
+    return declare
+
+
+# The life of the VM
+
+
+@event(50, phase=LIVE)
+@dataclass(frozen=True, eq=False)
+class VMInit(JvmtiEvent):
+    """The VM is ready: from now on every function may be called."""
+
+    #: The thread that will run ``main``; its own ThreadStart follows.
+    thread: Thread
+
+
+@event(51, phase=LIVE)
+@dataclass(frozen=True, eq=False)
+class VMDeath(JvmtiEvent):
+    """The VM is about to end, after the shutdown hooks; the last event of all.
+
+    Calls still work while the handler runs, and the VM's exit waits for it.
+    """
+
+
+@event(57, phase=START)
+@dataclass(frozen=True, eq=False)
+class VMStart(JvmtiEvent):
+    """JNI can be used from now on; only some functions of JVM TI can.
+
+    With ``can_generate_early_vmstart`` it comes before all but a few classes can be loaded.
+    """
+
+
+@event(71, phase=LIVE, jni_env=False)
+@dataclass(frozen=True, eq=False)
+class DataDumpRequest(JvmtiEvent):
+    """Somebody asked the VM for a dump: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``."""
+
+
+@event(
+    80,
+    phase=LIVE,
+    since="1.1",
+    related_capabilities=(
+        "can_generate_resource_exhaustion_heap_events",
+        "can_generate_resource_exhaustion_threads_events",
+    ),
+)
+@dataclass(frozen=True, eq=False)
+class ResourceExhausted(JvmtiEvent):
+    """The heap is full or a thread could not be created; the two capabilities promise to tell."""
+
+    #: What has run out, and whether an ``OutOfMemoryError`` follows.
+    flags: ResourceExhaustionFlags
+    #: Reserved for later versions.
+    reserved: Address
+    #: The VM's words for it.
+    description: Text
+
+
+# Threads
+
+
+@event(52, phase=START, own_work=OwnWork.NEVER)
+@dataclass(frozen=True, eq=False)
+class ThreadStart(JvmtiEvent):
+    """A platform thread has begun to run and has not yet executed its first method."""
+
+    #: The new thread, which is the current one.
+    thread: Thread
+
+
+@event(53, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
+@dataclass(frozen=True, eq=False)
+class ThreadEnd(JvmtiEvent):
+    """A platform thread has left its last method and is about to end."""
+
+    #: The thread, which is still the current one.
+    thread: Thread
+
+
+@event(
+    87,
+    phase=LIVE,
+    since="21",
+    capabilities=("can_support_virtual_threads",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class VirtualThreadStart(JvmtiEvent):
+    """A virtual thread has begun to run and has not yet executed its first method."""
+
+    #: The new thread, which is the current one.
+    virtual_thread: Thread
+
+
+@event(
+    88,
+    phase=LIVE,
+    since="21",
+    capabilities=("can_support_virtual_threads",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class VirtualThreadEnd(JvmtiEvent):
+    """A virtual thread has left its last method and is about to end."""
+
+    #: The thread, which is still the current one.
+    virtual_thread: Thread
+
+
+# Classes
+
+
+@event(
+    54,
+    phase=ANY,
+    related_capabilities=(
+        "can_generate_all_class_hook_events",
+        "can_generate_early_class_hook_events",
+    ),
+    answers=("new_class_data",),
+    own_work=OwnWork.NEVER,
+    told_with="class_being_redefined",
+)
+@dataclass(frozen=True, eq=False)
+class ClassFileLoadHook(JvmtiEvent):
+    """The VM has a class file in hand: to load it, or because the class is being changed.
+
+    The handler may answer with another class file, which the VM then takes in its place; the next
+    environment's handler is given that one.  Environments that can retransform come after those
+    that cannot.  With the early capability the first one comes in the primordial phase, in which
+    almost nothing can be called.
+    """
+
+    #: The class that is redefined or retransformed; ``None`` when a class is loaded.
+    class_being_redefined: Class | None
+    #: The loader that loads it; ``None`` for the bootstrap loader.
+    loader: ClassLoader | None
+    #: The name with slashes, ``java/util/List``; ``None`` for a class defined without a name.
+    name: Text | None
+    #: The ``java.security.ProtectionDomain``, if the class has one.
+    protection_domain: Object | None
+    #: The class file, as earlier handlers have left it.
+    class_data: Annotated[Bytes, CountField("class_data_len", owned=False)]
+    #: The handler's answer: the class file to take instead; ``None`` leaves it as it is.
+    new_class_data: Annotated[Bytes, CountField("new_class_data_len", owned=False)] | None = None
+
+
+@event(55, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
+@dataclass(frozen=True, eq=False)
+class ClassLoad(JvmtiEvent):
+    """A class has come into being; its fields and methods cannot be asked for yet.
+
+    Not sent for array classes and the classes of primitive types.
+    """
+
+    #: The thread that loads it; ``None`` before the VM has made its first thread object.
+    thread: Thread | None
+    #: The class.
+    klass: Class
+
+
+@event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
+@dataclass(frozen=True, eq=False)
+class ClassPrepare(JvmtiEvent):
+    """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
+
+    Not sent for array classes and the classes of primitive types.
+    """
+
+    #: The thread that prepares it; ``None`` before the VM has made its first thread object.
+    thread: Thread | None
+    #: The class.
+    klass: Class
+
+
+# Execution
+
+
+@event(
+    60,
+    phase=LIVE,
+    capabilities=("can_generate_single_step_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    limit=None,
+    frequent=True,
+)
+@dataclass(frozen=True, eq=False)
+class SingleStep(JvmtiEvent):
+    """A thread is about to execute one more bytecode; there are none in native methods."""
+
+    #: The thread.
+    thread: Thread
+    #: The method it is in.
+    method: Method
+    #: The bytecode it is about to execute.
+    location: Location
+
+
+@event(
+    62,
+    phase=LIVE,
+    capabilities=("can_generate_breakpoint_events",),
+    thread_filtered=True,
+    own_work=OwnWork.IN_CALLS,
+    limit=None,
+)
+@dataclass(frozen=True, eq=False)
+class Breakpoint(JvmtiEvent):
+    """A thread has come to a location with a breakpoint and not yet executed it."""
+
+    #: The thread.
+    thread: Thread
+    #: The method with the breakpoint.
+    method: Method
+    #: The breakpoint's location.
+    location: Location
+
+
+@event(
+    61,
+    phase=LIVE,
+    capabilities=("can_generate_frame_pop_events",),
+    thread_filtered=True,
+    limit=None,
+)
+@dataclass(frozen=True, eq=False)
+class FramePop(JvmtiEvent):
+    """A frame for which ``notify_frame_pop`` was called is being left; it is still on the stack."""
+
+    #: The thread.
+    thread: Thread
+    #: The method that is left.
+    method: Method
+    #: Whether an exception ends it instead of a return.
+    was_popped_by_exception: Boolean
+
+
+@event(
+    65,
+    phase=LIVE,
+    capabilities=("can_generate_method_entry_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    limit=None,
+    frequent=True,
+)
+@dataclass(frozen=True, eq=False)
+class MethodEntry(JvmtiEvent):
+    """A method, native or not, has been entered; its arguments are its first local variables."""
+
+    #: The thread.
+    thread: Thread
+    #: The method.
+    method: Method
+
+
+@event(
+    66,
+    phase=LIVE,
+    capabilities=("can_generate_method_exit_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    limit=None,
+    ends="MethodEntry",
+    frequent=True,
+)
+@dataclass(frozen=True, eq=False)
+class MethodExit(JvmtiEvent):
+    """A method, native or not, is being left; its frame is still on the stack."""
+
+    #: The thread.
+    thread: Thread
+    #: The method.
+    method: Method
+    #: Whether an exception ends it; then there is no value.
+    was_popped_by_exception: Boolean
+    #: What it returns, of its declared type; ``None`` for ``void``.
+    return_value: Annotated[Any, JValue("method")]
+
+
+@event(
+    58,
+    phase=LIVE,
+    capabilities=("can_generate_exception_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    limit=None,
+)
+@dataclass(frozen=True, eq=False)
+class Exception(JvmtiEvent):
+    """Java code has thrown an exception, or a native method has returned with one.
+
+    Where it will be caught is the VM's forecast: native methods on the way may change it.
+    """
+
+    #: The thread.
+    thread: Thread
+    #: The method that has thrown it.
+    method: Method
+    #: Where in the method.
+    location: Location
+    #: The exception.
+    exception: Object
+    #: The method that will catch it; ``None`` if none is in sight.
+    catch_method: Method | None
+    #: Where the handler begins; 0 if none is in sight.
+    catch_location: Location
+
+
+@event(
+    59,
+    phase=LIVE,
+    capabilities=("can_generate_exception_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    limit=None,
+)
+@dataclass(frozen=True, eq=False)
+class ExceptionCatch(JvmtiEvent):
+    """A thrown exception has been caught; native code that clears one counts too."""
+
+    #: The thread.
+    thread: Thread
+    #: The method that catches it.
+    method: Method
+    #: Where its handler begins.
+    location: Location
+    #: The exception.
+    exception: Object
+
+
+@event(
+    63,
+    phase=LIVE,
+    capabilities=("can_generate_field_access_events",),
+    thread_filtered=True,
+    own_work=OwnWork.IN_CALLS,
+    limit=None,
+    frequent=True,
+)
+@dataclass(frozen=True, eq=False)
+class FieldAccess(JvmtiEvent):
+    """A thread is about to read a field that is watched for reads."""
+
+    #: The thread.
+    thread: Thread
+    #: The method that reads it.
+    method: Method
+    #: Where in the method.
+    location: Location
+    #: The class that was named in the access.
+    field_klass: Class
+    #: The object whose field it is; ``None`` for a static field.
+    object: Object | None
+    #: The field.
+    field: Field
+
+
+@event(
+    64,
+    phase=LIVE,
+    capabilities=("can_generate_field_modification_events",),
+    thread_filtered=True,
+    own_work=OwnWork.IN_CALLS,
+    limit=None,
+    frequent=True,
+)
+@dataclass(frozen=True, eq=False)
+class FieldModification(JvmtiEvent):
+    """A thread is about to write a field that is watched for writes; it has its old value still."""
+
+    #: The thread.
+    thread: Thread
+    #: The method that writes it.
+    method: Method
+    #: Where in the method.
+    location: Location
+    #: The class that was named in the access.
+    field_klass: Class
+    #: The object whose field it is; ``None`` for a static field.
+    object: Object | None
+    #: The field.
+    field: Field
+    #: The first character of the field's type in signatures: ``I``, ``Z``, …, ``L``.
+    signature_type: Annotated[str, TypeCharacter()]
+    #: What will be written.
+    new_value: Annotated[Any, JValue("signature_type")]
+
+
+# Native and compiled code
+
+
+@event(
+    67,
+    phase=ANY,
+    capabilities=("can_generate_native_method_bind_events",),
+    answers=("new_address",),
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class NativeMethodBind(JvmtiEvent):
+    """A native method is being bound to its implementation, at its first call or by registration.
+
+    The handler may answer with the address of another implementation, which the target must have
+    already.
+    """
+
+    #: The thread that binds it; ``None`` in the primordial phase.
+    thread: Thread | None
+    #: The native method.
+    method: Method
+    #: Where its implementation is.
+    address: Annotated[int, Native(const=False)]
+    #: The handler's answer: where to bind it instead; ``None`` leaves it as it is.
+    new_address: Address | None = None
+
+
+@event(
+    68,
+    phase=START,
+    capabilities=("can_generate_compiled_method_load_events",),
+    jni_env=False,
+)
+@dataclass(frozen=True, eq=False)
+class CompiledMethodLoad(JvmtiEvent):
+    """Compiled code of a method was installed; there may be several at a time.
+
+    ``generate_events`` sends it again for what was installed before.
+    """
+
+    #: The method.
+    method: Method
+    #: The size of the code in bytes.
+    code_size: Int
+    #: Where the code begins.
+    code_addr: Address
+    #: Which addresses belong to which locations; empty if the VM does not tell.
+    map: Annotated[list[AddrLocationMap], CountField("map_length", owned=False)]
+    #: Which methods are inlined at which addresses; empty if the VM does not tell.
+    compile_info: Annotated[list[PCStackInfo], InliningRecords()]
+
+
+@event(
+    69,
+    phase=START,
+    capabilities=("can_generate_compiled_method_load_events",),
+    jni_env=False,
+)
+@dataclass(frozen=True, eq=False)
+class CompiledMethodUnload(JvmtiEvent):
+    """Compiled code was removed, perhaps some time ago and by another thread."""
+
+    #: The method; its class may be gone, so that it serves for comparison only.
+    method: Method
+    #: Where the code began.
+    code_addr: Address
+
+
+@event(70, phase=ANY, jni_env=False)
+@dataclass(frozen=True, eq=False)
+class DynamicCodeGenerated(JvmtiEvent):
+    """The VM has generated machine code of its own, such as its interpreter.
+
+    ``generate_events`` sends it again for what was generated before.
+    """
+
+    #: What the VM calls it; not unique.
+    name: Text
+    #: Where it begins.
+    address: Address
+    #: Its length in bytes.
+    length: Int
+
+
+# Monitors
+
+
+@event(
+    73,
+    phase=LIVE,
+    capabilities=("can_generate_monitor_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class MonitorWait(JvmtiEvent):
+    """A thread has called ``Object.wait`` and is about to wait."""
+
+    #: The thread.
+    thread: Thread
+    #: The object.
+    object: Object
+    #: The time limit in milliseconds; 0 for none.
+    timeout: Long
+
+
+@event(
+    74,
+    phase=LIVE,
+    capabilities=("can_generate_monitor_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    ends="MonitorWait",
+)
+@dataclass(frozen=True, eq=False)
+class MonitorWaited(JvmtiEvent):
+    """A thread has finished waiting in ``Object.wait``."""
+
+    #: The thread.
+    thread: Thread
+    #: The object.
+    object: Object
+    #: Whether the time limit ended it.
+    timed_out: Boolean
+
+
+@event(
+    75,
+    phase=LIVE,
+    capabilities=("can_generate_monitor_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class MonitorContendedEnter(JvmtiEvent):
+    """A thread wants a monitor that another thread holds, and is about to queue for it."""
+
+    #: The thread.
+    thread: Thread
+    #: The object whose monitor it is.
+    object: Object
+
+
+@event(
+    76,
+    phase=LIVE,
+    capabilities=("can_generate_monitor_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+    ends="MonitorContendedEnter",
+)
+@dataclass(frozen=True, eq=False)
+class MonitorContendedEntered(JvmtiEvent):
+    """A thread has got the monitor it had to queue for."""
+
+    #: The thread.
+    thread: Thread
+    #: The object whose monitor it is.
+    object: Object
+
+
+# The heap
+
+
+@event(
+    81,
+    phase=LIVE,
+    capabilities=("can_generate_garbage_collection_events",),
+    jni_env=False,
+    vm_stopped=True,
+)
+@dataclass(frozen=True, eq=False)
+class GarbageCollectionStart(JvmtiEvent):
+    """A pause of the collector begins; collecting beside the running program is not reported."""
+
+
+@event(
+    82,
+    phase=LIVE,
+    capabilities=("can_generate_garbage_collection_events",),
+    jni_env=False,
+    vm_stopped=True,
+)
+@dataclass(frozen=True, eq=False)
+class GarbageCollectionFinish(JvmtiEvent):
+    """A pause of the collector has ended; the VM is still stopped."""
+
+
+@event(
+    83,
+    phase=LIVE,
+    capabilities=("can_generate_object_free_events",),
+    jni_env=False,
+    vm_stopped=True,
+)
+@dataclass(frozen=True, eq=False)
+class ObjectFree(JvmtiEvent):
+    """A tagged object was collected."""
+
+    #: The tag that it had.
+    tag: Long
+
+
+@event(
+    84, phase=LIVE, capabilities=("can_generate_vm_object_alloc_events",), own_work=OwnWork.NEVER
+)
+@dataclass(frozen=True, eq=False)
+class VMObjectAlloc(JvmtiEvent):
+    """The VM has allocated an object that Java code can see and no bytecode or JNI call made."""
+
+    #: The thread that allocates.
+    thread: Thread
+    #: The object.
+    object: Object
+    #: Its class.
+    object_klass: Class
+    #: Its size in bytes.
+    size: Long
+
+
+@event(
+    86,
+    phase=LIVE,
+    since="11",
+    capabilities=("can_generate_sampled_object_alloc_events",),
+    thread_filtered=True,
+    own_work=OwnWork.NEVER,
+)
+@dataclass(frozen=True, eq=False)
+class SampledObjectAlloc(JvmtiEvent):
+    """An allocation was sampled, on average one for each sampling interval's worth of bytes."""
+
+    #: The thread that allocates.
+    thread: Thread
+    #: The object.
+    object: Object
+    #: Its class.
+    object_klass: Class
+    #: Its size in bytes.
+    size: Long
+
+
+EVENTS = dict(sorted(EVENTS.items()))
+
+__all__ = [
+    "EVENTS",
+    "Breakpoint",
+    "ClassFileLoadHook",
+    "ClassLoad",
+    "ClassPrepare",
+    "CompiledMethodLoad",
+    "CompiledMethodUnload",
+    "DataDumpRequest",
+    "DynamicCodeGenerated",
+    "EventDeclaration",
+    "Exception",
+    "ExceptionCatch",
+    "FieldAccess",
+    "FieldModification",
+    "FramePop",
+    "GarbageCollectionFinish",
+    "GarbageCollectionStart",
+    "JvmtiEvent",
+    "MethodEntry",
+    "MethodExit",
+    "MonitorContendedEnter",
+    "MonitorContendedEntered",
+    "MonitorWait",
+    "MonitorWaited",
+    "NativeMethodBind",
+    "ObjectFree",
+    "OwnWork",
+    "ResourceExhausted",
+    "SampledObjectAlloc",
+    "SingleStep",
+    "ThreadEnd",
+    "ThreadStart",
+    "VMDeath",
+    "VMInit",
+    "VMObjectAlloc",
+    "VMStart",
+    "VirtualThreadEnd",
+    "VirtualThreadStart",
+    "event",
+]

@@ -1,0 +1,55 @@
+"""Functions and events of a VM beyond the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jvmti.env.structures import ExtensionEventInfo, ExtensionFunctionInfo
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ONLOAD, function
+from jvmti.spec.types import Int
+
+
+class ExtensionMechanismFunctions(Calling):
+    """The functions of the chapter "Extension Mechanism"."""
+
+    __slots__ = ()
+
+    @function(124, phase=ONLOAD)
+    def get_extension_functions(self) -> list[ExtensionFunctionInfo]:
+        """Return the functions that this VM has beyond JVM TI.
+
+        Returns:
+            For each the function, which can be called with the parameters that go in and gives
+            those that come out, its identifier, its parameters and its errors.
+
+        JVM TI: GetExtensionFunctions.
+        """
+
+    @function(125, phase=ONLOAD)
+    def get_extension_events(self) -> list[ExtensionEventInfo]:
+        """Return the events that this VM has beyond JVM TI.
+
+        Returns:
+            For each its index, its identifier and its parameters.
+
+        JVM TI: GetExtensionEvents.
+        """
+
+    @function(126, phase=ONLOAD, errors=("ILLEGAL_ARGUMENT",), callback=True, own=True)
+    def set_extension_event_callback(
+        self, extension_event_index: Int, callback: Callable[..., Any] | None = None
+    ) -> None:
+        """Set the callback of an extension event, which also switches the event on or off.
+
+        Args:
+            extension_event_index: the index from `get_extension_events`.
+            callback: the function, called with the event's parameters but the JNI environment while
+                the event's thread waits, for at most 10 seconds; ``None`` switches it off.
+
+        Raises:
+            IllegalArgument: there is no such extension event.
+
+        JVM TI: SetExtensionEventCallback.
+        """

@@ -1,0 +1,111 @@
+"""General functions: phase, version, error names, storage, verbose output, disposal."""
+
+from __future__ import annotations
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import JlocationFormat, VerboseFlag, VMPhase
+from jvmti.spec.declaration import ANY, function
+from jvmti.spec.errors import ErrorCode
+from jvmti.spec.types import Boolean, Int, StoredObject, Text
+
+
+class GeneralFunctions(Calling):
+    """The functions of the chapter "General"."""
+
+    __slots__ = ()
+
+    @function(133, phase=ANY)
+    def get_phase(self) -> VMPhase:
+        """Return the phase that the VM is in.
+
+        Returns:
+            The phase, from OnLoad to dead.
+
+        JVM TI: GetPhase.
+        """
+
+    @function(127, phase=ANY, own=True)
+    def dispose_environment(self) -> None:
+        """Give this environment up, with its capabilities, events and native method prefixes.
+
+        The environment cannot be used afterwards.  The specification leaves suspended threads,
+        memory and raw monitors as they are; the agent looks after those of its sessions.
+
+        JVM TI: DisposeEnvironment.
+        """
+
+    @function(148, phase=ANY, callback_safe=True, own=True)
+    def set_environment_local_storage(self, data: StoredObject = None) -> None:
+        """Attach a Python object to this environment.
+
+        The object stays with the controller; the VM keeps a token for it.
+
+        Args:
+            data: any object; ``None`` clears the storage.
+
+        JVM TI: SetEnvironmentLocalStorage.
+        """
+
+    @function(147, phase=ANY, callback_safe=True, own=True)
+    def get_environment_local_storage(self) -> StoredObject:
+        """Return the object that `set_environment_local_storage` attached to this environment.
+
+        Returns:
+            The very object, or ``None`` where none was set.
+
+        JVM TI: GetEnvironmentLocalStorage.
+        """
+
+    @function(88, phase=ANY)
+    def get_version_number(self) -> Int:
+        """Return the version of JVM TI that the VM implements.
+
+        Returns:
+            A number whose fields `VersionMask` and `VersionShift` take apart: interface type,
+            major, minor and micro version.
+
+        JVM TI: GetVersionNumber.
+        """
+
+    @function(128, phase=ANY)
+    def get_error_name(self, error: ErrorCode) -> Text:
+        """Return the specification's name of an error code.
+
+        Args:
+            error: the code.
+
+        Returns:
+            The name, as ``JVMTI_ERROR_NOT_FOUND``.
+
+        Raises:
+            IllegalArgument: there is no such error.
+
+        JVM TI: GetErrorName.
+        """
+
+    @function(150, phase=ANY, record="set_verbose_flag")
+    def set_verbose_flag(self, flag: VerboseFlag, value: Boolean) -> None:
+        """Switch verbose output of the VM on or off, for the whole VM.
+
+        It goes where the VM writes, not to the controller, and is restored when the controller
+        goes.
+
+        Args:
+            flag: the kind of output: garbage collection, classes, JNI or other.
+            value: on or off.
+
+        Raises:
+            IllegalArgument: there is no such flag.
+
+        JVM TI: SetVerboseFlag.
+        """
+
+    @function(129, phase=ANY, c_name="GetJLocationFormat")
+    def get_jlocation_format(self) -> JlocationFormat:
+        """Return what a location stands for on this VM.
+
+        Returns:
+            ``JVMBCI`` on HotSpot: an index into the bytecodes of the method.
+
+        JVM TI: GetJLocationFormat.
+        """

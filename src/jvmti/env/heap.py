@@ -1,0 +1,175 @@
+"""The heap: following references, walking all objects, tags, and garbage collection.
+
+During a walk nothing is allocated or collected, and threads that need the VM wait.  Its callbacks
+are called in the order of the visits, and none after one that answered ABORT or raised; what a
+callback raises comes out of the walk.  A tag is written by an assignment to the ``value`` of the
+`TagCell`: it is the tag of that object from then on, for the callbacks that follow too.
+
+The VM waits for each call whose answer it needs: those of ``heap_reference_callback``, and those
+that may write a tag.  A callback whose code does nothing with its tag cell but read ``tag.value``
+cannot write; its calls travel in blocks, about twenty times as fast, and an ABORT is then seen by
+the VM at the end of the block.
+
+References that this package holds for handles in Python are JNI global references like those of any
+agent, and are reported as roots like them; release what you do not want to see held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from jvmti.env.structures import HeapCallbacks
+from jvmti.refs import Class, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import HeapFilter
+from jvmti.spec.declaration import LIVE, START, function
+from jvmti.spec.types import Long, SameCount, StoredObject
+
+
+class TaggedObjects(NamedTuple):
+    """Tagged objects, and the tag of each at the same index."""
+
+    objects: list[Object]
+    tags: Annotated[list[Long], SameCount()]
+
+
+class HeapFunctions(Calling):
+    """The functions of the chapter "Heap"."""
+
+    __slots__ = ()
+
+    @function(
+        115,
+        phase=LIVE,
+        since="1.1",
+        capabilities=("can_tag_objects",),
+        errors=("INVALID_CLASS", "INVALID_OBJECT"),
+        callback=True,
+        own=True,
+    )
+    def follow_references(
+        self,
+        heap_filter: HeapFilter,
+        klass: Class | None,
+        initial_object: Object | None,
+        callbacks: HeapCallbacks,
+        user_data: StoredObject = None,
+    ) -> None:
+        """Walk the graph of references from the roots or from one object, reporting each reference.
+
+        Every reference of a visited object is reported once, cycles or not.
+
+        Args:
+            heap_filter: which objects and primitive values not to report, by tag of object and
+                class.
+            klass: report objects of exactly this class only; ``None`` is all classes.
+            initial_object: where to begin; ``None`` is the roots of the heap.
+            callbacks: what to call for references and primitive values.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            InvalidObject: `initial_object` is not an object.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: FollowReferences.
+        """
+
+    @function(
+        116,
+        phase=LIVE,
+        since="1.1",
+        capabilities=("can_tag_objects",),
+        errors=("INVALID_CLASS",),
+        callback=True,
+        own=True,
+    )
+    def iterate_through_heap(
+        self,
+        heap_filter: HeapFilter,
+        klass: Class | None,
+        callbacks: HeapCallbacks,
+        user_data: StoredObject = None,
+    ) -> None:
+        """Visit all objects in the heap, reachable or not, in no particular order.
+
+        Args:
+            heap_filter: which objects and primitive values not to report, by tag of object and
+                class.
+            klass: report objects of exactly this class only; ``None`` is all classes.
+            callbacks: what to call for objects and primitive values.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: IterateThroughHeap.
+        """
+
+    @function(106, phase=START, capabilities=("can_tag_objects",))
+    def get_tag(self, object: Object) -> Long:
+        """Return the tag of an object within this environment.
+
+        Args:
+            object: the object.
+
+        Returns:
+            The tag; 0 is none.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: GetTag.
+        """
+
+    @function(107, phase=START, capabilities=("can_tag_objects",))
+    def set_tag(self, object: Object, tag: Long) -> None:
+        """Tag an object with a number within this environment.
+
+        Tags do not keep objects alive.
+
+        Args:
+            object: the object.
+            tag: the number; 0 removes the tag.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: SetTag.
+        """
+
+    @function(
+        114,
+        phase=LIVE,
+        capabilities=("can_tag_objects",),
+        errors=("ILLEGAL_ARGUMENT",),
+        guard="tags_to_find",
+    )
+    def get_objects_with_tags(self, tags: Sequence[Long]) -> TaggedObjects:
+        """Return all live objects that carry one of the given tags.
+
+        Args:
+            tags: the tags to look for; 0 is not allowed.
+
+        Returns:
+            The objects and their tags, in no particular order.
+
+        Raises:
+            IllegalArgument: 0 is among `tags`.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: GetObjectsWithTags.
+        """
+
+    @function(108, phase=LIVE)
+    def force_garbage_collection(self) -> None:
+        """Run a garbage collection as complete as the VM can make it, and wait for it to end.
+
+        Finalizers do not run, and ``ObjectFree`` events may arrive after the return.
+
+        JVM TI: ForceGarbageCollection.
+        """

@@ -1,0 +1,107 @@
+"""The heap walks of version 1.0; those in `jvmti.env.heap` report more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jvmti.refs import Class, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import HeapObjectFilter
+from jvmti.spec.declaration import LIVE, function
+from jvmti.spec.types import StoredObject
+
+
+class Heap10Functions(Calling):
+    """The functions of the chapter "Heap (1.0)"."""
+
+    __slots__ = ()
+
+    @function(109, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    def iterate_over_objects_reachable_from_object(
+        self,
+        object: Object,
+        object_reference_callback: Callable[..., Any],
+        user_data: StoredObject = None,
+    ) -> None:
+        """Report each reference on the ways from one object to all that it reaches.
+
+        Args:
+            object: where to begin.
+            object_reference_callback: called for each reference; what it returns says whether to go
+                on, as in `IterationControl`.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: IterateOverObjectsReachableFromObject.
+        """
+
+    @function(110, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    def iterate_over_reachable_objects(
+        self,
+        heap_root_callback: Callable[..., Any] | None = None,
+        stack_ref_callback: Callable[..., Any] | None = None,
+        object_ref_callback: Callable[..., Any] | None = None,
+        user_data: StoredObject = None,
+    ) -> None:
+        """Report the roots of the heap, then each reference among the objects reachable from them.
+
+        Args:
+            heap_root_callback: called for each root that is not on a stack.
+            stack_ref_callback: called for each root on a stack, local variables and JNI locals.
+            object_ref_callback: called for each reference; ``None`` ends the walk after the roots.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: IterateOverReachableObjects.
+        """
+
+    @function(111, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    def iterate_over_heap(
+        self,
+        object_filter: HeapObjectFilter,
+        heap_object_callback: Callable[..., Any],
+        user_data: StoredObject = None,
+    ) -> None:
+        """Visit the objects in the heap, reachable or not.
+
+        Args:
+            object_filter: whether to report tagged objects, untagged ones or both.
+            heap_object_callback: called for each object; what it returns says whether to go on, as
+                in `IterationControl`.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: IterateOverHeap.
+        """
+
+    @function(112, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    def iterate_over_instances_of_class(
+        self,
+        klass: Class,
+        object_filter: HeapObjectFilter,
+        heap_object_callback: Callable[..., Any],
+        user_data: StoredObject = None,
+    ) -> None:
+        """Visit the instances of a class and of its subclasses, reachable or not.
+
+        Args:
+            klass: the class.
+            object_filter: whether to report tagged objects, untagged ones or both.
+            heap_object_callback: called for each object; what it returns says whether to go on, as
+                in `IterationControl`.
+            user_data: a further, last argument for each callback; ``None`` is none.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        JVM TI: IterateOverInstancesOfClass.
+        """

@@ -1,0 +1,52 @@
+"""Interception of JNI calls, VM-wide, through the JNI function table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import START, function
+from jvmti.spec.types import Address
+
+
+class JNIFunctionInterceptionFunctions(Calling):
+    """The functions of the chapter "JNI Function Interception"."""
+
+    __slots__ = ()
+
+    @function(120, phase=START, callback=True, own=True, c_name="SetJNIFunctionTable")
+    def set_jni_function_table(self, function_table: Mapping[str, Callable[..., Any]]) -> None:
+        """Send the JNI calls of the whole VM, present and future, to Python functions.
+
+        The table takes the place of the one before as a whole; an empty one gives the VM's own
+        back, and so does the end of the session.  One session has it at a time.
+
+        A function is given the original and the arguments of the call: ``original()`` goes through
+        with that very call and gives its result, ``original(...)`` with arguments makes another.
+        What it returns is the result of the call; of functions whose result is an address the
+        original's counts.  It runs like an event handler, while the calling thread waits for at
+        most 10 seconds.  Where it raises, the call goes on to the VM.  Calls that this controller
+        makes itself are not intercepted.  The forms with ``...``, ``va_list`` and ``jvalue *`` of
+        a function have a name each, and all are given the Java arguments as a list.
+
+        Args:
+            function_table: the functions by the JNI names, as ``NewGlobalRef``; a JNI function that
+                is not named goes to the VM's own.
+
+        Raises:
+            NotAvailable: another session has the table; the message says whose.
+
+        JVM TI: SetJNIFunctionTable.
+        """
+
+    @function(121, phase=START, own=True, c_name="GetJNIFunctionTable")
+    def get_jni_function_table(self) -> list[Address]:
+        """Return a copy of the JNI function table that is in force.
+
+        Returns:
+            The addresses of its entries in the order of the slots, for information only; those of
+            intercepted functions lie in the agent.
+
+        JVM TI: GetJNIFunctionTable.
+        """

@@ -1,0 +1,354 @@
+"""Local variables: reading and writing them by frame and slot.
+
+Slots and their types follow from ``get_local_variable_table``.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Object, Thread
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import LIVE, function
+from jvmti.spec.types import Double, Float, Int, Long
+
+
+class LocalVariableFunctions(Calling):
+    """The functions of the chapter "Local Variable"."""
+
+    __slots__ = ()
+
+    @function(
+        21,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="get_local_of<'L'>",
+    )
+    def get_local_object(self, thread: Thread | None, depth: Int, slot: Int) -> Object | None:
+        """Return the value of a local variable that holds an object.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+
+        Returns:
+            The object; ``None`` is Java's null.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not an object or an array.
+            OpaqueFrame: the frame's variables cannot be seen, as in a native method.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalObject.
+        """
+
+    @function(
+        155,
+        phase=LIVE,
+        since="1.2",
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT",),
+        guard="get_local_instance",
+    )
+    def get_local_instance(self, thread: Thread | None, depth: Int) -> Object | None:
+        """Return ``this`` of a frame, also where the method is native.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+
+        Returns:
+            The receiver; ``None`` where compiled code has not kept it.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method is static.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalInstance.
+        """
+
+    @function(
+        22,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="get_local_of<'I'>",
+    )
+    def get_local_int(self, thread: Thread | None, depth: Int, slot: Int) -> Int:
+        """Return the value of a local variable that holds an int, short, char, byte or boolean.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+
+        Returns:
+            The value as a number.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not an int, short, char, byte or boolean.
+            OpaqueFrame: the frame's variables cannot be seen, as in a native method.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalInt.
+        """
+
+    @function(
+        23,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="get_local_of<'J'>",
+    )
+    def get_local_long(self, thread: Thread | None, depth: Int, slot: Int) -> Long:
+        """Return the value of a local variable that holds a long.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+
+        Returns:
+            The value.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a long.
+            OpaqueFrame: the frame's variables cannot be seen, as in a native method.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalLong.
+        """
+
+    @function(
+        24,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="get_local_of<'F'>",
+    )
+    def get_local_float(self, thread: Thread | None, depth: Int, slot: Int) -> Float:
+        """Return the value of a local variable that holds a float.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+
+        Returns:
+            The value.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a float.
+            OpaqueFrame: the frame's variables cannot be seen, as in a native method.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalFloat.
+        """
+
+    @function(
+        25,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="get_local_of<'D'>",
+    )
+    def get_local_double(self, thread: Thread | None, depth: Int, slot: Int) -> Double:
+        """Return the value of a local variable that holds a double.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+
+        Returns:
+            The value.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a double.
+            OpaqueFrame: the frame's variables cannot be seen, as in a native method.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalDouble.
+        """
+
+    @function(
+        26,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="set_local_object",
+    )
+    def set_local_object(
+        self, thread: Thread | None, depth: Int, slot: Int, value: Object | None
+    ) -> None:
+        """Change a local variable that holds an object.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+            value: the object; ``None`` is Java's null.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not an object or an array, or none to which `value` can be
+                assigned.
+            OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
+                thread that is not suspended at an event.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: SetLocalObject.
+        """
+
+    @function(
+        27,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="set_local_int",
+    )
+    def set_local_int(self, thread: Thread | None, depth: Int, slot: Int, value: Int) -> None:
+        """Change a local variable that holds an int, short, char, byte or boolean.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+            value: the number; the agent checks the range of the narrow types.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not an int, short, char, byte or boolean.
+            OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
+                thread that is not suspended at an event.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: SetLocalInt.
+        """
+
+    @function(
+        28,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="set_local_long",
+    )
+    def set_local_long(self, thread: Thread | None, depth: Int, slot: Int, value: Long) -> None:
+        """Change a local variable that holds a long.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+            value: the number.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a long.
+            OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
+                thread that is not suspended at an event.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: SetLocalLong.
+        """
+
+    @function(
+        29,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="set_local_float",
+    )
+    def set_local_float(self, thread: Thread | None, depth: Int, slot: Int, value: Float) -> None:
+        """Change a local variable that holds a float.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+            value: the number, rounded to single precision.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a float.
+            OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
+                thread that is not suspended at an event.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: SetLocalFloat.
+        """
+
+    @function(
+        30,
+        phase=LIVE,
+        capabilities=("can_access_local_variables",),
+        errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
+        guard="set_local_double",
+    )
+    def set_local_double(self, thread: Thread | None, depth: Int, slot: Int, value: Double) -> None:
+        """Change a local variable that holds a double.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+            slot: the slot of the variable.
+            value: the number.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidSlot: the method has no such slot.
+            TypeMismatch: the variable is not a double.
+            OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
+                thread that is not suspended at an event.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: SetLocalDouble.
+        """

@@ -1,0 +1,49 @@
+"""Memory of the target from the JVM TI allocator."""
+
+from __future__ import annotations
+
+from jvmti.refs import Memory
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ANY, function
+from jvmti.spec.types import Long
+
+
+class MemoryFunctions(Calling):
+    """The functions of the chapter "Memory Management"."""
+
+    __slots__ = ()
+
+    @function(
+        46, phase=ANY, callback_safe=True, errors=("OUT_OF_MEMORY", "ILLEGAL_ARGUMENT"), own=True
+    )
+    def allocate(self, size: Long) -> Memory:
+        """Allocate memory in the target, to be given back with `deallocate`.
+
+        Functions that return arrays and strings need no such care: the agent frees what the VM
+        allocated for them before they return.
+
+        Args:
+            size: the number of bytes; 0 gives memory without any.
+
+        Returns:
+            What the memory is known by; its address stays in the target.
+
+        Raises:
+            OutOfMemory: the VM cannot provide that many bytes.
+            IllegalArgument: `size` is negative.
+
+        JVM TI: Allocate.
+        """
+
+    @function(47, phase=ANY, callback_safe=True, own=True)
+    def deallocate(self, mem: Memory | None) -> None:
+        """Free memory that `allocate` returned.
+
+        Args:
+            mem: the memory; ``None`` is allowed and does nothing.
+
+        Raises:
+            IllegalArgument: it did not come from `allocate`, or has been freed already.
+
+        JVM TI: Deallocate.
+        """

@@ -1,0 +1,273 @@
+"""Methods: name, declaring class, code, tables, and the prefixes of native ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jvmti.env.structures import LineNumberEntry, LocalVariableEntry
+from jvmti.refs import Class, Method
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ANY, LIVE, START, function
+from jvmti.spec.types import Boolean, Bytes, Int, Location, Text
+
+
+class MethodName(NamedTuple):
+    """The name of a method, its type signature, and its generic signature where it has one."""
+
+    name: Text
+    signature: Text
+    generic: Text | None
+
+
+class MethodLocation(NamedTuple):
+    """The first and the last location of a method; both are -1 where they are not known."""
+
+    start_location: Location
+    end_location: Location
+
+
+class MethodFunctions(Calling):
+    """The functions of the chapter "Method"."""
+
+    __slots__ = ()
+
+    @function(64, phase=START)
+    def get_method_name(self, method: Method) -> MethodName:
+        """Return the name and the signatures of a method.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The name, the type as ``(ILjava/lang/String;)V``, and the generic signature or ``None``.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+
+        JVM TI: GetMethodName.
+        """
+
+    @function(65, phase=START)
+    def get_method_declaring_class(self, method: Method) -> Class:
+        """Return the class that declares a method.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The class or interface.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+
+        JVM TI: GetMethodDeclaringClass.
+        """
+
+    @function(66, phase=START)
+    def get_method_modifiers(self, method: Method) -> Int:
+        """Return the access flags of a method.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The bits of the class file format.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+
+        JVM TI: GetMethodModifiers.
+        """
+
+    @function(68, phase=START)
+    def get_max_locals(self, method: Method) -> Int:
+        """Return the number of slots that a method has for local variables.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The slots, those of the parameters included; long and double take two.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+
+        JVM TI: GetMaxLocals.
+        """
+
+    @function(69, phase=START)
+    def get_arguments_size(self, method: Method) -> Int:
+        """Return the number of slots that a method's arguments take.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The slots, that of ``this`` included; long and double take two.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+
+        JVM TI: GetArgumentsSize.
+        """
+
+    @function(
+        70, phase=START, capabilities=("can_get_line_numbers",), errors=("ABSENT_INFORMATION",)
+    )
+    def get_line_number_table(self, method: Method) -> list[LineNumberEntry]:
+        """Return where each source line of a method begins in its bytecodes.
+
+        Args:
+            method: the method.
+
+        Returns:
+            Locations with line numbers, not necessarily in order; a line may occur more than once.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+            AbsentInformation: the class was compiled without line numbers.
+            MustPossessCapability: ``can_get_line_numbers`` has not been added.
+
+        JVM TI: GetLineNumberTable.
+        """
+
+    @function(71, phase=START, errors=("ABSENT_INFORMATION",))
+    def get_method_location(self, method: Method) -> MethodLocation:
+        """Return the first and the last location of a method.
+
+        Args:
+            method: the method.
+
+        Returns:
+            With bytecode indices 0 and the last index; -1 where they are not known.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+            AbsentInformation: the class has no sizes of methods.
+
+        JVM TI: GetMethodLocation.
+        """
+
+    @function(
+        72, phase=LIVE, capabilities=("can_access_local_variables",), errors=("ABSENT_INFORMATION",)
+    )
+    def get_local_variable_table(self, method: Method) -> list[LocalVariableEntry]:
+        """Return a method's local variables: names, types, slots and where they are valid.
+
+        Args:
+            method: the method.
+
+        Returns:
+            One entry for each variable; variables may take turns in a slot.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+            AbsentInformation: the class was compiled without its local variables.
+            MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        JVM TI: GetLocalVariableTable.
+        """
+
+    @function(75, phase=START, capabilities=("can_get_bytecodes",))
+    def get_bytecodes(self, method: Method) -> Bytes:
+        """Return the bytecodes of a method.
+
+        Indices in them refer to what `get_constant_pool` returns.  Breakpoints do not show.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The code, from location 0.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            NativeMethod: the method is native.
+            MustPossessCapability: ``can_get_bytecodes`` has not been added.
+
+        JVM TI: GetBytecodes.
+        """
+
+    @function(76, phase=START)
+    def is_method_native(self, method: Method) -> Boolean:
+        """Tell whether a method is native.
+
+        Args:
+            method: the method.
+
+        Returns:
+            True for native methods.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+
+        JVM TI: IsMethodNative.
+        """
+
+    @function(77, phase=START, capabilities=("can_get_synthetic_attribute",))
+    def is_method_synthetic(self, method: Method) -> Boolean:
+        """Tell whether the compiler made up a method that is not in the source.
+
+        Args:
+            method: the method.
+
+        Returns:
+            True for synthetic methods.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+            MustPossessCapability: ``can_get_synthetic_attribute`` has not been added.
+
+        JVM TI: IsMethodSynthetic.
+        """
+
+    @function(91, phase=START)
+    def is_method_obsolete(self, method: Method) -> Boolean:
+        """Tell whether redefinition has replaced a method with different code.
+
+        Args:
+            method: the method, as from a frame that was running at the time.
+
+        Returns:
+            True for an old version.
+
+        Raises:
+            InvalidMethodID: `method` is not a method.
+
+        JVM TI: IsMethodObsolete.
+        """
+
+    @function(73, phase=ANY, since="1.1", capabilities=("can_set_native_method_prefix",))
+    def set_native_method_prefix(self, prefix: Text | None = None) -> None:
+        """Set the prefix with which the VM retries to link native methods that it did not find.
+
+        With it, a transformed class may wrap a native method: the wrapper takes the name, the
+        native method the name with the prefix.  It must stay set as long as such methods exist.
+
+        Args:
+            prefix: the prefix; ``None`` removes it.
+
+        Raises:
+            MustPossessCapability: ``can_set_native_method_prefix`` has not been added.
+
+        JVM TI: SetNativeMethodPrefix.
+        """
+
+    @function(74, phase=ANY, since="1.1", capabilities=("can_set_native_method_prefix",))
+    def set_native_method_prefixes(self, prefixes: Sequence[Text]) -> None:
+        """Set several prefixes, one for each layer of wrappers, in place of those set before.
+
+        Args:
+            prefixes: the prefixes in the order in which the layers were applied; none removes all.
+
+        Raises:
+            MustPossessCapability: ``can_set_native_method_prefix`` has not been added.
+
+        JVM TI: SetNativeMethodPrefixes.
+        """

@@ -1,0 +1,67 @@
+"""Objects: size, hash code and monitor."""
+
+from __future__ import annotations
+
+from jvmti.env.structures import MonitorUsage
+from jvmti.refs import Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import LIVE, START, function
+from jvmti.spec.types import Int, Long
+
+
+class ObjectFunctions(Calling):
+    """The functions of the chapter "Object"."""
+
+    __slots__ = ()
+
+    @function(154, phase=START)
+    def get_object_size(self, object: Object) -> Long:
+        """Return how much memory an object takes, by itself.
+
+        Args:
+            object: the object.
+
+        Returns:
+            Bytes, by the VM's own estimate; what it refers to does not count.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+
+        JVM TI: GetObjectSize.
+        """
+
+    @function(58, phase=START)
+    def get_object_hash_code(self, object: Object) -> Int:
+        """Return a hash code that stays with an object for its life.
+
+        Tags are mostly the cheaper way to recognize objects.
+
+        Args:
+            object: the object.
+
+        Returns:
+            A signed 32-bit number; different objects may share one.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+
+        JVM TI: GetObjectHashCode.
+        """
+
+    @function(59, phase=LIVE, capabilities=("can_get_monitor_info",))
+    def get_object_monitor_usage(self, object: Object) -> MonitorUsage:
+        """Return who owns an object's monitor and who waits for it.
+
+        Args:
+            object: the object.
+
+        Returns:
+            The owner with its entry count, the threads waiting to enter, and those waiting to be
+            notified; the owner is ``None`` where there is none, or on newer VMs a virtual thread.
+
+        Raises:
+            InvalidObject: `object` is not an object of the target, or was released.
+            MustPossessCapability: ``can_get_monitor_info`` has not been added.
+
+        JVM TI: GetObjectMonitorUsage.
+        """

@@ -1,0 +1,432 @@
+"""Operations of the agent itself, declared like functions of JVM TI and JNI."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from jvmti.refs import Class, ExtensionFunction, Memory, Object, Thread, Throwable
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import Event
+from jvmti.spec.declaration import declarations, operation
+from jvmti.spec.types import Arguments, Boolean, Bytes, Int, Long, SameCount, Text
+
+
+class AgentStats(NamedTuple):
+    """What the agent holds and has done; gauges first, then the session's own."""
+
+    sessions: Long
+    """Controllers at work on this JVM."""
+    service_threads: Long
+    """Threads of the agent in the JVM, all sessions together."""
+    channels: Long
+    """Channels of this session beside its first."""
+    environments: Long
+    """JVM TI environments of this session."""
+    objects: Long
+    """Live object handles of this session."""
+    methods: Long
+    """Method ids issued to this session."""
+    fields: Long
+    """Field ids issued to this session."""
+    monitors: Long
+    """Raw monitors of this session."""
+    memory: Long
+    """Blocks of target memory of this session."""
+    calls: Long
+    """Calls made by this session so far."""
+    events_answered: Long
+    """Events that handlers of this session were asked about so far."""
+    events_overran: Long
+    """Those of them whose handlers did not answer in time."""
+    events_waiting: Long
+    """Threads of the JVM that wait for a handler to be free."""
+    streams: Long
+    """Open streams of this session."""
+    events_streamed: Long
+    """Events that were put into streams of this session so far."""
+    events_dropped: Long
+    """Events for which there was no room in a stream of this session so far."""
+
+
+class JniCounts(NamedTuple):
+    """Calls of JNI functions, by slot."""
+
+    calls: list[Long]
+    """How many."""
+    nanoseconds: list[Long]
+    """How long they took together."""
+
+
+class ThrowableDescription(NamedTuple):
+    """What a throwable is and says."""
+
+    signature: Text
+    """The signature of its class."""
+    message: Text | None
+    """Its message."""
+
+
+class HeapCount(NamedTuple):
+    """Objects by class, in the order of the request; in the first place those of other classes."""
+
+    counts: list[Long]
+    """How many."""
+    bytes: list[Long]
+    """What they take."""
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+    whole: Boolean
+    """Whether the pass came to its end."""
+
+
+class HeapScanned(NamedTuple):
+    """What a pass has written."""
+
+    outcome: list[Long]
+    """Rows; objects for which there was no row; strings; those without their text; bytes of text,
+    of values and of elements; nanoseconds for which the VM was stopped; 1 for a whole pass."""
+    layouts: list[Int]
+    """For each field of each class, in the order of its values: class, index and type."""
+
+
+class FoundInHeap(NamedTuple):
+    """Objects that were found again."""
+
+    objects: list[Object]
+    places: Annotated[list[Long], SameCount()]
+    """Of each, its place in the request."""
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+    different: Long
+    """How many were of another size than expected."""
+    whole: Boolean
+    """Whether the pass came to its end."""
+
+
+class TakenInstances(NamedTuple):
+    """Instances of classes."""
+
+    objects: list[Object]
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+    whole: Boolean
+    """Whether the pass came to its end, or to as many as were asked for."""
+
+
+class ReferrersFound(NamedTuple):
+    """What refers to an object; each object and each reference once."""
+
+    objects: list[Object]
+    """What refers to it, in no particular order."""
+    marks: Annotated[list[Long], SameCount()]
+    """The mark of each."""
+    edges: list[Long]
+    """For each reference seven numbers: the mark of the referrer, 0 for a root; the kind; the
+    number of the field, element or slot; of a thread's variable its id, depth and method; whether
+    it is weak."""
+    total: Long
+    """How many references there are, noted or not."""
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+    whole: Boolean
+    """Whether the pass came to its end."""
+
+
+class PathFound(NamedTuple):
+    """A shortest path from a root to an object."""
+
+    objects: list[Object]
+    """The objects on it, in no particular order, but for the last."""
+    marks: Annotated[list[Long], SameCount()]
+    """The mark of each."""
+    edges: list[Long]
+    """As in `ReferrersFound`, from the root on; without a root the first object is a class."""
+    passes: Int
+    """How many passes it took."""
+    found: Boolean
+    """Whether there is one."""
+    too_many: Boolean
+    """There were too many objects on the way back."""
+    stopped: Long
+    """How long the VM was stopped, all passes together, in nanoseconds."""
+    longest: Long
+    """The longest of the passes, in nanoseconds."""
+    whole: Boolean
+    """Whether the passes came to their end."""
+
+
+class RetainedMeasured(NamedTuple):
+    """What would be freed with an object."""
+
+    bytes: Long
+    """How much, the object itself included."""
+    retained: Long
+    """How many objects."""
+    reachable: Long
+    """How many objects can be reached from it, however else they are held."""
+    too_many: Boolean
+    """More can be reached than were to be looked at."""
+    stopped: Long
+    """How long the VM was stopped, both passes together, in nanoseconds."""
+    longest: Long
+    """The longer of the passes, in nanoseconds."""
+    whole: Boolean
+    """Whether the passes came to their end."""
+
+
+class Operations(Calling):
+    """What the agent does beside JVM TI and JNI."""
+
+    @operation(43)
+    def call_extension_function(self, function: ExtensionFunction, arguments: Arguments) -> Bytes:
+        """Call a function of the VM's own; what comes out of it, each behind its letter."""
+        ...
+
+    @operation(40)
+    def count_jni_calls(self, slots: list[Int]) -> None:
+        """Count the calls of the JNI functions in these slots, from 0; the others no more."""
+        ...
+
+    @operation(41)
+    def jni_counts(self) -> JniCounts:
+        """How often each JNI function was called, by slot."""
+        ...
+
+    @operation(42)
+    def proceed_jni_call(self) -> Bytes:
+        """Go through with the intercepted call that the conversation is about; its result."""
+        ...
+
+    @operation(1)
+    def proceed(self) -> None:
+        """Let the VM, held in the OnLoad phase, start."""
+        ...
+
+    @operation(2)
+    def new_environment(self, version: Int) -> Int:
+        """A further JVM TI environment: its number.
+
+        Args:
+            version: the interface version to ask for (`jvmti.spec.constants`), 0 for the newest.
+
+        JVM TI: the invocation interface's GetEnv.
+        """
+        ...
+
+    @operation(3)
+    def identify(self, object: Object) -> Object:
+        """The handle that stands for the identity of an object."""
+        ...
+
+    @operation(4)
+    def service_threads(self) -> list[Thread]:
+        """The agent's own threads in the JVM."""
+        ...
+
+    @operation(5)
+    def stats(self) -> AgentStats:
+        """What the agent holds and has done."""
+        ...
+
+    @operation(6)
+    def read_memory(self, mem: Memory, offset: Long, length: Long) -> Bytes:
+        """Bytes of memory that came from ``allocate``."""
+        ...
+
+    @operation(7)
+    def write_memory(self, mem: Memory, offset: Long, data: Bytes) -> None:
+        """Put bytes into memory that came from ``allocate``."""
+        ...
+
+    @operation(8)
+    def read_direct_buffer(self, buf: Object, offset: Long, length: Long) -> Bytes:
+        """Bytes of a direct ``java.nio.ByteBuffer``, bounded by its capacity."""
+        ...
+
+    @operation(9)
+    def write_direct_buffer(self, buf: Object, offset: Long, data: Bytes) -> None:
+        """Put bytes into a direct ``java.nio.ByteBuffer``, bounded by its capacity."""
+        ...
+
+    @operation(10)
+    def describe_throwable(self, throwable: Throwable) -> ThrowableDescription:
+        """What a throwable is and says, read without running Java code."""
+        ...
+
+    @operation(11)
+    def set_event_handling(
+        self, event_type: Event, answered: Boolean, own: Boolean, limit: Long
+    ) -> None:
+        """Say what an environment does with an event; the VM sends those that are handled.
+
+        Args:
+            event_type: the event.
+            answered: whether a handler of this controller's answers it.
+            own: whether it is sent also where the controller's own work causes it.
+            limit: how long the event's thread waits for the answer, in milliseconds; -1 for ever.
+        """
+        ...
+
+    @operation(20)
+    def open_stream(
+        self,
+        events: list[Int],
+        wishes: Int,
+        words: Int,
+        size: Long,
+        stack_depth: Int,
+        shortest: Long,
+        threads: list[Thread],
+        classes: Text | None,
+        methods: Text | None,
+        exceptions: Text | None,
+    ) -> Long:
+        """Record events in shared memory that comes along with the request: the stream's number.
+
+        Args:
+            events: their numbers.
+            wishes: `jvmti.env.event_records.Wishes`.
+            words: `jvmti.env.event_records.Words`.
+            size: bytes of each lane's ring.
+            stack_depth: how many frames of each event's stack are recorded.
+            shortest: nanoseconds that what an event ends must have lasted.
+            threads: the only threads that are recorded; none stands for all.
+            classes: patterns for names of classes, one a line.
+            methods: patterns for names of methods, one a line.
+            exceptions: patterns for names of the classes of exceptions, one a line.
+        """
+        ...
+
+    @operation(21)
+    def close_stream(self, number: Long) -> None:
+        """Record no more events in a stream and give its memory back."""
+        ...
+
+    @operation(50)
+    def count_heap(self, classes: list[Class], limit: Long) -> HeapCount:
+        """Count all objects by class, in one pass.
+
+        Args:
+            classes: the classes; all other objects are counted together.
+            limit: milliseconds after which the pass ends; -1 for none.
+        """
+        ...
+
+    @operation(51)
+    def scan_heap(
+        self,
+        classes: list[Class],
+        all: Boolean,
+        string_class: Int,
+        fields: Boolean,
+        arrays: list[Int],
+        room: list[Long],
+        limit: Long,
+    ) -> HeapScanned:
+        """Write objects into columns, in shared memory that comes along with the request.
+
+        Args:
+            classes: the classes, which are numbered from 1.
+            all: write objects of other classes, too, with the number 0.
+            string_class: the number of ``java.lang.String``, to have its texts; 0 for no texts.
+            fields: write the values of primitive fields.
+            arrays: the numbers of the classes of primitive arrays whose elements to write.
+            room: `jvmti.env.heap_columns.Columns.room`.
+            limit: milliseconds after which the pass ends; -1 for none.
+        """
+        ...
+
+    @operation(52)
+    def find_in_heap(
+        self,
+        classes: list[Class],
+        of: list[Int],
+        ordinals: list[Long],
+        sizes: list[Long],
+        lengths: list[Int],
+        limit: Long,
+    ) -> FoundInHeap:
+        """Find objects again that an earlier pass has met.
+
+        Args:
+            classes: the classes, which are numbered from 1.
+            of: of each object, the number of its class; in order.
+            ordinals: which object of its class it was, from 0; in order within a class.
+            sizes: its size in bytes.
+            lengths: its length as an array, -1 if it is none.
+            limit: milliseconds after which the pass ends; -1 for none.
+        """
+        ...
+
+    @operation(53)
+    def take_instances(self, classes: list[Class], most: Long, limit: Long) -> TakenInstances:
+        """The first instances of classes that a pass meets.
+
+        Args:
+            classes: the classes; their subclasses are not meant.
+            most: how many at most.
+            limit: milliseconds after which the pass ends; -1 for none.
+        """
+        ...
+
+    @operation(54)
+    def find_referrers(
+        self, object: Object, most: Int, weak: Boolean, limit: Long
+    ) -> ReferrersFound:
+        """What refers to an object and can be reached from a root that is not ours.
+
+        Args:
+            object: the object.
+            most: how many references to note.
+            weak: whether weak and phantom references count.
+            limit: milliseconds after which the pass ends; -1 for none.
+        """
+        ...
+
+    @operation(55)
+    def find_path(self, object: Object, most: Long, weak: Boolean, limit: Long) -> PathFound:
+        """A shortest path to an object from a root that is not ours, or a class that stays.
+
+        Args:
+            object: the object.
+            most: how many objects to look back from.
+            weak: whether it may lead through weak and phantom references.
+            limit: milliseconds after which the passes end; -1 for none.
+        """
+        ...
+
+    @operation(56)
+    def measure_retained(self, object: Object, most: Long, limit: Long) -> RetainedMeasured:
+        """What is reachable through an object only.
+
+        Args:
+            object: the object.
+            most: how many objects that can be reached from it to look at.
+            limit: milliseconds after which the passes end; -1 for none.
+        """
+        ...
+
+    @operation(57)
+    def lend_file(self, room: Long) -> Text:
+        """A name in the VM for a file whose descriptor comes along with the request.
+
+        It is good until it is given back, or the session ends.
+
+        Args:
+            room: bytes that must be free in a directory where the VM writes more files beside
+                it; 0 for a VM that writes none.
+        """
+        ...
+
+    @operation(58)
+    def give_back_file(self, name: Text) -> None:
+        """Take back a name of `lend_file`, and close the file in the VM."""
+        ...
+
+    @operation(31)
+    def refuse(self) -> None:
+        """Do not let the VM, held in the OnLoad phase, start: its process ends with status 1."""
+        ...
+
+
+OPERATIONS = declarations(Operations)

@@ -1,0 +1,120 @@
+"""Raw monitors: locks of the target VM that do not belong to an object.
+
+A monitor is owned by the JVM thread that serves the calling Python thread, or in a handler by the
+event's thread.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import RawMonitor
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ANY, ONLOAD, function
+from jvmti.spec.types import Long, Text
+
+
+class RawMonitorFunctions(Calling):
+    """The functions of the chapter "Raw Monitor"."""
+
+    __slots__ = ()
+
+    @function(31, phase=ONLOAD, callback_safe=True)
+    def create_raw_monitor(self, name: Text) -> RawMonitor:
+        """Create a raw monitor.
+
+        Args:
+            name: what the VM calls it in its own output.
+
+        Returns:
+            The monitor, destroyed with the session at the latest.
+
+        JVM TI: CreateRawMonitor.
+        """
+
+    @function(32, phase=ONLOAD, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    def destroy_raw_monitor(self, monitor: RawMonitor) -> None:
+        """Destroy a raw monitor, which the current thread leaves first where it is in it.
+
+        Args:
+            monitor: the monitor.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+            NotMonitorOwner: another thread is in it.
+
+        JVM TI: DestroyRawMonitor.
+        """
+
+    @function(33, phase=ANY, callback_safe=True, own=True)
+    def raw_monitor_enter(self, monitor: RawMonitor) -> None:
+        """Enter a raw monitor, waiting until no other thread is in it.
+
+        A thread may enter more than once and must leave as often.
+
+        Args:
+            monitor: the monitor.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+
+        JVM TI: RawMonitorEnter.
+        """
+
+    @function(34, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    def raw_monitor_exit(self, monitor: RawMonitor) -> None:
+        """Leave a raw monitor.
+
+        Args:
+            monitor: the monitor.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+            NotMonitorOwner: the current thread is not in it.
+
+        JVM TI: RawMonitorExit.
+        """
+
+    @function(
+        35, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER", "INTERRUPT"), own=True
+    )
+    def raw_monitor_wait(self, monitor: RawMonitor, millis: Long) -> None:
+        """Wait in a raw monitor until notified, giving it up meanwhile.
+
+        Args:
+            monitor: the monitor, entered.
+            millis: the longest time in milliseconds; 0 is without limit.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+            NotMonitorOwner: the current thread is not in it.
+            Interrupt: the thread was interrupted; wait again.
+
+        JVM TI: RawMonitorWait.
+        """
+
+    @function(36, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    def raw_monitor_notify(self, monitor: RawMonitor) -> None:
+        """Wake one thread that waits in a raw monitor.
+
+        Args:
+            monitor: the monitor, entered.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+            NotMonitorOwner: the current thread is not in it.
+
+        JVM TI: RawMonitorNotify.
+        """
+
+    @function(37, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    def raw_monitor_notify_all(self, monitor: RawMonitor) -> None:
+        """Wake all threads that wait in a raw monitor.
+
+        Args:
+            monitor: the monitor, entered.
+
+        Raises:
+            InvalidMonitor: it is not a raw monitor, or was destroyed.
+            NotMonitorOwner: the current thread is not in it.
+
+        JVM TI: RawMonitorNotifyAll.
+        """

@@ -1,0 +1,206 @@
+"""Stacks: traces of one, some or all threads, single frames, and popping them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from jvmti.env.structures import FrameInfo, StackInfo
+from jvmti.refs import Method, Thread
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import LIVE, function
+from jvmti.spec.types import ArrayBeforeCount, CallerBuffer, CountIs, Int, Location
+
+
+class FrameLocation(NamedTuple):
+    """Where a frame is executing; the location is -1 in a native method."""
+
+    method: Method
+    location: Location
+
+
+class StackFrameFunctions(Calling):
+    """The functions of the chapter "Stack Frame"."""
+
+    __slots__ = ()
+
+    @function(104, phase=LIVE, errors=("ILLEGAL_ARGUMENT",), guard="limit_frames")
+    def get_stack_trace(
+        self, thread: Thread | None, start_depth: Int, max_frame_count: Int
+    ) -> Annotated[list[FrameInfo], CallerBuffer("max_frame_count")]:
+        """Return part of a thread's stack, the most recent frame first.
+
+        The thread need not be suspended; otherwise the trace may be out of date at once.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            start_depth: where to begin: 0 is the current frame, 1 its caller; a negative number
+                counts from the oldest frame, which is -1.
+            max_frame_count: how many frames at most.
+
+        Returns:
+            Methods and locations of up to `max_frame_count` frames.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            IllegalArgument: the stack has no frame at `start_depth`, or `max_frame_count` is
+                negative.
+
+        JVM TI: GetStackTrace.
+        """
+
+    @function(100, phase=LIVE, guard="limit_frames")
+    def get_all_stack_traces(
+        self, max_frame_count: Int
+    ) -> Annotated[list[StackInfo], ArrayBeforeCount()]:
+        """Return the stacks of all live platform threads, all taken at the same moment.
+
+        The VM stops for it; the threads need not be suspended.
+
+        Args:
+            max_frame_count: how many frames of each thread at most, the most recent first.
+
+        Returns:
+            One record for each thread: the thread, its state and its frames.
+
+        Raises:
+            IllegalArgument: `max_frame_count` is negative.
+
+        JVM TI: GetAllStackTraces.
+        """
+
+    @function(101, phase=LIVE, errors=("INVALID_THREAD",), guard="limit_frames", own=True)
+    def get_thread_list_stack_traces(
+        self, thread_list: Sequence[Thread], max_frame_count: Int
+    ) -> Annotated[list[StackInfo], CountIs("thread_list")]:
+        """Return the stacks of the given threads, all taken at the same moment.
+
+        Args:
+            thread_list: the threads.
+            max_frame_count: how many frames of each thread at most, the most recent first.
+
+        Returns:
+            One record for each thread in order; without frames where the thread has not started or
+            has ended, as its state tells.
+
+        Raises:
+            InvalidThread: an item of `thread_list` is not a thread.
+            IllegalArgument: `max_frame_count` is negative.
+
+        JVM TI: GetThreadListStackTraces.
+        """
+
+    @function(16, phase=LIVE)
+    def get_frame_count(self, thread: Thread | None = None) -> Int:
+        """Return the number of frames on a thread's stack.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Returns:
+            The depth of the stack; of passing worth unless the thread is suspended or current.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+
+        JVM TI: GetFrameCount.
+        """
+
+    @function(
+        80,
+        phase=LIVE,
+        capabilities=("can_pop_frame",),
+        errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
+        guard="pop_frame",
+    )
+    def pop_frame(self, thread: Thread) -> None:
+        """Discard a thread's current frame, so that on resuming it makes the call again.
+
+        Arguments keep the values that the called method gave them.  Monitors that the method
+        entered are released, its ``finally`` blocks do not run.  Only one frame can be popped
+        before the thread is resumed.
+
+        Args:
+            thread: a suspended thread.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            ThreadNotSuspended: the thread is neither suspended nor the current one.
+            OpaqueFrame: the called or the calling method is native, or the VM cannot pop this
+                frame, as with a virtual thread that is not suspended at an event.
+            NoMoreFrames: the stack has fewer than two frames.
+            MustPossessCapability: ``can_pop_frame`` has not been added.
+
+        JVM TI: PopFrame.
+        """
+
+    @function(19, phase=LIVE)
+    def get_frame_location(self, thread: Thread | None, depth: Int) -> FrameLocation:
+        """Return the method of a frame and the instruction it has come to.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+
+        Returns:
+            Method and location; the location is -1 in a native method.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+
+        JVM TI: GetFrameLocation.
+        """
+
+    @function(
+        20,
+        phase=LIVE,
+        capabilities=("can_generate_frame_pop_events",),
+        errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED"),
+    )
+    def notify_frame_pop(self, thread: Thread | None, depth: Int) -> None:
+        """Ask for a ``FramePop`` event when a frame is left.
+
+        Args:
+            thread: the thread, suspended or current; ``None`` is the current one.
+            depth: 0 is the current frame, 1 its caller, and so on.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            ThreadNotSuspended: the thread is neither suspended nor the current one.
+            OpaqueFrame: the frame belongs to a native method.
+            Duplicate: the event has been asked for already, on VMs that check.
+            NoMoreFrames: the stack has no frame at `depth`.
+            IllegalArgument: `depth` is negative.
+            MustPossessCapability: ``can_generate_frame_pop_events`` has not been added.
+
+        JVM TI: NotifyFramePop.
+        """
+
+    @function(
+        67,
+        phase=LIVE,
+        since="25",
+        capabilities=("can_generate_frame_pop_events",),
+        errors=("THREAD_NOT_SUSPENDED",),
+    )
+    def clear_all_frame_pops(self, thread: Thread | None = None) -> None:
+        """Withdraw every `notify_frame_pop` of a thread.
+
+        Args:
+            thread: the thread, suspended or current; ``None`` is the current one.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            ThreadNotSuspended: the thread is neither suspended nor the current one.
+            MustPossessCapability: ``can_generate_frame_pop_events`` has not been added.
+
+        JVM TI: ClearAllFramePops.
+        """

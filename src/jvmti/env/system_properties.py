@@ -1,0 +1,54 @@
+"""System properties as the VM sees them, which may differ from ``java.lang.System``'s."""
+
+from __future__ import annotations
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import ONLOAD, ONLOAD_ONLY, function
+from jvmti.spec.types import Text
+
+
+class SystemPropertiesFunctions(Calling):
+    """The functions of the chapter "System Properties"."""
+
+    __slots__ = ()
+
+    @function(130, phase=ONLOAD)
+    def get_system_properties(self) -> list[Text]:
+        """Return the names of the VM's system properties.
+
+        Returns:
+            The keys that `get_system_property` knows; there may be more later.
+
+        JVM TI: GetSystemProperties.
+        """
+
+    @function(131, phase=ONLOAD, errors=("NOT_AVAILABLE",))
+    def get_system_property(self, property: Text) -> Text:
+        """Return the value of one of the VM's system properties.
+
+        Args:
+            property: the key, as ``java.class.path``.
+
+        Returns:
+            The value; later changes by Java code do not show.
+
+        Raises:
+            NotAvailable: the VM has no such property.
+
+        JVM TI: GetSystemProperty.
+        """
+
+    @function(132, phase=ONLOAD_ONLY, errors=("NOT_AVAILABLE",))
+    def set_system_property(self, property: Text, value: Text | None = None) -> None:
+        """Set one of the VM's system properties, before Java code runs.
+
+        Args:
+            property: the key.
+            value: the value; ``None`` is allowed where the VM takes it.
+
+        Raises:
+            NotAvailable: the VM has no such property, or it cannot be written.
+            WrongPhase: the OnLoad phase is over.
+
+        JVM TI: SetSystemProperty.
+        """

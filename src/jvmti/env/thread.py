@@ -1,0 +1,369 @@
+"""Threads: enumerate, suspend and resume, stop, interrupt, inspect, and local storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from jvmti.env.structures import MonitorStackDepthInfo, ThreadInfo
+from jvmti.refs import Object, Thread
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import ThreadState
+from jvmti.spec.declaration import LIVE, START, function
+from jvmti.spec.errors import ErrorCode
+from jvmti.spec.types import Int, ResultPerItem, StoredObject
+
+
+class ThreadFunctions(Calling):
+    """The functions of the chapter "Thread"."""
+
+    __slots__ = ()
+
+    @function(17, phase=LIVE)
+    def get_thread_state(self, thread: Thread | None = None) -> ThreadState:
+        """Return the state of a thread as bit flags.
+
+        Args:
+            thread: the thread, started or not; ``None`` is the current thread, which is the service
+                thread of the calling Python thread, or in a handler the event's thread.
+
+        Returns:
+            The flags; ``java.lang.Thread.State`` follows from them through `JavaLangThreadState`.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+
+        JVM TI: GetThreadState.
+        """
+
+    @function(18, phase=START, since="1.1")
+    def get_current_thread(self) -> Thread | None:
+        """Return the thread that serves the calling Python thread, or in a handler the event's.
+
+        Returns:
+            The thread; ``None`` only early in the start phase, under the capability
+            ``can_generate_early_vmstart``, before ``java.lang.Thread`` is ready.
+
+        JVM TI: GetCurrentThread.
+        """
+
+    @function(4, phase=LIVE)
+    def get_all_threads(self) -> list[Thread]:
+        """Return all live platform threads, agent threads among them.
+
+        Virtual threads are not listed; the service threads of this package are.
+
+        Returns:
+            One handle for each thread.
+
+        JVM TI: GetAllThreads.
+        """
+
+    @function(
+        5,
+        phase=LIVE,
+        capabilities=("can_suspend",),
+        errors=("THREAD_SUSPENDED",),
+        guard="suspend_thread",
+        record="suspend_thread",
+    )
+    def suspend_thread(self, thread: Thread | None = None) -> None:
+        """Suspend a thread until `resume_thread`.
+
+        The agent refuses to suspend a thread that serves this package, since nobody could resume
+        it. What a controller suspended is resumed when it goes.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            ThreadSuspended: it is suspended already.
+            MustPossessCapability: ``can_suspend`` has not been added.
+
+        JVM TI: SuspendThread.
+        """
+
+    @function(
+        6,
+        phase=LIVE,
+        capabilities=("can_suspend",),
+        errors=("THREAD_NOT_SUSPENDED", "INVALID_TYPESTATE"),
+        record="resume_thread",
+    )
+    def resume_thread(self, thread: Thread) -> None:
+        """Let a suspended thread run on.
+
+        Args:
+            thread: the suspended thread.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            ThreadNotSuspended: it is not suspended.
+            InvalidTypestate: its state was changed meanwhile and is inconsistent.
+            MustPossessCapability: ``can_suspend`` has not been added.
+
+        JVM TI: ResumeThread.
+        """
+
+    @function(
+        92,
+        phase=LIVE,
+        capabilities=("can_suspend",),
+        own=True,
+    )
+    def suspend_thread_list(
+        self, request_list: Sequence[Thread]
+    ) -> Annotated[list[ErrorCode], ResultPerItem("request_list")]:
+        """Suspend several threads; one that fails does not keep the others from it.
+
+        Args:
+            request_list: the threads; those already suspended stay as they are.
+
+        Returns:
+            One code for each thread in order: ``ErrorCode.NONE``, or the code of the error that
+            `suspend_thread` would have raised, ``ErrorCode.INVALID_THREAD`` for a released handle.
+
+        Raises:
+            MustPossessCapability: ``can_suspend`` has not been added.
+
+        JVM TI: SuspendThreadList.
+        """
+
+    @function(93, phase=LIVE, capabilities=("can_suspend",), own=True)
+    def resume_thread_list(
+        self, request_list: Sequence[Thread]
+    ) -> Annotated[list[ErrorCode], ResultPerItem("request_list")]:
+        """Let several suspended threads run on.
+
+        Args:
+            request_list: the threads.
+
+        Returns:
+            One code for each thread in order: ``ErrorCode.NONE``, or the code of the error that
+            `resume_thread` would have raised, ``ErrorCode.INVALID_THREAD`` for a released handle.
+
+        Raises:
+            MustPossessCapability: ``can_suspend`` has not been added.
+
+        JVM TI: ResumeThreadList.
+        """
+
+    @function(
+        118,
+        phase=LIVE,
+        since="21",
+        capabilities=("can_suspend", "can_support_virtual_threads"),
+        errors=("INVALID_THREAD", "ILLEGAL_ARGUMENT"),
+        record="suspend_all_virtual_threads",
+    )
+    def suspend_all_virtual_threads(self, except_list: Sequence[Thread] = ()) -> None:
+        """Suspend every virtual thread, present and future, apart from some.
+
+        Those suspended before stay so.  A later `resume_thread` releases one of them.
+
+        Args:
+            except_list: virtual threads to leave as they are.
+
+        Raises:
+            InvalidThread: an item of `except_list` is not a virtual thread.
+            MustPossessCapability: ``can_suspend`` or ``can_support_virtual_threads`` has not been
+                added.
+
+        JVM TI: SuspendAllVirtualThreads.
+        """
+
+    @function(
+        119,
+        phase=LIVE,
+        since="21",
+        capabilities=("can_suspend", "can_support_virtual_threads"),
+        errors=("INVALID_THREAD", "ILLEGAL_ARGUMENT"),
+        record="resume_all_virtual_threads",
+    )
+    def resume_all_virtual_threads(self, except_list: Sequence[Thread] = ()) -> None:
+        """Resume every suspended virtual thread apart from some.
+
+        Args:
+            except_list: virtual threads to leave as they are.
+
+        Raises:
+            InvalidThread: an item of `except_list` is not a virtual thread.
+            MustPossessCapability: ``can_suspend`` or ``can_support_virtual_threads`` has not been
+                added.
+
+        JVM TI: ResumeAllVirtualThreads.
+        """
+
+    @function(7, phase=LIVE, capabilities=("can_signal_thread",), guard="stop_thread")
+    def stop_thread(self, thread: Thread, exception: Object) -> None:
+        """Throw an exception in another thread, wherever that thread is.
+
+        A virtual thread must be suspended at an event, or be the current thread.
+
+        Args:
+            thread: the thread to throw in.
+            exception: the throwable.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            InvalidObject: `exception` is not a throwable.
+            ThreadNotSuspended: the virtual thread is neither suspended nor current.
+            OpaqueFrame: the virtual thread is suspended where it cannot throw.
+            MustPossessCapability: ``can_signal_thread`` has not been added.
+
+        JVM TI: StopThread.
+        """
+
+    @function(8, phase=LIVE, capabilities=("can_signal_thread",), guard="interrupt_thread")
+    def interrupt_thread(self, thread: Thread) -> None:
+        """Interrupt a thread, as ``java.lang.Thread.interrupt`` does.
+
+        Args:
+            thread: the thread.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            MustPossessCapability: ``can_signal_thread`` has not been added.
+
+        JVM TI: InterruptThread.
+        """
+
+    @function(9, phase=LIVE)
+    def get_thread_info(self, thread: Thread | None = None) -> ThreadInfo:
+        """Return a thread's name, priority, group and context class loader.
+
+        Args:
+            thread: the thread, started or not; ``None`` is the current one.
+
+        Returns:
+            The details; the group is ``None`` where the thread has ended.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+
+        JVM TI: GetThreadInfo.
+        """
+
+    @function(10, phase=LIVE, capabilities=("can_get_owned_monitor_info",))
+    def get_owned_monitor_info(self, thread: Thread | None = None) -> list[Object]:
+        """Return the objects whose monitors a thread owns.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Returns:
+            The objects, in no particular order.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            MustPossessCapability: ``can_get_owned_monitor_info`` has not been added.
+
+        JVM TI: GetOwnedMonitorInfo.
+        """
+
+    @function(
+        153, phase=LIVE, since="1.1", capabilities=("can_get_owned_monitor_stack_depth_info",)
+    )
+    def get_owned_monitor_stack_depth_info(
+        self, thread: Thread | None = None
+    ) -> list[MonitorStackDepthInfo]:
+        """Return the monitors a thread owns, each with the frame that locked it.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Returns:
+            Objects with stack depths: 0 is the current frame, -1 is unknown, as for monitors
+            entered through JNI.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            MustPossessCapability: ``can_get_owned_monitor_stack_depth_info`` has not been added.
+
+        JVM TI: GetOwnedMonitorStackDepthInfo.
+        """
+
+    @function(11, phase=LIVE, capabilities=("can_get_current_contended_monitor",))
+    def get_current_contended_monitor(self, thread: Thread | None = None) -> Object | None:
+        """Return the object whose monitor a thread is waiting for.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Returns:
+            The object that the thread waits to enter, or to regain after ``Object.wait``; ``None``
+            where there is none.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+            MustPossessCapability: ``can_get_current_contended_monitor`` has not been added.
+
+        JVM TI: GetCurrentContendedMonitor.
+        """
+
+    @function(12, phase=LIVE, errors=("INVALID_PRIORITY",), callback=True, own=True)
+    def run_agent_thread(
+        self, thread: Thread, proc: Callable[..., Any], arg: StoredObject, priority: Int
+    ) -> None:
+        """Start a new ``java.lang.Thread`` as a daemon thread that runs a Python function.
+
+        The function runs on a Python thread of its own, and what it calls on the new Java thread:
+        that is the current thread of its calls.  The Java thread ends when the function returns or
+        raises, which is logged, and with the session.  It is in no thread group and Java code does
+        not see it; `get_all_threads` does.
+
+        Args:
+            thread: a thread object that has not been started.
+            proc: the function, called with `arg` when the thread runs.
+            arg: anything; ``None`` where nothing is to be passed.
+            priority: 1 to 10, as in `ThreadPriority`.
+
+        Raises:
+            InvalidPriority: `priority` is outside 1 to 10.
+            InvalidThread: it is not a thread, or has been started before.
+            UnsupportedOperation: it is a virtual thread.
+
+        JVM TI: RunAgentThread.
+        """
+
+    @function(103, phase=START, own=True)
+    def set_thread_local_storage(self, thread: Thread | None, data: StoredObject = None) -> None:
+        """Attach a Python object to a thread, within this environment.
+
+        The object stays with the controller; the VM keeps a token for it.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+            data: any object; ``None`` clears the storage.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+
+        JVM TI: SetThreadLocalStorage.
+        """
+
+    @function(102, phase=START, own=True)
+    def get_thread_local_storage(self, thread: Thread | None = None) -> StoredObject:
+        """Return the object that `set_thread_local_storage` attached to a thread.
+
+        Args:
+            thread: the thread; ``None`` is the current one.
+
+        Returns:
+            The very object, or ``None`` where none was set.
+
+        Raises:
+            InvalidThread: `thread` is not a thread.
+            ThreadNotAlive: the thread has not started or has ended.
+
+        JVM TI: GetThreadLocalStorage.
+        """

@@ -1,0 +1,112 @@
+"""Field watches: events on reading and on writing a field.
+
+Accesses from Java code and from JNI count, the controller's own included.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Field
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import LIVE, function
+
+
+class WatchedFieldFunctions(Calling):
+    """The functions of the chapter "Watched Field"."""
+
+    __slots__ = ()
+
+    @function(
+        41,
+        phase=LIVE,
+        capabilities=("can_generate_field_access_events",),
+        errors=("DUPLICATE",),
+        guard="field_of_class",
+        record="set_field_access_watch",
+    )
+    def set_field_access_watch(self, klass: Class, field: Field) -> None:
+        """Ask for a ``FieldAccess`` event whenever a field is about to be read.
+
+        Args:
+            klass: the class of the field.
+            field: the field.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            InvalidFieldID: `field` is not a field of `klass`.
+            Duplicate: reading it is watched already.
+            MustPossessCapability: ``can_generate_field_access_events`` has not been added.
+
+        JVM TI: SetFieldAccessWatch.
+        """
+
+    @function(
+        42,
+        phase=LIVE,
+        capabilities=("can_generate_field_access_events",),
+        errors=("NOT_FOUND",),
+        guard="field_of_class",
+        record="clear_field_access_watch",
+    )
+    def clear_field_access_watch(self, klass: Class, field: Field) -> None:
+        """Stop watching a field for reads.
+
+        Args:
+            klass: the class of the field.
+            field: the field.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            InvalidFieldID: `field` is not a field of `klass`.
+            NotFound: reading it is not watched.
+            MustPossessCapability: ``can_generate_field_access_events`` has not been added.
+
+        JVM TI: ClearFieldAccessWatch.
+        """
+
+    @function(
+        43,
+        phase=LIVE,
+        capabilities=("can_generate_field_modification_events",),
+        errors=("DUPLICATE",),
+        guard="field_of_class",
+        record="set_field_modification_watch",
+    )
+    def set_field_modification_watch(self, klass: Class, field: Field) -> None:
+        """Ask for a ``FieldModification`` event whenever a field is about to be written.
+
+        Args:
+            klass: the class of the field.
+            field: the field.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            InvalidFieldID: `field` is not a field of `klass`.
+            Duplicate: writing it is watched already.
+            MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
+
+        JVM TI: SetFieldModificationWatch.
+        """
+
+    @function(
+        44,
+        phase=LIVE,
+        capabilities=("can_generate_field_modification_events",),
+        errors=("NOT_FOUND",),
+        guard="field_of_class",
+        record="clear_field_modification_watch",
+    )
+    def clear_field_modification_watch(self, klass: Class, field: Field) -> None:
+        """Stop watching a field for writes.
+
+        Args:
+            klass: the class of the field.
+            field: the field.
+
+        Raises:
+            InvalidClass: `klass` is not a class.
+            InvalidFieldID: `field` is not a field of `klass`.
+            NotFound: writing it is not watched.
+            MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
+
+        JVM TI: ClearFieldModificationWatch.
+        """

@@ -1,0 +1,63 @@
+"""Which events are enabled in the VM, and for whom: handlers and streams may want the same one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from jvmti.spec.constants import EventMode
+from jvmti.spec.errors import Error, MustPossessCapability, SessionClosed, TargetLost
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.env.events import EventDeclaration
+    from jvmti.refs import Thread
+    from jvmti.wire.session import Session
+
+log = logging.getLogger("jvmti")
+
+
+class Enabling:
+    """Counts who wants an event of an environment; the first enables it and the last disables it.
+
+    Attributes:
+        lock: held while somebody changes what there is for an event.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.lock = threading.RLock()
+        self._session = session
+        self._wanted: dict[tuple[int, int, Any], int] = {}
+
+    def enable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
+        """Want an event, of one thread or of all."""
+        key = (env._number, declaration.number, thread)
+        with self.lock:
+            if not self._wanted.get(key):
+                try:
+                    env.set_event_notification_mode(EventMode.ENABLE, declaration.constant, thread)
+                except MustPossessCapability as error:
+                    names = ", ".join(f'"{capability}"' for capability in declaration.capabilities)
+                    needs = f"{declaration.name} needs env.add_capabilities({{{names}}})"
+                    raise MustPossessCapability(error.code, error.function, needs) from None
+            self._wanted[key] = self._wanted.get(key, 0) + 1
+
+    def disable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
+        """Want it no more."""
+        key = (env._number, declaration.number, thread)
+        with self.lock:
+            left = self._wanted.get(key, 0) - 1
+            if left > 0:
+                self._wanted[key] = left
+                return
+            self._wanted.pop(key, None)
+            if self._session.closed is not None:
+                return
+            try:
+                env.set_event_notification_mode(EventMode.DISABLE, declaration.constant, thread)
+            except (SessionClosed, TargetLost):
+                pass
+            except Error as error:
+                # A thread that has ended, or an environment that is no more, sends nothing.
+                log.debug("disabling %s: %s", declaration.name, error)

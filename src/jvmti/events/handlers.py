@@ -1,0 +1,587 @@
+"""Handlers: Python functions that events are handed to, while the thread they come from waits.
+
+Every event is answered on the channel that it came on.  Where the thread serves one of this
+process's own (it runs into the event inside a call), that is the caller's channel, and the handler
+runs on the Python thread that waits for the call.  All others come on the channels of a pool, each
+read by a Python thread of its own; it grows with need, up to a limit.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.environment import AgentOperations, Env
+from jvmti.env.events import EVENTS, EventDeclaration, JvmtiEvent
+from jvmti.events.enabling import Enabling
+from jvmti.refs import Thread
+from jvmti.spec.constants import Event
+from jvmti.spec.errors import CallTimeout, Error, HandlerOverran, SessionClosed, TargetLost
+from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
+from jvmti.wire import codecs
+
+if TYPE_CHECKING:
+    from jvmti.wire.channel import Channel
+    from jvmti.wire.session import Session
+
+log = logging.getLogger("jvmti")
+
+Function = Callable[[Any], Any]
+
+_LASTING = {"thread", "virtual_thread", "loader", "protection_domain"}
+"""Attributes that are often the same in the next event."""
+
+OTHERS = 0x1000
+"""From here on the numbers in frames are not those of events; see `jvmti.callbacks.calling`."""
+
+CLASS_FILE = b"\xca\xfe\xba\xbe"
+
+
+class Unset:
+    """The time limit that the event itself has."""
+
+    def __repr__(self) -> str:
+        return "the event's own"
+
+
+UNSET = Unset()
+
+
+@dataclass
+class HandlerError:
+    """An exception that handlers raised at one place."""
+
+    event: str
+    """The event."""
+    error: BaseException
+    """The first exception raised there."""
+    place: str
+    """File and line."""
+    count: int = 1
+    """How often."""
+
+    def __str__(self) -> str:
+        times = "" if self.count == 1 else f" ({self.count} times)"
+        return (
+            f"{self.event} handler, {self.place}: {type(self.error).__name__}: {self.error}{times}"
+        )
+
+
+class Handler:
+    """A function registered for an event; leaving its ``with`` block, or `cancel`, ends it.
+
+    Attributes:
+        env: the environment that is told of the event.
+        event: the event.
+        function: what is called.
+        thread: the only thread whose events are handled; ``None`` for all.
+        timeout: seconds that the event's thread waits for the function; ``None`` for ever.
+    """
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        env: Env,
+        declaration: EventDeclaration,
+        function: Function,
+        thread: Thread | None,
+        timeout: float | None,
+        own: bool,
+    ) -> None:
+        self.env = env
+        self.event = declaration.constant
+        self.function = function
+        self.thread = thread
+        self.timeout = timeout
+        self.own = own
+        self._handlers = handlers
+        self._active = True
+
+    def cancel(self) -> None:
+        """Handle no more events; once is enough.
+
+        An event that is being handled at this moment is handled to its end.
+        """
+        if self._active:
+            self._active = False
+            self._handlers.remove(self)
+
+    def __enter__(self) -> Handler:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.cancel()
+
+    def __repr__(self) -> str:
+        state = "" if self._active else ", cancelled"
+        return f"<Handler of {self.event.name}{state}>"
+
+
+class _Last:
+    """What a thread has handled last.
+
+    The next event is mostly of the same thread or loader, which need not be let go of and taken
+    again each time, and often the same in everything.
+    """
+
+    __slots__ = ("decoder", "env", "kept", "payload", "thread", "values")
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        self.decoder: _Decoder | None = None
+        """Reads events of which two with the same payload bring the same; the last was one."""
+        self.env: Env | None = None
+        self.payload = b""
+        self.values: dict[str, Any] = {}
+        """What the payload has brought."""
+        self.thread: Any = None
+        """The only one of them that is counted."""
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.last = _Last()
+
+
+class _Decoder:
+    """Reads what one event brings and makes the event's object."""
+
+    def __init__(self, cls: type[JvmtiEvent]) -> None:
+        declaration = cls.declaration
+        self.cls = cls
+        self.declaration = declaration
+        shapes = [(item.name, shape_of(item.annotation)) for item in declaration.parameters]
+        self.parts = [
+            (name, codecs.decoder_of(shape))
+            for name, shape in shapes
+            if name not in declaration.answers
+        ]
+        self.answers = {name: shape for name, shape in shapes if name in declaration.answers}
+        self.kept = [name for name, _ in self.parts if name in _LASTING]
+        self.event: Callable[[Env, bytes, Session, _Last], JvmtiEvent] = self._variable
+        sizes = [shape for name, shape in shapes if name not in declaration.answers]
+        if all(isinstance(shape, Reference | Number) for shape in sizes):
+            self.event = self._fixed(sizes)
+
+    def _variable(self, env: Env, payload: bytes, session: Session, last: _Last) -> JvmtiEvent:
+        made = object.__new__(self.cls)
+        values = made.__dict__
+        values["env"] = env
+        at = 0
+        for name, get in self.parts:
+            values[name], at = get(payload, at, session)
+        for name in self.answers:
+            values[name] = None
+        last.decoder, last.kept = None, list(map(values.get, self.kept))
+        return made
+
+    def _fixed(self, shapes: list[Any]) -> Callable[[Env, bytes, Session, _Last], JvmtiEvent]:
+        """The same for an event of handles and plain numbers, which are read at once."""
+        cls = self.cls
+        new = object.__new__
+        unpack = struct.Struct(
+            "<" + "".join("Q" if isinstance(one, Reference) else one.code for one in shapes)
+        ).unpack
+        named = [
+            (name, isinstance(shape, Reference))
+            for (name, _), shape in zip(self.parts, shapes, strict=True)
+        ]
+        counted = [
+            name
+            for (name, is_handle), shape in zip(named, shapes, strict=True)
+            if is_handle and not shape.python.LASTING
+        ]
+        repeats = counted in (["thread"], ["virtual_thread"])
+
+        def event(env: Env, payload: bytes, session: Session, last: _Last) -> JvmtiEvent:
+            made = new(cls)
+            if (
+                last.payload == payload
+                and last.decoder is self
+                and last.env is env
+                and session.wrap_again(last.thread)
+            ):
+                made.__dict__.update(last.values)  # the class is frozen
+                return made
+            values = made.__dict__
+            values["env"] = env
+            wrap = session.wrap
+            for (name, is_handle), value in zip(named, unpack(payload), strict=True):
+                values[name] = (wrap(value) if value else None) if is_handle else value
+            if repeats and values[counted[0]] is not None:
+                last.decoder, last.env, last.payload = self, env, payload
+                last.values, last.thread, last.kept = values.copy(), values[counted[0]], []
+            else:
+                last.decoder, last.kept = None, list(map(values.get, self.kept))
+            return made
+
+        return event
+
+    def checked(self, answer: Any) -> Any:
+        """The answer of a handler, ``None`` for none.
+
+        Raises:
+            TypeError: it is of another type.
+            ValueError: it cannot be what the event takes.
+        """
+        if answer is None or not self.answers:
+            return None
+        [(name, shape)] = self.answers.items()
+        if isinstance(shape, Bytes):
+            if not isinstance(answer, bytes | bytearray | memoryview):
+                raise TypeError(f"{name} must be bytes or None, not {type(answer).__name__}")
+            data = bytes(answer)
+            if data[:4] != CLASS_FILE:
+                raise ValueError(f"{name} is not a class file: it does not begin with 0xCAFEBABE")
+            return data
+        if not isinstance(answer, int) or isinstance(answer, bool) or not 0 < answer < 1 << 64:
+            raise TypeError(f"{name} must be an address (int) or None, not {answer!r}")
+        return answer
+
+    def encoded(self, answer: Any) -> bytes:
+        if answer is None:
+            return b"\0"
+        if isinstance(answer, bytes):
+            return b"\1" + codecs.U32.pack(len(answer)) + answer
+        return b"\1" + codecs.U64.pack(answer)
+
+
+class _Plan:
+    """Who is called for an event of an environment."""
+
+    __slots__ = ("decoder", "env", "functions")
+
+    def __init__(
+        self, decoder: _Decoder, env: Env, functions: tuple[tuple[Function, Thread | None], ...]
+    ) -> None:
+        self.decoder = decoder
+        self.env = env
+        self.functions = functions
+        """Functions, and the only thread whose events each is called for."""
+
+
+class Handlers:
+    """All handlers of a session.
+
+    Attributes:
+        limit: how many handlers may run side by side, calls of this process's own left out.
+        errors: what handlers raised, by place.
+    """
+
+    def __init__(self, session: Session, enabling: Enabling) -> None:
+        self.limit = 16
+        self.errors: dict[tuple[Any, ...], HandlerError] = {}
+        self._session = session
+        self._enabling = enabling
+        self._lock = enabling.lock
+        self._handlers: dict[tuple[int, int], tuple[Handler, ...]] = {}
+        self._callbacks: dict[tuple[int, int], Function] = {}
+        self._decoders: dict[int, _Decoder] = {}
+        self._plans: dict[tuple[int, int], _Plan] = {}
+        self._local = _Local()
+        self._pool = 0
+        self._busy: set[int] = set()
+        session.handle = self.handle
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything that events are handed to."""
+        return bool(self._handlers or self._callbacks)
+
+    # ---- registration ----------------------------------------------------------------------
+
+    def on(
+        self,
+        env: Env,
+        event: Event | str,
+        function: Function,
+        thread: Thread | None = None,
+        timeout: float | Unset | None = UNSET,
+        own: bool = False,
+    ) -> Handler:
+        """Register a function for an event and enable the event; see `Env.on`."""
+        declaration = _answerable(event, function, "handler")
+        limit = declaration.limit if isinstance(timeout, Unset) else timeout
+        if limit is not None and limit <= 0:
+            raise ValueError(f"the timeout must be positive or None, not {limit!r}")
+        made = Handler(self, env, declaration, function, thread, limit, own)
+        key = (env._number, declaration.number)
+        with self._lock:
+            self._handlers[key] = (*self._handlers.get(key, ()), made)
+            try:
+                self.open_pool()
+                self._tell(env, declaration)
+                self._enabling.enable(env, declaration, thread)
+            except BaseException:
+                self._forget(made)
+                raise
+        return made
+
+    def remove(self, handler: Handler) -> None:
+        """Forget a handler, and disable its event where it was the last."""
+        declaration = EVENTS[int(handler.event)].declaration
+        with self._lock:
+            self._forget(handler)
+            self._enabling.disable(handler.env, declaration, handler.thread)
+            if self._session.closed is not None:
+                return
+            try:
+                self._tell(handler.env, declaration)
+            except (SessionClosed, TargetLost):
+                pass
+            except Error as error:
+                log.debug("no more handlers of %s: %s", declaration.name, error)
+
+    def set_callbacks(self, env: Env, callbacks: Mapping[Event, Function] | None) -> None:
+        """Set the functions of an environment, all at once; see `Env.set_event_callbacks`."""
+        wanted: dict[int, Function] = {}
+        for event, function in (callbacks or {}).items():
+            wanted[_answerable(event, function, "callback").number] = function
+        with self._lock:
+            before = {number for place, number in self._callbacks if place == env._number}
+            for number in before:
+                del self._callbacks[env._number, number]
+            for number, function in wanted.items():
+                self._callbacks[env._number, number] = function
+            if wanted:
+                self.open_pool()
+            for number in before | set(wanted):
+                self._tell(env, EVENTS[number].declaration)
+
+    def _forget(self, handler: Handler) -> None:
+        key = (handler.env._number, int(handler.event))
+        rest = tuple(one for one in self._handlers.get(key, ()) if one is not handler)
+        if rest:
+            self._handlers[key] = rest
+        else:
+            self._handlers.pop(key, None)
+        self._plan(handler.env, key)
+
+    def _plan(self, env: Env, key: tuple[int, int]) -> None:
+        """See who is called for an event now: callbacks first."""
+        functions = [(one.function, one.thread) for one in self._handlers.get(key, ())]
+        if key in self._callbacks:
+            functions.insert(0, (self._callbacks[key], None))
+        if not functions:
+            self._plans.pop(key, None)
+            return
+        number = key[1]
+        decoder = self._decoders.get(number)
+        if decoder is None:
+            decoder = self._decoders[number] = _Decoder(EVENTS[number])
+        self._plans[key] = _Plan(decoder, env, tuple(functions))
+
+    def _tell(self, env: Env, declaration: EventDeclaration) -> None:
+        """Tell the agent what there is for an event now."""
+        key = (env._number, declaration.number)
+        self._plan(env, key)
+        handlers = self._handlers.get(key, ())
+        limits = [handler.timeout for handler in handlers]
+        if key in self._callbacks:
+            limits.append(declaration.limit)
+        # They are called one after the other, so the thread waits for the sum of them.
+        limit = -1.0 if None in limits else sum(one for one in limits if one is not None)
+        AgentOperations(self._session, env._number).set_event_handling(
+            declaration.constant,
+            bool(limits),
+            any(handler.own for handler in handlers),
+            -1 if limit < 0 else max(int(limit * 1000), 1),
+        )
+
+    # ---- events ----------------------------------------------------------------------------
+
+    def handle(self, number: int, environment: int, payload: bytes) -> bytes:
+        """Call what is registered for an event, and give the answer as it travels."""
+        if number >= OTHERS:
+            return bytes(self._session.callbacks.told(number, environment, payload))
+        return self._handle(number, environment, payload, self._local.last)
+
+    def _handle(self, number: int, environment: int, payload: bytes, last: _Last) -> bytes:
+        plan = self._plans.get((environment, number))
+        if plan is None:  # it was cancelled while the event was on its way
+            return b"\0" if EVENTS[number].declaration.answers else b""
+        decoder = plan.decoder
+        event = decoder.event(plan.env, payload, self._session, last)
+        if decoder.answers:
+            answer = None
+            for function, thread in plan.functions:
+                if thread is None or _of_thread(event, thread):
+                    answer = self._ask(decoder, function, event, answer)
+            return decoder.encoded(answer)
+        for function, thread in plan.functions:
+            if thread is None or _of_thread(event, thread):
+                try:
+                    function(event)
+                except KeyboardInterrupt:
+                    raise  # for the thread whose call ran into the event
+                except BaseException as error:  # SystemExit too: the thread is not its own to end
+                    self._report(number, error)
+        return b""
+
+    def _ask(self, decoder: _Decoder, function: Function, event: JvmtiEvent, answer: Any) -> Any:
+        """Call one function; what it answers is what the next one is shown."""
+        if isinstance(answer, bytes):
+            shown = object.__new__(decoder.cls)
+            shown.__dict__.update(event.__dict__, class_data=answer)
+            event = shown
+        try:
+            given = function(event)
+            return answer if given is None else decoder.checked(given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._report(decoder.declaration.number, error)
+            return answer
+
+    def _report(self, number: int, error: BaseException) -> None:
+        """Tell of an exception once for each place; the program is not disturbed."""
+        event = EVENTS[number].declaration.name if number in EVENTS else "what the VM asked"
+        closed = isinstance(error, SessionClosed) and not self._session.detached
+        if (closed or isinstance(error, TargetLost)) and self._session.gone():
+            log.debug("%s: the VM ended under its handler", event)
+            return
+        trace = traceback.extract_tb(error.__traceback__)
+        last = trace[-1]
+        key = (number, type(error), last.filename, last.lineno)
+        with self._lock:
+            known = self.errors.get(key)
+            if known is not None:
+                known.count += 1
+                return
+            place = f"{last.filename}:{last.lineno}"
+            self.errors[key] = HandlerError(event, error, place)
+        if self._session.detached and isinstance(error, SessionClosed):
+            return  # the handler was at work when the session was left
+        log.error(
+            "a handler of %s failed; the event goes on without it",
+            event,
+            exc_info=error,
+        )
+
+    # ---- the pool --------------------------------------------------------------------------
+
+    def open_pool(self) -> None:
+        """See that somebody is there for events, as soon as the VM can have it."""
+        if self._pool == 0 and self._session.live:
+            self._start(self._session.open(events=True))
+
+    def went_live(self) -> None:
+        """The VM is live: threads other than the first may tell now."""
+        with self._lock:
+            if self.any:
+                self.open_pool()
+
+    def _start(self, channel: Channel | None) -> None:
+        self._pool += 1
+        threading.Thread(
+            target=self._serve, args=(channel,), name=f"jvmti events {self._pool}", daemon=True
+        ).start()
+
+    def _serve(self, channel: Channel | None) -> None:
+        session = self._session
+        busy = self._busy
+        me = threading.get_ident()
+        last = self._local.last
+        try:
+            while session.closed is None:
+                if channel is None or channel.broken is not None:
+                    channel = session.open(events=True)
+                try:
+                    self._serve_channel(channel, me, last)
+                except TargetLost:
+                    if session.gone():
+                        return
+                    # The agent let go of the channel; another takes its place.
+        except (SessionClosed, TargetLost, CallTimeout) as error:
+            log.debug("events: %s", error)
+        finally:
+            busy.discard(me)
+            if channel is not None:
+                channel.close()
+            with self._lock:
+                self._pool -= 1
+
+    def _serve_channel(self, channel: Channel, me: int, last: _Last) -> None:
+        session = self._session
+        busy = self._busy
+        conversation = session.converse(channel)
+        last_answer = b""
+        while True:
+            busy.discard(me)
+            number, environment, conversation.number, payload = channel.next_event(last_answer)
+            busy.add(me)
+            if len(busy) == self._pool:
+                self._grow()
+            answer = b""
+            try:
+                if number < OTHERS:
+                    answer = self._handle(number, environment, payload, last)
+                else:
+                    answer = self.handle(number, environment, payload)
+            except BaseException as error:
+                # What is wrong with one event must not take the thread from all others.
+                self._report(number, error)
+            last_answer = session.answer_frame(conversation.number, answer)
+
+    def _grow(self) -> None:
+        """All are busy: see that there is one more, up to the limit."""
+        with self._lock:
+            if len(self._busy) == self._pool < self.limit:
+                self._start(None)
+
+
+def declaration_of(event: Event | str | type[JvmtiEvent]) -> EventDeclaration:
+    """The declaration of an event, given as constant, name or class.
+
+    Raises:
+        ValueError: there is no such event.
+    """
+    if isinstance(event, type) and issubclass(event, JvmtiEvent):
+        return event.declaration
+    if isinstance(event, str):
+        for cls in EVENTS.values():
+            if event in (cls.__name__, cls.declaration.constant.name):
+                return cls.declaration
+        close = ", ".join(sorted(cls.__name__ for cls in EVENTS.values()))
+        raise ValueError(f"there is no event {event!r}; the events are {close}")
+    try:
+        return EVENTS[int(event)].declaration
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"there is no event {event!r}") from None
+
+
+def _answerable(event: Event | str, function: Function, what: str) -> EventDeclaration:
+    """The declaration of an event that a function can be told of.
+
+    Raises:
+        ValueError: there is no such event, or nobody can answer it.
+        TypeError: the function is none.
+    """
+    declaration = declaration_of(event)
+    if declaration.vm_stopped:
+        raise ValueError(
+            f"{declaration.name} is sent while the VM is stopped, when nobody can be waited "
+            "for; use env.stream()"
+        )
+    if not callable(function):
+        raise TypeError(f"a {what} must be callable, not {type(function).__name__}")
+    return declaration
+
+
+def _of_thread(event: JvmtiEvent, thread: Thread) -> bool:
+    own = event.__dict__.get("thread", event.__dict__.get("virtual_thread"))
+    return own is None or bool(own == thread)
+
+
+__all__ = ["Handler", "HandlerError", "HandlerOverran", "Handlers"]

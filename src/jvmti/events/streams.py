@@ -1,0 +1,425 @@
+"""Streams: events as records in memory that the agent shares, which the program does not wait for.
+
+`jvmti.env.event_records` says how the memory looks.  The agent believes nothing of what is written
+into it here but the counters of what was read, and these only where they are possible; the same
+goes for what the agent writes.  The reader sleeps for a moment where there is nothing, longer each
+time, so that neither side pays for waking it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.env.event_records import (
+    CONTROL_SIZE,
+    LANE_LINE,
+    MAXIMUM_LANES,
+    NAMES_SIZE,
+    Holds,
+    Wishes,
+    Words,
+    record_fields,
+)
+from jvmti.env.events import EVENTS, EventDeclaration
+from jvmti.env.operations import OPERATIONS
+from jvmti.events.handlers import declaration_of
+from jvmti.events.names import Names
+from jvmti.events.records import Layout, Records
+from jvmti.refs import Thread
+from jvmti.spec.constants import Event
+from jvmti.spec.errors import Error, ProtocolError, SessionClosed
+from jvmti.wire.codecs import codec_of
+from jvmti.wire.protocol import Kind
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.events.enabling import Enabling
+    from jvmti.wire.session import Session
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_SHORTEST_SLEEP = 0.0005
+_LONGEST_SLEEP = 0.02
+_LOOK_AFTER = 0.25
+"""Seconds without an event after which the reader looks whether the target is still there."""
+_MOST_RECORDS = 1 << 17
+_MOST_FRAMES = 256
+_LARGEST = 1 << 32
+
+
+class _Memory:
+    """What is shared with the agent, seen as counters and rings."""
+
+    def __init__(self, layout: Layout, size: int) -> None:
+        capacity = size // layout.size
+        if capacity < 1:
+            raise ValueError(f"a record takes {layout.size} bytes; {size} hold none")
+        self.capacity = 1 << (capacity.bit_length() - 1)
+        lane = (self.capacity * layout.size + 63) // 64 * 64
+        whole = CONTROL_SIZE + NAMES_SIZE + MAXIMUM_LANES * lane
+        self.descriptor = os.memfd_create("jvmti", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.descriptor, whole)
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
+            mapped = mmap.mmap(self.descriptor, whole)
+        except BaseException:
+            self.close_descriptor()
+            raise
+        # A view of the mapping keeps it, and the last one unmaps it.
+        everything = numpy.frombuffer(mapped, numpy.uint8)
+        half = CONTROL_SIZE // 2
+        lines = everything[:CONTROL_SIZE].view("<u8").reshape(2, half // LANE_LINE, LANE_LINE // 8)
+        self.names_head = lines[0, 0, :1]
+        self.names_tail = lines[1, 0, :1]
+        self.heads = lines[0, 1 : MAXIMUM_LANES + 1, 0]
+        self.dropped = lines[0, 1 : MAXIMUM_LANES + 1, 1]
+        self.tails = lines[1, 1 : MAXIMUM_LANES + 1, 0]
+        self.names = everything[CONTROL_SIZE : CONTROL_SIZE + NAMES_SIZE]
+        start = CONTROL_SIZE + NAMES_SIZE
+        used = self.capacity * layout.size
+        self.lanes = [
+            everything[at : at + used].view("<u8").reshape(self.capacity, layout.size // 8)
+            for at in range(start, start + MAXIMUM_LANES * lane, lane)
+        ]
+
+    def close_descriptor(self) -> None:
+        """Once both sides have mapped it, it is not needed."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+
+
+class Stream:
+    """Events that are being recorded; leaving its ``with`` block, or `close`, ends it.
+
+    Iterating gives Arrow record batches until the stream is closed (by another thread, or by the
+    end of the target) and everything has been read; `read` gives the same as NumPy columns.
+
+    Attributes:
+        env: the environment whose events are recorded.
+        events: the events.
+        policy: ``"drop"`` or ``"wait"``.
+        columns: the names of the columns.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        env: Env,
+        declarations: list[EventDeclaration],
+        layout: Layout,
+        memory: _Memory,
+        policy: str,
+    ) -> None:
+        self.env = env
+        self.events = tuple(declaration.constant for declaration in declarations)
+        self.policy = policy
+        self.columns = layout.columns
+        self._streams = streams
+        self._layout = layout
+        self._memory = memory
+        self._names = Names()
+        self._lock = threading.Lock()
+        self._tails = numpy.zeros(MAXIMUM_LANES, numpy.uint64)
+        self._names_tail = 0
+        self._number = 0
+        self._enabled: list[tuple[EventDeclaration, Thread | None]] = []
+        self._closed = False
+
+    @property
+    def dropped(self) -> int:
+        """How many events there was no room for, exactly; they are not among the records."""
+        return int(self._memory.dropped.sum())
+
+    @property
+    def recorded(self) -> int:
+        """How many events were recorded so far, read or not."""
+        return int(self._memory.heads.sum())
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more events are recorded."""
+        return self._closed
+
+    def close(self) -> None:
+        """Record no more events; once is enough.  What was recorded can still be read."""
+        self._streams.close(self)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        """Arrow record batches, as long as there is something to come."""
+        while records := self.read():
+            yield records.to_arrow()
+
+    def read(self, timeout: float | None = None, most: int = _MOST_RECORDS) -> Records:
+        """The events that were recorded since the last time.
+
+        Args:
+            timeout: seconds to wait for the first event; 0 takes what is there, ``None`` waits
+                until there is one or the stream is closed.
+            most: how many events at most.
+
+        Returns:
+            The events as columns; none at all if the time has run out, or if the stream is closed
+            and everything was read.
+
+        Raises:
+            ProtocolError: what the agent has written makes no sense.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        sleep = _SHORTEST_SLEEP
+        idle = 0.0
+        while True:
+            ended = self._ended(idle)
+            with self._lock:
+                data = self._take(most)
+            if len(data) or ended:
+                break
+            left = None if until is None else until - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            time.sleep(sleep if left is None else min(sleep, left))
+            idle += sleep
+            sleep = min(2 * sleep, _LONGEST_SLEEP)
+        return Records(self._layout, self._names, data)
+
+    def _ended(self, idle: float) -> bool:
+        session = self._streams.session
+        if os.getpid() != session._process:
+            raise SessionClosed("this process is a fork of the one that attached; attach anew")
+        if self._closed or session.closed is not None:
+            return True
+        return idle >= _LOOK_AFTER and session.gone()
+
+    def _take(self, most: int) -> numpy.ndarray[Any, Any]:
+        """Copies records out of the rings, and takes what was announced before them."""
+        memory = self._memory
+        # In this order: what records name was announced before they were written.
+        ready = memory.heads - self._tails
+        self._take_names()
+        lanes = numpy.flatnonzero(ready)
+        if not len(lanes):
+            return numpy.empty((0, self._layout.size // 8), numpy.uint64)
+        if int(ready.max()) > memory.capacity:
+            raise ProtocolError("the agent says that a stream has more records than fit into it")
+        counts = ready.astype(numpy.int64)[lanes].tolist()
+        data = numpy.empty((min(sum(counts), most), self._layout.size // 8), numpy.uint64)
+        at = 0
+        for lane, count in zip(lanes.tolist(), counts, strict=True):
+            count = min(count, len(data) - at)
+            start = int(self._tails[lane]) & (memory.capacity - 1)
+            first = min(count, memory.capacity - start)
+            ring = memory.lanes[lane]
+            data[at : at + first] = ring[start : start + first]
+            data[at + first : at + count] = ring[: count - first]
+            self._tails[lane] += numpy.uint64(count)
+            memory.tails[lane] = self._tails[lane]
+            at += count
+        return data
+
+    def _take_names(self) -> None:
+        memory = self._memory
+        head = int(memory.names_head[0])
+        ready = head - self._names_tail
+        if not ready:
+            return
+        if not 0 < ready <= NAMES_SIZE:
+            raise ProtocolError("the agent says that more was announced than there is room for")
+        start = self._names_tail % NAMES_SIZE
+        first = min(ready, NAMES_SIZE - start)
+        self._names.announce(memoryview(memory.names[start : start + first].tobytes()))
+        self._names.announce(memoryview(memory.names[: ready - first].tobytes()))
+        self._names_tail = head
+        memory.names_tail[0] = head
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._closed else ""
+        return f"<Stream of {', '.join(event.name for event in self.events)}{state}>"
+
+
+class Streams:
+    """Opens and closes the streams of a session."""
+
+    def __init__(self, session: Session, enabling: Enabling) -> None:
+        self.session = session
+        self._enabling = enabling
+
+    def open(
+        self,
+        env: Env,
+        events: Event | str | Sequence[Event | str],
+        *,
+        thread: Thread | Sequence[Thread] | None,
+        classes: str | Sequence[str] | None,
+        methods: str | Sequence[str] | None,
+        exceptions: str | Sequence[str] | None,
+        subclasses: bool,
+        min_duration: float | None,
+        stack: int,
+        timestamps: bool,
+        objects: bool,
+        policy: str,
+        size: int,
+        own: bool,
+    ) -> Stream:
+        """Begin to record events; see `Env.stream`."""
+        declarations = _declarations(events)
+        threads: list[Thread] = [thread] if isinstance(thread, Thread) else list(thread or ())
+        filters = {"classes": classes, "methods": methods, "exceptions": exceptions}
+        for declaration in declarations:
+            _check(declaration, filters, min_duration, stack, policy)
+        if policy not in ("drop", "wait"):
+            raise ValueError(f'the policy is "drop" or "wait", not {policy!r}')
+        if not 0 <= stack <= _MOST_FRAMES:
+            raise ValueError(f"a stack has 0 to {_MOST_FRAMES} frames, not {stack}")
+        if not 0 < size <= _LARGEST:
+            raise ValueError(f"the size is 1 to {_LARGEST} bytes, not {size}")
+        if min_duration is not None and min_duration < 0:
+            raise ValueError(f"a duration is not negative: {min_duration!r}")
+        words = Words.TIME if timestamps else Words(0)
+        words |= Words.DURATION if min_duration is not None else Words(0)
+        words |= Words.STACK if stack else Words(0)
+        begun: list[EventDeclaration] = []
+        if min_duration is not None:
+            begun += [declaration_of(one.ends) for one in declarations if one.ends is not None]
+        needed = [*declarations, *begun]
+        layout = Layout(declarations, words, begun)
+        wishes = Wishes.WAIT if policy == "wait" else Wishes(0)
+        wishes |= Wishes.OWN if own else Wishes(0)
+        wishes |= Wishes.OBJECTS if objects else Wishes(0)
+        wishes |= Wishes.SUBCLASSES if subclasses else Wishes(0)
+        memory = _Memory(layout, size)
+        everybody: list[Thread | None] = [*threads] or [None]
+        stream = Stream(self, env, declarations, layout, memory, policy)
+        arguments = (
+            [declaration.number for declaration in needed],
+            int(wishes),
+            int(words),
+            size,
+            stack,
+            int((min_duration or 0) * 1e9),
+            threads,
+            *(_lines(patterns, name) for name, patterns in filters.items()),
+        )
+        with self._enabling.lock:
+            try:
+                stream._number = self._open(env, arguments, memory.descriptor)
+            finally:
+                memory.close_descriptor()
+            try:
+                for declaration in needed:
+                    for one in everybody:
+                        self._enabling.enable(env, declaration, one)
+                        stream._enabled.append((declaration, one))
+            except BaseException:
+                self.close(stream)
+                raise
+        return stream
+
+    def _open(self, env: Env, arguments: tuple[Any, ...], descriptor: int) -> int:
+        declaration = OPERATIONS["open_stream"]
+        codec = codec_of(declaration)
+        reply = self.session.request(
+            Kind.CALL,
+            declaration.number,
+            env._number,
+            codec.encode(self.session, arguments),
+            declaration.name,
+            descriptor=descriptor,
+        )
+        if reply.status:
+            raise self.session.error(declaration, reply)
+        return int(codec.decode(reply.payload, self.session))
+
+    def close(self, stream: Stream) -> None:
+        """Record no more events in a stream."""
+        with self._enabling.lock:
+            if stream._closed:
+                return
+            for declaration, thread in stream._enabled:
+                self._enabling.disable(stream.env, declaration, thread)
+            try:
+                if self.session.closed is None:
+                    self.session.call(
+                        OPERATIONS["close_stream"], stream.env._number, (stream._number,)
+                    )
+            except Error as error:
+                if self.session.closed is None and not self.session.gone():
+                    # Of a disposed environment the agent has closed it already.
+                    if getattr(error, "code", None) is None:
+                        raise
+            finally:
+                stream._closed = True
+
+
+def _declarations(events: Event | str | Sequence[Event | str]) -> list[EventDeclaration]:
+    if isinstance(events, Sequence) and not isinstance(events, str):
+        found = [declaration_of(event) for event in events]
+    else:
+        found = [declaration_of(events)]
+    if not found:
+        raise ValueError("a stream needs an event")
+    return list(dict.fromkeys(found))
+
+
+def _check(
+    declaration: EventDeclaration,
+    filters: dict[str, Any],
+    min_duration: float | None,
+    stack: int,
+    policy: str,
+) -> None:
+    """Whether what is asked for goes with an event.
+
+    Raises:
+        ValueError: it does not.
+    """
+    name = declaration.name
+    if declaration.vm_stopped and policy == "wait":
+        raise ValueError(
+            f"{name} is sent while the VM is stopped, when nobody can be waited for: "
+            'a stream of it can only have the policy "drop"'
+        )
+    if declaration.vm_stopped and stack:
+        raise ValueError(f"{name} is sent while the VM is stopped, when no stack can be had")
+    if min_duration is not None and declaration.ends is None:
+        ending = ", ".join(one.__name__ for one in EVENTS.values() if one.declaration.ends)
+        raise ValueError(f"{name} ends nothing that has a duration; these do: {ending}")
+    holds = {field.holds for field in record_fields(declaration)}
+    names = {field.name for field in record_fields(declaration)}
+    if filters["methods"] is not None and "method" not in names:
+        raise ValueError(f"{name} has no method to filter by")
+    if filters["classes"] is not None and not holds & {Holds.METHOD, Holds.CLASS, Holds.OBJECT}:
+        raise ValueError(f"{name} has no class to filter by")
+    if filters["exceptions"] is not None and "exception" not in names:
+        raise ValueError(f"{name} has no exception to filter by")
+
+
+def _lines(patterns: str | Sequence[str] | None, name: str) -> str | None:
+    if patterns is None:
+        return None
+    listed = [patterns] if isinstance(patterns, str) else list(patterns)
+    if not listed or any("\n" in pattern for pattern in listed):
+        raise ValueError(f"{name} needs patterns of one line each")
+    return "\n".join(listed)
+
+
+__all__ = ["Stream", "Streams"]

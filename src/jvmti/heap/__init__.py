@@ -1,0 +1,98 @@
+"""Heaps: dumps as graphs of objects that answer questions.
+
+::
+
+    snapshot = jvmti.heap.open("dump.hprof")
+    for row in snapshot.histogram(retained=True).top(10):
+        print(row.name, row.count, row.bytes, row.retained)
+
+    orders = snapshot.objects("com.acme.Order")
+    names = orders["customer"]["name"].strings()
+    print(snapshot.paths_to_roots(orders).lines())
+
+What is here reads dump files by itself; no JVM is needed.
+"""
+
+from __future__ import annotations
+
+from jvmti.heap.classes import Class, Classes, Field
+from jvmti.heap.containers import Collections, collections
+from jvmti.heap.differences import Growth, growth, path_growth
+from jvmti.heap.dominators import DominatorTree, Drop
+from jvmti.heap.duplicates import Duplicates, duplicate_arrays, duplicate_strings
+from jvmti.heap.errors import (
+    Cancelled,
+    HeapError,
+    NoSuchClass,
+    NoSuchField,
+    NotADump,
+    TooManyObjects,
+)
+from jvmti.heap.library import NONE
+from jvmti.heap.objects import Object, Objects
+from jvmti.heap.paths import Node, PathTree
+from jvmti.heap.redaction import redact
+from jvmti.heap.roots import Frame, Root, Roots, Thread
+from jvmti.heap.snapshot import Fault, Loader, Snapshot
+from jvmti.heap.snapshot import open_snapshot as open
+from jvmti.heap.snapshot_histogram import SnapshotHistogram, SnapshotHistogramRow
+from jvmti.heap.suspects import (
+    DirectBuffers,
+    LoaderSuspect,
+    Suspect,
+    ThreadLocalValue,
+    class_loader_leaks,
+    direct_buffers,
+    finalizer_queue,
+    leak_suspects,
+    reference_queues,
+    thread_locals,
+)
+
+__all__ = [
+    "NONE",
+    "Cancelled",
+    "Class",
+    "Collections",
+    "Classes",
+    "DirectBuffers",
+    "DominatorTree",
+    "Drop",
+    "Duplicates",
+    "Fault",
+    "Field",
+    "Frame",
+    "Growth",
+    "HeapError",
+    "SnapshotHistogram",
+    "SnapshotHistogramRow",
+    "Loader",
+    "LoaderSuspect",
+    "NoSuchClass",
+    "NoSuchField",
+    "Node",
+    "NotADump",
+    "Object",
+    "Objects",
+    "PathTree",
+    "Root",
+    "Roots",
+    "Snapshot",
+    "Suspect",
+    "Thread",
+    "ThreadLocalValue",
+    "TooManyObjects",
+    "class_loader_leaks",
+    "collections",
+    "direct_buffers",
+    "duplicate_arrays",
+    "duplicate_strings",
+    "finalizer_queue",
+    "growth",
+    "leak_suspects",
+    "open",
+    "path_growth",
+    "redact",
+    "reference_queues",
+    "thread_locals",
+]

@@ -1,0 +1,156 @@
+"""The dominator tree: who keeps what alive alone.
+
+An object dominates another when every way from a root to that one passes it; what it retains is
+its own size and that of all that it dominates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from jvmti.heap.library import NONE, Indices, Progress, Sizes
+
+if TYPE_CHECKING:
+    from jvmti.heap.objects import Object, Objects
+    from jvmti.heap.snapshot import Snapshot
+
+__all__ = ["DominatorTree", "Drop"]
+
+
+class Drop(NamedTuple):
+    """A place where much is held together: an object that retains far more than any child.
+
+    Attributes:
+        object: the accumulation point.
+        retained: bytes that it retains.
+        largest_child: bytes that its largest child retains.
+        children: how many it has.
+    """
+
+    object: Object
+    retained: int
+    largest_child: int
+    children: int
+
+    @property
+    def drop(self) -> int:
+        """Bytes that are lost from the object to its largest child."""
+        return self.retained - self.largest_child
+
+
+class DominatorTree:
+    """The dominator tree of a snapshot; its root stands above all roots of the heap.
+
+    Attributes:
+        idom: for each object the number of what dominates it: as many as there are objects for
+            the root above all, `jvmti.heap.NONE` for what cannot be reached.
+        retained: bytes that each retains; the last item is the root's, so the reachable heap's.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, without: int = 0, report: Progress | None = None
+    ) -> None:
+        self._snapshot = snapshot
+        self.idom: Indices
+        self.retained: Sizes
+        self.idom, self.retained = snapshot._dump.dominators(without, report)
+        self._downwards: tuple[Sizes, Indices] | None = None
+
+    @property
+    def total(self) -> int:
+        """Bytes of everything that can be reached."""
+        return int(self.retained[-1])
+
+    def dominator(self, obj: Object) -> Object | None:
+        """The nearest object that all ways to it pass; ``None`` for the root above all."""
+        at = int(self.idom[obj.index])
+        return None if at >= len(self.idom) else self._snapshot._object(at)
+
+    def dominators(self, obj: Object) -> list[Object]:
+        """All objects that dominate it, nearest first."""
+        found = []
+        above = self.dominator(obj)
+        while above is not None:
+            found.append(above)
+            above = self.dominator(above)
+        return found
+
+    def children(self, obj: Object | None = None) -> Objects:
+        """What an object dominates directly, the largest first; without one, what the root does."""
+        from jvmti.heap.objects import Objects
+
+        rows, items = self._down()
+        at = len(self.idom) if obj is None else obj.index
+        children = items[int(rows[at]) : int(rows[at + 1])]
+        order = numpy.argsort(self.retained[children])[::-1]
+        return Objects(self._snapshot, children[order])
+
+    def children_of_all(self, owners: Indices) -> Indices:
+        """The numbers of what several objects dominate directly, in no particular order."""
+        rows, items = self._down()
+        at = owners.astype(numpy.int64)
+        first = rows[at].astype(numpy.int64)
+        counts = rows[at + 1].astype(numpy.int64) - first
+        starts = numpy.cumsum(counts) - counts
+        places = numpy.arange(int(counts.sum())) + numpy.repeat(first - starts, counts)
+        return numpy.asarray(items[places])
+
+    def drops(self, least: float = 0.01, *, limit: int = 100) -> list[Drop]:
+        """Accumulation points: where what is retained falls steeply from an object to its children.
+
+        Args:
+            least: bytes of a drop, or as a number below 1 a part of the heap.
+            limit: the most that are given, the largest first.
+        """
+        least = max(1, int(least * self.total if least < 1 else least))
+        rows, items = self._down()
+        candidates = numpy.flatnonzero(self.retained[:-1] >= least)
+        found = []
+        for at in candidates.tolist():
+            children = self.retained[items[int(rows[at]) : int(rows[at + 1])]]
+            largest = int(children.max()) if len(children) else 0
+            if int(self.retained[at]) - largest >= least:
+                found.append((int(self.retained[at]) - largest, at, largest, len(children)))
+        found.sort(reverse=True)
+        drops = []
+        for _, at, largest, count in found[:limit]:
+            obj = self._snapshot._object(at)
+            assert obj is not None
+            drops.append(Drop(obj, int(self.retained[at]), largest, count))
+        return drops
+
+    def retained_by_class(self) -> Sizes:
+        """Bytes that the objects of each class retain one by one, none counted twice.
+
+        What several objects of a class hold only together is not in it; the exact
+        figure for one class is `Objects.retained_size`.
+        """
+        count = len(self._snapshot.classes)
+        return self._by_group(numpy.arange(count, dtype=numpy.uint32), count, as_itself=False)
+
+    def retained_by_group(self, groups: Indices, count: int) -> Sizes:
+        """The same for groups of classes, such as packages or loaders.
+
+        A class object, with what its static fields hold, belongs to the group of its class.
+
+        Args:
+            groups: for each class the number of its group; one that is too large leaves it out.
+            count: how many groups there are.
+        """
+        return self._by_group(groups, count, as_itself=True)
+
+    def _by_group(self, groups: Indices, count: int, *, as_itself: bool) -> Sizes:
+        rows, items = self._down()
+        dump = self._snapshot._dump
+        return dump.retained_by_group(groups, count, as_itself, rows, items, self.retained)
+
+    def _down(self) -> tuple[Sizes, Indices]:
+        if self._downwards is None:
+            self._downwards = self._snapshot._dump.children(self.idom)
+        return self._downwards
+
+    def __repr__(self) -> str:
+        reached = int(numpy.count_nonzero(self.idom != NONE))
+        return f"<DominatorTree of {reached:,} objects, {self.total:,} bytes>"

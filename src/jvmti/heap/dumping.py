@@ -1,0 +1,175 @@
+"""Dumps of a running VM's heap into memory, so that no file is left behind whatever happens.
+
+The dump goes into a file without a name that this process has made; the agent lends the VM a name
+for it as long as the dump takes.  The pages count as the target's, so its memory limit is looked at
+first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jvmti.env.operations import OPERATIONS
+from jvmti.heap.errors import HeapError
+from jvmti.heap.passes import NoRoom
+from jvmti.spec.errors import Error
+from jvmti.target import hotspot
+from jvmti.target.errors import AttachRefused
+from jvmti.wire.codecs import codec_of
+from jvmti.wire.protocol import Kind
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+__all__ = ["dump"]
+
+log = logging.getLogger("jvmti")
+
+_PER_BYTE = 2.0
+"""Bytes of a dump for each byte in use; 1.6 for many small objects."""
+_LEAST = 64 << 20
+_SPARE = 0.9
+"""The share of what is free that a dump may take."""
+_WRITES_PARTS = 22
+"""The release from which the VM puts parts of a dump beside it."""
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def dump(vm: VM, *, gc: bool, used: int, timeout: float, threads: int = 1) -> tuple[int, float]:
+    """Have the VM dump its heap into memory.
+
+    Args:
+        gc: collect first, and dump only what is reachable.
+        used: bytes of the heap that are in use, about.
+        timeout: seconds.
+        threads: how many of the VM may write; with one, objects come in the order of the heap.
+
+    Returns:
+        A descriptor of the dump, and for how many seconds the VM was stopped, at most.
+
+    Raises:
+        NoRoom: there is not enough memory; nothing was done.
+        HeapError: the VM could not write the dump.
+        AttachError: the VM does not take attach commands.
+    """
+    room = int(used * _PER_BYTE) + _LEAST
+    _check_room(vm, room)
+    feature = _feature(vm)
+    descriptor = os.memfd_create("jvmti heap dump", os.MFD_CLOEXEC)
+    try:
+        name = _lend(vm, descriptor, room if feature >= _WRITES_PARTS else 0)
+        try:
+            took = _written(vm, name, gc, threads, timeout)
+        finally:
+            _give_back(vm, name)
+        return descriptor, took
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _written(vm: VM, name: str, gc: bool, threads: int, timeout: float) -> float:
+    wishes = ["-overwrite"] if gc else ["-all", "-overwrite"]
+    began = time.monotonic()
+    try:
+        told = _asked(vm, [*wishes, f"-parallel={threads}", name], timeout)
+    except AttachRefused as refused:
+        if "Unknown argument" not in str(refused):
+            raise
+        told = _asked(vm, [*wishes, name], timeout)  # a VM that has only one thread for it
+    took = time.monotonic() - began
+    if "file created" not in told:
+        lines = [line for line in told.splitlines() if line and not line.startswith("Dumping")]
+        raise HeapError(f"the VM could not dump its heap: {' '.join(lines) or told.strip()}")
+    return took
+
+
+def _asked(vm: VM, words: list[str], timeout: float) -> str:
+    return hotspot.command(vm.process, "jcmd", " ".join(["GC.heap_dump", *words]), timeout=timeout)
+
+
+def _lend(vm: VM, descriptor: int, room: int) -> str:
+    declaration = OPERATIONS["lend_file"]
+    codec = codec_of(declaration)
+    session = vm._session
+    reply = session.request(
+        Kind.CALL,
+        declaration.number,
+        1,
+        codec.encode(session, (room,)),
+        declaration.name,
+        descriptor=descriptor,
+    )
+    if reply.status:
+        raise session.error(declaration, reply)
+    return str(codec.decode(reply.payload, session))
+
+
+def _give_back(vm: VM, name: str) -> None:
+    session = vm._session
+    try:
+        session.call(OPERATIONS["give_back_file"], 1, (name,))
+    except Error as error:
+        log.debug("the dump's name is given back with the session: %s", error)
+
+
+def _check_room(vm: VM, room: int) -> None:
+    """Whether the machine, and the container that the VM runs in, have the memory."""
+    for what, free in (
+        ("the machine has", _free_of_machine()),
+        ("the target's memory limit leaves", _free_of_group(vm.process.pid)),
+    ):
+        if free is not None and room > free * _SPARE:
+            raise NoRoom(
+                f"a dump of this heap may take {room >> 20} MB of memory, and {what} "
+                f"{free >> 20} MB; nothing was done"
+            )
+
+
+def _free_of_machine() -> int | None:
+    try:
+        found = re.search(r"^MemAvailable: +(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return None if found is None else int(found[1]) * 1024
+
+
+def _free_of_group(pid: int) -> int | None:
+    """What the tightest limit of the process's control groups leaves; ``None`` without one."""
+    try:
+        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    left = []
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            names = ("memory.max", "memory.current")
+            top = _CGROUPS
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            top = _CGROUPS / "memory"
+        else:
+            continue
+        group = top / path.lstrip("/")
+        for place in (group, *group.parents):
+            try:
+                limit, used = ((place / name).read_text().strip() for name in names)
+                if limit.isdigit() and int(limit) < 1 << 60:
+                    left.append(max(int(limit) - int(used), 0))
+            except OSError:
+                pass  # the group is another namespace's, or has no limit
+            if place == top:
+                break
+    return min(left, default=None)
+
+
+def _feature(vm: VM) -> int:
+    version = vm.process.java_version or ""
+    found = re.match(r"(?:1\.)?(\d+)", version)
+    return int(found[1]) if found else 0

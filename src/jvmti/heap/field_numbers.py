@@ -1,0 +1,80 @@
+"""Which field a heap walk means: JVM TI numbers the fields of a class and all that it inherits.
+
+The fields of all interfaces that a class has, through whatever ancestor, come first, then those of
+its superclasses from ``java.lang.Object`` down, then its own; those of each class in the order of
+``get_class_fields``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jvmti.spec.errors import Error
+from jvmti.spec.signatures import java_name
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+
+@dataclass(frozen=True)
+class NumberedField:
+    """A field as a heap walk numbers it."""
+
+    name: str
+    signature: str
+    declared_by: str
+    """The name of the class that declares it."""
+
+
+class FieldNumbers:
+    """The numbers of fields, class by class, looked up once."""
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._own: dict[str, list[NumberedField]] = {}
+
+    def of(self, cls: Any) -> list[NumberedField]:
+        """The fields of a class by their numbers.
+
+        Classes that cannot say what fields they have, because they are not linked yet, give none.
+        """
+        jni = self._vm.jni
+        line = [cls]
+        while (above := jni.get_superclass(line[-1])) is not None:
+            line.append(above)
+        interfaces: dict[Any, None] = {}
+        waiting = list(reversed(line))
+        while waiting:
+            for one in self._interfaces(waiting.pop()):
+                if one not in interfaces:
+                    interfaces[one] = None
+                    waiting.append(one)
+        found: list[NumberedField] = []
+        for one in [*interfaces, *reversed(line)]:
+            found += self._declared(one)
+        return found
+
+    def _interfaces(self, cls: Any) -> list[Any]:
+        try:
+            return list(self._vm.env.get_implemented_interfaces(cls))
+        except Error:
+            return []
+
+    def _declared(self, cls: Any) -> list[NumberedField]:
+        env = self._vm.env
+        owner = java_name(env.get_class_signature(cls).signature)
+        try:
+            fields = list(env.get_class_fields(cls))
+        except Error:
+            return []
+        if not fields:
+            return []
+        names = env.map.get_field_name(cls, fields).check()
+        return [
+            NumberedField(name, signature, owner)
+            for name, signature in zip(names.name, names.signature, strict=True)
+        ]
+
+
+__all__ = ["FieldNumbers", "NumberedField"]

@@ -1,0 +1,126 @@
+"""Dump files in memory: mapped as they are, or unpacked first where they are compressed."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import tempfile
+import zlib
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.heap.errors import HeapError, NotADump
+
+__all__ = ["Mapped", "map_descriptor", "map_file"]
+
+_GZIP = b"\x1f\x8b"
+_MEMBER = zlib.MAX_WBITS | 16  # with the head of gzip
+_BLOCK = 1 << 20
+_SPARE = 256 << 20  # bytes that unpacking leaves to others
+
+
+class Mapped(NamedTuple):
+    """A file's bytes, and what was wrong with its compression."""
+
+    data: NDArray[numpy.uint8]
+    fault: str | None
+
+
+def map_file(path: str | os.PathLike[str]) -> Mapped:
+    """Map a file for reading; a compressed one is unpacked into an unlinked file first.
+
+    Raises:
+        OSError: it cannot be opened.
+        NotADump: it is empty, or no regular file.
+        HeapError: there is no room to unpack it.
+    """
+    with open(path, "rb") as file:
+        return map_descriptor(file.fileno(), os.fspath(path))
+
+
+def map_descriptor(descriptor: int, name: str) -> Mapped:
+    """Map an open file, as `map_file` does; the descriptor may be closed then."""
+    try:
+        if os.pread(descriptor, 2, 0) != _GZIP:
+            return Mapped(_map(descriptor, name), None)
+    except OSError as error:
+        raise NotADump(f"{name} cannot be read as a file: {error.strerror}") from None
+    with tempfile.TemporaryFile(prefix="jvmti-heap-") as unpacked:
+        fault = _unpack(descriptor, unpacked, name)
+        unpacked.flush()
+        return Mapped(_map(unpacked.fileno(), name), fault)
+
+
+def write(path: str | os.PathLike[str], data: memoryview, *, force: bool = False) -> None:
+    """Write a new file, readable by its owner only; nothing is left of one that does not fit.
+
+    Raises:
+        FileExistsError: there is something already, and not `force`.
+        OSError: there is no room, or no permission.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        room = os.fstatvfs(descriptor)
+        if room.f_bavail * room.f_frsize < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+        rest = data
+        while rest:
+            rest = rest[os.write(descriptor, rest[:_BLOCK]) :]
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _map(descriptor: int, name: str) -> NDArray[numpy.uint8]:
+    size = os.fstat(descriptor).st_size
+    if not size:
+        raise NotADump(f"{name} is empty")
+    mapped: Any = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+    return numpy.frombuffer(mapped, numpy.uint8)
+
+
+def _unpack(descriptor: int, unpacked: BinaryIO, name: str) -> str | None:
+    """Unpack a file; the result is what was wrong with it, if anything.
+
+    HotSpot writes many members one behind the other. What can be had of a damaged one is kept.
+    """
+    position = written = checked = 0
+    member = zlib.decompressobj(_MEMBER)
+    begun = False
+    while packed := os.pread(descriptor, _BLOCK, position):
+        position += len(packed)
+        while packed:
+            begun = True
+            try:
+                block = member.decompress(packed, _BLOCK)
+            except zlib.error as error:
+                return f"the compressed file is damaged after {written} bytes of content: {error}"
+            unpacked.write(block)
+            written += len(block)
+            packed = member.unconsumed_tail
+            if member.eof:
+                packed = member.unused_data
+                member = zlib.decompressobj(_MEMBER)
+                begun = False
+            if written - checked > 64 * _BLOCK:
+                checked = written
+                _check_room(unpacked, name, written)
+    if begun:
+        return f"the compressed file ends too early, after {written} bytes of content"
+    return None
+
+
+def _check_room(unpacked: BinaryIO, name: str, written: int) -> None:
+    room = os.fstatvfs(unpacked.fileno())
+    if room.f_bavail * room.f_frsize < _SPARE:
+        raise HeapError(
+            f"{name} is compressed, and there is no room to unpack it in "
+            f"{tempfile.gettempdir()}: {written} bytes so far. Set TMPDIR to a directory "
+            "with more"
+        )

@@ -1,0 +1,273 @@
+"""Histograms: how many objects of each class there are, and what they take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from jvmti.heap.names import NothingMatches, Patterns, matching, near
+from jvmti.spec.errors import ProtocolError
+from jvmti.spec.signatures import java_name
+
+Array = numpy.ndarray[Any, Any]
+
+_ROW = re.compile(r"^ *\d+: +(\d+) +(\d+) +(\S.*?)(?: \(([^()]*)\))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, order=True)
+class HistogramRow:
+    """What there is of one class."""
+
+    name: str
+    """The class as Java writes it: ``java.lang.String``, ``int[]``."""
+    loader: str | None
+    """Its class loader, as `jvmti.heap.loaders` names it; ``None`` where several loaders have a
+    class of that name, and the VM does not tell which one it means."""
+    module: str | None
+    """Its module, ``java.base@17.0.9``, where it has a named one."""
+    count: int
+    """How many objects."""
+    bytes: int
+    """What they take in the heap themselves."""
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None]:
+        """What tells the class from others: name, loader and module."""
+        return self.name, self.loader, self.module
+
+
+class Histogram:
+    """A histogram as columns, the classes that take most bytes first.
+
+    It is a sequence of `HistogramRow`; ``histogram["java.lang.String"]`` gives that of a class.
+
+    Attributes:
+        names: the classes as Java writes them.
+        loaders: their class loaders; see `HistogramRow`.
+        modules: their modules.
+        count: how many objects, ``int64``.
+        bytes: what they take in the heap, ``int64``.
+        pause: for how many seconds the VM was stopped, at most; 0 for what was calculated.
+        source: how it was had: ``"attach"`` is the VM's own inspection, ``"walk"`` the agent's
+            walk over the heap, ``"diff"`` the difference of two.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        loaders: Sequence[str | None],
+        modules: Sequence[str | None],
+        count: Array,
+        bytes: Array,
+        *,
+        pause: float = 0.0,
+        source: str = "",
+    ) -> None:
+        self.names = list(names)
+        self.loaders = list(loaders)
+        self.modules = list(modules)
+        self.count = count
+        self.bytes = bytes
+        self.pause = pause
+        self.source = source
+
+    @property
+    def total_count(self) -> int:
+        """How many objects there are of all classes together."""
+        return int(self.count.sum())
+
+    @property
+    def total_bytes(self) -> int:
+        """What they take in the heap, in bytes."""
+        return int(self.bytes.sum())
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def row(self, at: int) -> HistogramRow:
+        """The row at an index."""
+        return HistogramRow(
+            self.names[at],
+            self.loaders[at],
+            self.modules[at],
+            int(self.count[at]),
+            int(self.bytes[at]),
+        )
+
+    def __iter__(self) -> Iterator[HistogramRow]:
+        for fields in zip(
+            self.names,
+            self.loaders,
+            self.modules,
+            self.count.tolist(),
+            self.bytes.tolist(),
+            strict=True,
+        ):
+            yield HistogramRow(*fields)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return self.taken(numpy.arange(len(self))[key])
+        if not isinstance(key, str):
+            return self.row(range(len(self))[key])
+        found = [at for at, name in enumerate(self.names) if name == key]
+        if not found:
+            alike = near(key, self.names)
+            hint = f"; near it: {', '.join(alike)}" if alike else ""
+            raise KeyError(f"no object of class {key!r} in the histogram{hint}")
+        if len(found) == 1:
+            return self.row(found[0])
+        rows = numpy.array(found)
+        modules = {self.modules[at] for at in found}
+        module = modules.pop() if len(modules) == 1 else None
+        counted = int(self.count[rows].sum()), int(self.bytes[rows].sum())
+        return HistogramRow(key, None, module, *counted)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def taken(self, rows: Array) -> Histogram:
+        """Some of the rows, in the order given."""
+        at = rows.tolist()
+        return Histogram(
+            [self.names[row] for row in at],
+            [self.loaders[row] for row in at],
+            [self.modules[row] for row in at],
+            self.count[rows],
+            self.bytes[rows],
+            pause=self.pause,
+            source=self.source,
+        )
+
+    def top(self, most: int = 20, by: str = "bytes") -> Histogram:
+        """The rows that have most.
+
+        Args:
+            most: how many rows.
+            by: ``"bytes"`` or ``"count"``.
+
+        Raises:
+            ValueError: `by` is something else.
+        """
+        if by not in ("bytes", "count"):
+            raise ValueError(f'a histogram is ordered by "bytes" or "count", not {by!r}')
+        other = self.count if by == "bytes" else self.bytes
+        order = numpy.lexsort((-other, -(self.bytes if by == "bytes" else self.count)))
+        return self.taken(order[: max(most, 0)])
+
+    def matching(self, patterns: Patterns) -> Histogram:
+        """The classes whose names fit a shell pattern, or one of several.
+
+        Raises:
+            NothingMatches: a pattern fits no class; the message has names that look like it.
+        """
+        chosen = matching(self.names, patterns, "in the heap")
+        return self.taken(numpy.flatnonzero(chosen))
+
+    def diff(self, older: Histogram) -> Histogram:
+        """What has changed since another histogram, what grew most first.
+
+        Counts and bytes are differences, negative where there is less now.  Classes of which there
+        is as much as before are left out.
+        """
+        before = older._by_class()
+        now = self._by_class()
+        keys, changes = [], []
+        for key in {**now, **before}:
+            new, old = now.get(key, (0, 0)), before.get(key, (0, 0))
+            if new != old:
+                keys.append(key)
+                changes.append((new[0] - old[0], new[1] - old[1]))
+        columns = numpy.array(changes, numpy.int64).reshape(-1, 2)
+        changed = Histogram(
+            [key[0] for key in keys],
+            [key[1] for key in keys],
+            [key[2] for key in keys],
+            columns[:, 0],
+            columns[:, 1],
+            source="diff",
+        )
+        return changed.top(len(changed))
+
+    def _by_class(self) -> dict[tuple[str, str | None, str | None], tuple[int, int]]:
+        found: dict[tuple[str, str | None, str | None], tuple[int, int]] = {}
+        for row in self:
+            count, size = found.get(row.key, (0, 0))
+            found[row.key] = (count + row.count, size + row.bytes)
+        return found
+
+    def to_arrow(self) -> Any:
+        """The columns as an Arrow table: name, loader, module, count, bytes.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install jvmti[arrow]`` does.
+        """
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError("Arrow tables need pyarrow: pip install 'jvmti[arrow]'") from error
+        texts = pyarrow.string()
+        return pyarrow.table(
+            {
+                "name": pyarrow.array(self.names, texts),
+                "loader": pyarrow.array(self.loaders, texts),
+                "module": pyarrow.array(self.modules, texts),
+                "count": pyarrow.array(self.count),
+                "bytes": pyarrow.array(self.bytes),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
+            f"{self.total_bytes:,} bytes>"
+        )
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """The VM's own inspection of the heap, as text gives it."""
+
+    names: list[str]
+    modules: list[str | None]
+    count: Array
+    bytes: Array
+
+
+def inspected(text: str) -> Inspected:
+    """Read what the attach command ``inspectheap`` prints.
+
+    Raises:
+        ProtocolError: it is something else.
+    """
+    names: list[str] = []
+    modules: list[str | None] = []
+    numbers: list[tuple[int, int]] = []
+    for found in _ROW.finditer(text):
+        count, size, name, module = found.groups()
+        names.append(_java_name(name))
+        modules.append(module)
+        numbers.append((int(count), int(size)))
+    total = re.search(r"^Total +(\d+) +(\d+)\s*$", text, re.MULTILINE)
+    columns = numpy.array(numbers, numpy.int64).reshape(-1, 2)
+    if total is None or int(total[1]) != int(columns[:, 0].sum()):
+        raise ProtocolError("the VM's inspection of its heap is not in the form that is known")
+    return Inspected(names, modules, columns[:, 0], columns[:, 1])
+
+
+def _java_name(name: str) -> str:
+    """The VM writes ``[Ljava.lang.String;`` here, and other classes as Java does."""
+    element = name.lstrip("[")
+    dimensions = len(name) - len(element)
+    if not dimensions:
+        return name
+    if element.startswith("L"):
+        return element[1:].rstrip(";") + "[]" * dimensions
+    return java_name(element) + "[]" * dimensions
+
+
+__all__ = ["Histogram", "HistogramRow", "Inspected", "NothingMatches", "inspected"]

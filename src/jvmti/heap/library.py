@@ -1,0 +1,504 @@
+"""The heap library, ``libjvmti_heap.so``, through ctypes.
+
+The functions are those of ``native/heap/jvmti_heap.h``.  What they give back as columns is the
+library's own memory, shown as NumPy arrays without a copy; the arrays are good while the
+`Dump` is open, and it stays open while anybody holds one of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.heap.errors import Cancelled, HeapError, NotADump, TooManyObjects
+from jvmti.target.agent_library import own_folder
+
+__all__ = ["CLASS", "EXTENT_CLASS", "FIELD", "FRAME", "NONE", "ROOT", "STRING", "TRACE", "Dump"]
+
+NONE = 0xFFFFFFFF
+"""No object, no class: in every column of indices."""
+EXTENT_CLASS = 0x80000000
+"""Highest bit of an extent: the object is a class, whose index is the rest."""
+
+Indices = NDArray[numpy.uint32]
+Sizes = NDArray[numpy.uint64]
+Progress = Callable[[int, int, int], None]
+"""Called with the step (1 records, 2 references, 3 dominators), what is done, and of how much."""
+
+STRING = numpy.dtype([("id", "u8"), ("position", "u8"), ("length", "u4"), ("unused", "u4")])
+CLASS = numpy.dtype(
+    [
+        ("id", "u8"),
+        ("layout_bytes", "u8"),
+        ("own_bytes", "u8"),
+        ("mirror_size", "u8"),
+        ("name", "u4"),
+        ("super", "u4"),
+        ("object", "u4"),
+        ("loader", "u4"),
+        ("first_field", "u4"),
+        ("statics", "u4"),
+        ("fields", "u4"),
+        ("serial", "u4"),
+        ("element", "u4"),
+        ("size", "u4"),
+        ("stride", "u4"),
+        ("flags", "u4"),
+        ("first_reference", "u4"),
+        ("references", "u4"),
+        ("next", "u4"),
+        ("unused", "u4"),
+        ("next_offset", "u8"),
+    ]
+)
+FIELD = numpy.dtype(
+    [
+        ("value", "u8"),
+        ("offset", "u8"),
+        ("name", "u4"),
+        ("class_index", "u4"),
+        ("type", "u4"),
+        ("is_static", "u4"),
+    ]
+)
+ROOT = numpy.dtype([("object", "u4"), ("kind", "u4"), ("thread", "u4"), ("frame", "u4")])
+FRAME = numpy.dtype(
+    [
+        ("id", "u8"),
+        ("method", "u4"),
+        ("signature", "u4"),
+        ("source", "u4"),
+        ("class_serial", "u4"),
+        ("line", "i4"),
+        ("unused", "u4"),
+    ]
+)
+TRACE = numpy.dtype(
+    [("first", "u8"), ("serial", "u4"), ("thread", "u4"), ("frames", "u4"), ("unused", "u4")]
+)
+
+# Flags of a class.
+HELD = 1
+DUMPED = 2
+WEAK = 4
+SOFT = 8
+PHANTOM = 16
+FINAL = 32
+REFERENCE = 64
+CLASS_EDGE = 128
+
+_COLUMNS: dict[str, tuple[int, tuple[numpy.dtype[Any], ...]]] = {
+    "positions": (0, (numpy.dtype("u8"),)),
+    "class_of": (1, (numpy.dtype("u4"),)),
+    "extent": (2, (numpy.dtype("u4"),)),
+    "rows": (3, (numpy.dtype("u4"), numpy.dtype("u8"))),
+    "targets": (4, (numpy.dtype("u4"),)),
+    "classes": (5, (CLASS,)),
+    "fields": (6, (FIELD,)),
+    "strings": (7, (STRING,)),
+    "roots": (8, (ROOT,)),
+    "frames": (9, (FRAME,)),
+    "traces": (10, (TRACE,)),
+    "frame_ids": (11, (numpy.dtype("u8"),)),
+}
+
+_OK, _OUT_OF_MEMORY, _NOT_A_DUMP, _BAD_ARGUMENT, _CANCELLED, _TOO_MANY = range(6)
+
+
+class Summary(ctypes.Structure):
+    """``jvmti_heap_summary``."""
+
+    _fields_ = (
+        ("milliseconds", ctypes.c_uint64),
+        ("objects", ctypes.c_uint64),
+        ("references", ctypes.c_uint64),
+        ("dangling", ctypes.c_uint64),
+        ("misshapen", ctypes.c_uint64),
+        ("duplicates", ctypes.c_uint64),
+        ("fault_position", ctypes.c_uint64),
+        ("faults", ctypes.c_uint64),
+        ("skipped", ctypes.c_uint64),
+        ("identifier_size", ctypes.c_uint32),
+        ("version", ctypes.c_uint32),
+        ("reference_size", ctypes.c_uint32),
+        ("header_size", ctypes.c_uint32),
+        ("alignment", ctypes.c_uint32),
+        ("in_order", ctypes.c_uint32),
+        ("fault", ctypes.c_char * 160),
+    )
+
+
+class _Progress(ctypes.Structure):
+    _fields_ = (
+        ("done", ctypes.c_uint64),
+        ("total", ctypes.c_uint64),
+        ("step", ctypes.c_int32),
+        ("cancel", ctypes.c_int32),
+    )
+
+
+@functools.cache
+def _load() -> ctypes.CDLL:
+    path = os.path.join(own_folder(), "libjvmti_heap.so")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise HeapError(f"the heap library cannot be loaded: {error}") from None
+    number, size, place = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+    signatures: dict[str, list[Any]] = {
+        "open": [place, size, number, place, place],
+        "summarize": [place, place, size],
+        "column": [place, number, place, place, place],
+        "set_sizes": [place, place, place, size],
+        "sizes": [place, place, size, place],
+        "addresses": [place, place, size, place],
+        "find": [place, place, size, place],
+        "histogram": [place, place, place, place, size],
+        "read_fields": [place, place, size, place, size, number, place],
+        "read_elements": [place, number, place, size],
+        "read_text": [place, place, place, size, size, place, place, size],
+        "hash_arrays": [place, place, size, place],
+        "reach": [place, number, place, place, place, size],
+        "dominators": [place, number, place, place, size, place, size],
+        "children": [place, place, size, place, size, place, size],
+        "retained_by_group": [
+            *[place, place, size, number, place, size, place, size],
+            *[place, size, place, size],
+        ],
+        "shortest": [place, number, place, place, size, place, size, place],
+        "sum_ways": [place, place, size, place, size, place, size],
+        "referrers": [place, place, size, place, place, size, place],
+        "blank_arrays": [place, place, size, place, size],
+        "blank_fields": [place, place, size, number, place, size],
+    }
+    for name, arguments in signatures.items():
+        function = getattr(library, f"jvmti_heap_{name}")
+        function.argtypes = arguments
+        function.restype = ctypes.c_int32
+    library.jvmti_heap_close.argtypes = [place]
+    library.jvmti_heap_close.restype = None
+    return library
+
+
+def _check(status: int, what: str) -> None:
+    if status == _OK:
+        return
+    if status == _OUT_OF_MEMORY:
+        raise MemoryError(f"there is not enough memory for {what}")
+    if status == _NOT_A_DUMP:
+        raise NotADump("the file is not a heap dump: it does not begin with JAVA PROFILE 1.0.1/2")
+    if status == _CANCELLED:
+        raise Cancelled(f"{what} was cancelled")
+    if status == _TOO_MANY:
+        raise TooManyObjects("the dump has more than 4,294,967,294 objects")
+    raise ValueError(f"{what}: an index or a length is out of range")
+
+
+def _watched(call: Callable[[int], int], report: Progress | None) -> int:
+    """Make a long call, which Ctrl-C ends and whose progress is reported.
+
+    A signal handler of Python waits until a call of C returns; so in the main thread, which is
+    where it would run, the call is made by another.
+    """
+    progress = _Progress()
+    place = ctypes.addressof(progress)
+    if threading.current_thread() is not threading.main_thread():
+        return call(place)
+    status = []
+    worker = threading.Thread(
+        target=lambda: status.append(call(place)), name="jvmti heap", daemon=True
+    )
+    worker.start()
+    try:
+        worker.join(0.25)
+        while worker.is_alive():
+            if report is not None:
+                report(progress.step, progress.done, progress.total)
+            worker.join(0.1)
+    except BaseException:
+        progress.cancel = 1
+        worker.join()
+        raise
+    return status[0]
+
+
+def pointer(array: NDArray[Any] | None) -> int | None:
+    """Where an array's items are, for a call of C."""
+    return None if array is None else int(array.ctypes.data)
+
+
+class _Handle:
+    """The library's side of an open dump; whoever shows its memory keeps it."""
+
+    def __init__(self, library: ctypes.CDLL, place: int | None, file: NDArray[Any]) -> None:
+        self.library = library
+        self.place = place
+        self.file = file
+
+    def __del__(self) -> None:
+        self.library.jvmti_heap_close(self.place)
+
+
+class Dump:
+    """An open dump: the columns of the library, and its functions on NumPy arrays.
+
+    Args:
+        file: the bytes of the dump; kept while the dump is open.
+        threads: how many to read it with; 0 for as many as there are processors.
+        report: called now and then while it is read.
+
+    Raises:
+        NotADump: it is something else.
+        MemoryError: there is not enough.
+    """
+
+    def __init__(
+        self, file: NDArray[numpy.uint8], threads: int = 0, report: Progress | None = None
+    ) -> None:
+        self._library = _load()
+        self.file = file
+        made = ctypes.c_void_p()
+        threads = threads or len(os.sched_getaffinity(0))
+        _check(
+            _watched(
+                lambda progress: int(
+                    self._library.jvmti_heap_open(
+                        pointer(file), len(file), threads, progress, ctypes.byref(made)
+                    )
+                ),
+                report,
+            ),
+            "reading the dump",
+        )
+        self._owner = _Handle(self._library, made.value, file)
+        self._handle = made.value
+        self.summary = Summary()
+        self._call("summarize", ctypes.byref(self.summary), ctypes.sizeof(Summary))
+        self.positions = self._column("positions")
+        self.class_of: Indices = self._column("class_of")
+        self.extent: Indices = self._column("extent")
+        self.rows = self._column("rows")
+        self.targets: Indices = self._column("targets")
+        self.classes = self._column("classes")
+        self.fields = self._column("fields")
+        self.strings = self._column("strings")
+        self.roots = self._column("roots")
+        self.frames = self._column("frames")
+        self.traces = self._column("traces")
+        self.frame_ids = self._column("frame_ids")
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        function = getattr(self._library, f"jvmti_heap_{name}")
+        _check(function(self._handle, *arguments), name.replace("_", " "))
+
+    def _column(self, name: str) -> NDArray[Any]:
+        which, kinds = _COLUMNS[name]
+        data, count, size = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_uint64()
+        self._call("column", which, ctypes.byref(data), ctypes.byref(count), ctypes.byref(size))
+        kind = next(kind for kind in kinds if kind.itemsize == size.value)
+        if not count.value:
+            return numpy.empty(0, kind)
+        assert data.value is not None
+        view: Any = (ctypes.c_uint8 * (count.value * size.value)).from_address(data.value)
+        # The array holds the view, and that holds what frees the memory.
+        view.owner = self._owner
+        array: NDArray[Any] = numpy.frombuffer(view, kind)
+        array.flags.writeable = False
+        return array
+
+    def text(self, string: int) -> str | None:
+        """A string of the file, such as the name of a class."""
+        if string == NONE:
+            return None
+        found = self.strings[string]
+        begin = int(found["position"])
+        return modified_utf8(self.file[begin : begin + int(found["length"])].tobytes())
+
+    def set_sizes(self, classes: Indices, sizes: NDArray[numpy.uint32]) -> None:
+        """Give objects of some classes their real sizes, in bytes."""
+        self._call("set_sizes", pointer(classes), pointer(sizes), len(classes))
+        self._call("summarize", ctypes.byref(self.summary), ctypes.sizeof(Summary))
+
+    def sizes(self, objects: Indices | None = None) -> Sizes:
+        """Bytes that objects take in the VM, all of them without an argument."""
+        count = len(self.class_of) if objects is None else len(objects)
+        sizes = numpy.empty(count, numpy.uint64)
+        self._call("sizes", pointer(objects), count, pointer(sizes))
+        return sizes
+
+    def addresses(self, objects: Indices | None = None) -> Sizes:
+        """Where objects were in the VM."""
+        count = len(self.class_of) if objects is None else len(objects)
+        addresses = numpy.empty(count, numpy.uint64)
+        self._call("addresses", pointer(objects), count, pointer(addresses))
+        return addresses
+
+    def find(self, addresses: Sizes) -> Indices:
+        """The objects at addresses; NONE where there is none."""
+        objects = numpy.empty(len(addresses), numpy.uint32)
+        self._call("find", pointer(addresses), len(addresses), pointer(objects))
+        return objects
+
+    def histogram(self, chosen: NDArray[numpy.bool_] | None = None) -> tuple[Sizes, Sizes]:
+        """Objects and bytes of each class, of chosen objects or all."""
+        counts = numpy.empty(len(self.classes), numpy.uint64)
+        sizes = numpy.empty(len(self.classes), numpy.uint64)
+        self._call("histogram", pointer(chosen), pointer(counts), pointer(sizes), len(counts))
+        return counts, sizes
+
+    def read_fields(
+        self, objects: Indices, offsets: NDArray[numpy.int64], kind: numpy.dtype[Any] | None
+    ) -> NDArray[Any]:
+        """The values of a field; ``kind`` is None for references, which come as indices."""
+        values: NDArray[Any] = numpy.empty(len(objects), kind or numpy.uint32)
+        width = 0 if kind is None else kind.itemsize
+        self._call(
+            "read_fields",
+            *(pointer(objects), len(objects), pointer(offsets), len(offsets)),
+            *(width, pointer(values)),
+        )
+        return values
+
+    def read_elements(self, array: int, length: int) -> Indices:
+        """The elements of an array of objects, nulls being NONE."""
+        elements = numpy.empty(length, numpy.uint32)
+        self._call("read_elements", array, pointer(elements), length)
+        return elements
+
+    def read_text(
+        self, arrays: Indices, coders: NDArray[numpy.uint8], most: int = 0
+    ) -> tuple[Sizes, NDArray[numpy.uint8]]:
+        """The text in arrays of bytes or characters: the end of each, and all of it in UTF-8."""
+        ends = numpy.empty(len(arrays), numpy.uint64)
+        fixed = (pointer(arrays), pointer(coders), len(arrays), most, pointer(ends))
+        self._call("read_text", *fixed, None, 0)
+        data = numpy.empty(int(ends[-1]) if len(ends) else 0, numpy.uint8)
+        if len(data):
+            self._call("read_text", *fixed, pointer(data), len(data))
+        return ends, data
+
+    def hash_arrays(self, arrays: Indices) -> Sizes:
+        """A hash of what is in primitive arrays; 0 for anything else."""
+        hashes = numpy.empty(len(arrays), numpy.uint64)
+        self._call("hash_arrays", pointer(arrays), len(arrays), pointer(hashes))
+        return hashes
+
+    def reach(
+        self,
+        without: int = 0,
+        avoided: NDArray[numpy.bool_] | None = None,
+        report: Progress | None = None,
+    ) -> NDArray[numpy.bool_]:
+        """Which objects can be reached from the roots, without passing the avoided ones."""
+        reached = numpy.empty(len(self.class_of), numpy.bool_)
+        function = self._library.jvmti_heap_reach
+        fixed = (pointer(reached), len(reached))
+        _check(
+            _watched(
+                lambda place: int(function(self._handle, without, pointer(avoided), place, *fixed)),
+                report,
+            ),
+            "looking for what can be reached",
+        )
+        return reached
+
+    def dominators(self, without: int, report: Progress | None = None) -> tuple[Indices, Sizes]:
+        """The dominator of each object and what each retains, in bytes; the last is the root."""
+        idom = numpy.empty(len(self.class_of), numpy.uint32)
+        retained = numpy.empty(len(self.class_of) + 1, numpy.uint64)
+        function = self._library.jvmti_heap_dominators
+        fixed = (pointer(idom), len(idom), pointer(retained), len(retained))
+        _check(
+            _watched(lambda place: int(function(self._handle, without, place, *fixed)), report),
+            "the dominator tree",
+        )
+        return idom, retained
+
+    def children(self, idom: Indices) -> tuple[Sizes, Indices]:
+        """The dominator tree downwards: where each object's children are, and these."""
+        rows = numpy.empty(len(idom) + 2, numpy.uint64)
+        children = numpy.empty(int(numpy.count_nonzero(idom != NONE)), numpy.uint32)
+        fixed = (pointer(rows), len(rows), pointer(children), len(children))
+        self._call("children", pointer(idom), len(idom), *fixed)
+        return rows, children
+
+    def retained_by_group(
+        self,
+        groups: Indices,
+        count: int,
+        as_itself: bool,
+        rows: Sizes,
+        children: Indices,
+        retained: Sizes,
+    ) -> Sizes:
+        """What groups of classes retain in the dominator tree, nothing counted twice."""
+        totals = numpy.empty(count, numpy.uint64)
+        self._call(
+            "retained_by_group",
+            *(pointer(groups), len(groups), int(as_itself), pointer(rows), len(rows)),
+            *(pointer(children), len(children), pointer(retained), len(retained)),
+            *(pointer(totals), count),
+        )
+        return totals
+
+    def shortest(self, without: int, report: Progress | None = None) -> tuple[Indices, Indices]:
+        """The object before each on a shortest way from a root, and objects nearest first."""
+        before = numpy.empty(len(self.class_of), numpy.uint32)
+        order = numpy.empty(len(self.class_of), numpy.uint32)
+        reached = ctypes.c_uint64()
+        function = self._library.jvmti_heap_shortest
+        fixed = (pointer(before), len(before), pointer(order), len(order), ctypes.byref(reached))
+        _check(
+            _watched(lambda place: int(function(self._handle, without, place, *fixed)), report),
+            "the shortest ways from the roots",
+        )
+        return before, order[: reached.value]
+
+    def sum_ways(self, before: Indices, order: Indices, sums: Sizes) -> None:
+        """Add to each object's number those of the objects that the ways lead to through it."""
+        fixed = (pointer(order), len(order), pointer(sums), len(sums))
+        self._call("sum_ways", pointer(before), len(before), *fixed)
+
+    def referrers(self, chosen: NDArray[numpy.bool_]) -> tuple[Indices, Indices]:
+        """Sources and targets of the references to chosen objects."""
+        found = ctypes.c_uint64()
+        room = 1 << 16
+        while True:
+            sources = numpy.empty(room, numpy.uint32)
+            targets = numpy.empty(room, numpy.uint32)
+            fixed = (pointer(sources), pointer(targets), room, ctypes.byref(found))
+            self._call("referrers", pointer(chosen), len(chosen), *fixed)
+            if found.value <= room:
+                return sources[: found.value], targets[: found.value]
+            room = found.value
+
+    def blank_arrays(self, blanked: NDArray[numpy.bool_], copy: NDArray[numpy.uint8]) -> None:
+        """Write zeros over the contents of primitive arrays in a copy of the file."""
+        self._call("blank_arrays", pointer(blanked), len(blanked), pointer(copy), len(copy))
+
+    def blank_fields(
+        self, offsets: NDArray[numpy.int64], width: int, copy: NDArray[numpy.uint8]
+    ) -> None:
+        """Write zeros over a field of all objects that have it, in a copy of the file."""
+        self._call("blank_fields", pointer(offsets), len(offsets), width, pointer(copy), len(copy))
+
+
+def modified_utf8(data: bytes) -> str:
+    """Decode the kind of UTF-8 that class files have; what makes no sense shows as U+FFFD."""
+    data = data.replace(b"\xc0\x80", b"\0")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        # Characters beyond 16 bits are two surrogates there, of three bytes each.
+        try:
+            text = data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return data.decode("utf-8", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,589 @@
+"""The heap of a running VM: ``vm.heap``."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.env.heap_columns import SIZE_UNIT, Columns
+from jvmti.heap import passes
+from jvmti.heap.dumping import dump
+from jvmti.heap.files import map_descriptor
+from jvmti.heap.histogram import Histogram, inspected
+from jvmti.heap.holders import Holders, Referrers, Retained, RootPath
+from jvmti.heap.library import Dump
+from jvmti.heap.live_objects import LiveObjects
+from jvmti.heap.loaders import LoadedClasses
+from jvmti.heap.names import Patterns, matching
+from jvmti.heap.passes import PassMemory, PassOverran, Progress
+from jvmti.heap.pauses import Pauses
+from jvmti.heap.scan import Instances, LiveRows, Scan, Where
+from jvmti.heap.snapshot import Snapshot
+from jvmti.spec.errors import InHeapCallback, WrongPhase
+from jvmti.target import hotspot, hsperfdata
+from jvmti.target.errors import (
+    AttachDisabled,
+    AttachRefused,
+    NotPermitted,
+    SuspiciousFile,
+)
+
+if TYPE_CHECKING:
+    from jvmti.env.operations import FoundInHeap, HeapCount, HeapScanned, TakenInstances
+    from jvmti.model.vm import VM
+
+_SPARE_ROWS = 4096
+_ATTEMPTS = 3
+"""How often a scan is made, each time with more room, while the program makes objects."""
+_MOST_WANTED = 20_000
+"""Rows that one pass looks for; GetObjectsWithTags takes the square of it."""
+_UNATTACHABLE = (AttachDisabled, AttachRefused, NotPermitted, SuspiciousFile)
+_STRING = "java.lang.String"
+_PRIMITIVE_ARRAYS = frozenset(
+    f"{name}[]" for name in ("boolean", "byte", "char", "short", "int", "long", "float", "double")
+)
+
+
+class LiveHeap:
+    """What is in the heap of a VM now.
+
+    Everything here stops the program for a moment, which grows with the heap; what it is, and for
+    how long, stands with each method and in what it returns.
+    """
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._loaders: dict[int, str] = {}
+        self.pauses = Pauses(vm)
+        self._holders = Holders(vm)
+
+    # ---- histogram -------------------------------------------------------------------------
+
+    def histogram(
+        self,
+        live: bool = False,
+        classes: Patterns | None = None,
+        *,
+        loaders: bool = True,
+        timeout: float = 60.0,
+        max_pause: float | None = None,
+    ) -> Histogram:
+        """How many objects of each class there are, and what they take.
+
+        The VM counts by itself, as for ``jmap -histo``, but asked directly: about 13 ms for each
+        million objects, during which the program stands still.  A VM that takes no attach commands
+        is walked over by the agent, which takes about 30 ms for each million.
+
+        Args:
+            live: count only what is reachable.  This **forces a full garbage collection**, which
+                stops the program for as long as that takes.  Otherwise garbage that has not been
+                collected yet is counted as well.
+            classes: only classes whose names fit this shell pattern, or one of these:
+                ``"java.util.*"``, ``"byte[]"``.
+            loaders: find out the class loaders, too: a few messages, the program goes on.
+            timeout: seconds for everything.
+            max_pause: refuse beforehand what would stop the program for more seconds than these,
+                as estimated; the collection that `live` forces is not counted in.
+
+        Raises:
+            NothingMatches: a pattern fits no class that has objects.
+            AttachError: the VM does not take attach commands in time.
+            PauseTooLong: it would take longer than `max_pause`.
+            WrongPhase: the VM is not live yet.
+
+        JVM TI: none; the attach command ``inspectheap``, or else IterateThroughHeap.
+        """
+        self._check("histogram")
+        if max_pause is not None:
+            self.pauses.check("count", "a histogram", max_pause)
+        found = self._histogram(live, timeout)
+        if loaders and found.source == "attach":
+            found.loaders = self._loaders_by_name(found.names)
+        return found if classes is None else found.matching(classes)
+
+    def _histogram(self, live: bool, timeout: float) -> Histogram:
+        began = time.monotonic()
+        try:
+            # No file for the text, and a thread for each processor that the VM may use: by itself
+            # it takes three eighths of them. Older VMs do not look at these words.
+            text = hotspot.command(
+                self._vm.process,
+                "inspectheap",
+                "-live" if live else "-all",
+                "",
+                str(_processors(self._vm.process.pid)),
+                timeout=timeout,
+            )
+        except _UNATTACHABLE:
+            return self._counted(live, timeout)
+        pause = time.monotonic() - began
+        rows = inspected(text)
+        nothing = [None] * len(rows.names)
+        made = Histogram(
+            rows.names, nothing, rows.modules, rows.count, rows.bytes, pause=pause, source="attach"
+        )
+        if not live:
+            self.pauses.learn("count", made.total_count, pause)
+        return made.top(len(made))
+
+    def _counted(self, live: bool, timeout: float | None) -> Histogram:
+        """The same by a walk of the agent's."""
+        if live:
+            self._vm.env.with_timeout(timeout).force_garbage_collection()
+        loaded = LoadedClasses(self._vm)
+        try:
+            counted: HeapCount = passes.run(
+                self._vm._session, "count_heap", (loaded.handles,), timeout=timeout
+            )
+            texts = loaded.loaders(self._loaders)
+        finally:
+            loaded.release()
+        if not counted.whole:
+            raise PassOverran("histogram", timeout)
+        names = ["?", *(name or "?" for name in loaded.names)]
+        count = numpy.array(counted.counts, numpy.int64)
+        made = Histogram(
+            names,
+            [None, *texts],
+            [None] * len(names),
+            count,
+            numpy.array(counted.bytes, numpy.int64),
+            pause=counted.stopped / 1e9,
+            source="walk",
+        )
+        self.pauses.learn("scan", made.total_count, made.pause)
+        return made.taken(numpy.flatnonzero(count)).top(len(made))
+
+    # ---- scan ------------------------------------------------------------------------------
+
+    def scan(
+        self,
+        classes: Patterns | None = None,
+        strings: bool = False,
+        fields: bool = False,
+        arrays: bool = False,
+        *,
+        timeout: float | None = 120.0,
+        max_pause: float | None = None,
+        progress: Progress | None = None,
+    ) -> Scan:
+        """All objects, or those of some classes, as columns.
+
+        One pass over the heap writes class, size and array length of each object to memory that
+        was made here beforehand, as large as a histogram finds necessary.  Only classes are tagged,
+        in an environment of its own; nothing remains in the VM, but that from Java 25 on every
+        object that a walk of JVM TI visits gets an identity hash for good.  Garbage that has not
+        been collected yet is visited as well.
+
+        The program stands still for about 40 ms for each million objects in the heap, whatever
+        classes are chosen, and 13 ms for the histogram; `Scan.pause` says for how long.
+
+        Args:
+            classes: only objects of classes whose names fit this shell pattern, or one of these.
+            strings: the texts of strings, too.
+            fields: the values of primitive fields, too.
+            arrays: the elements of primitive arrays, too.
+            timeout: seconds after which the pass ends; ``None`` is never.
+            max_pause: refuse beforehand what would stop the program for more seconds than these,
+                as estimated.
+            progress: called now and then with the number of objects visited, from another thread.
+
+        Raises:
+            NothingMatches: a pattern fits no class that is loaded.
+            NoRoom: there is not enough memory here.
+            PauseTooLong: it would take longer than `max_pause`.
+            CallTimeout: the time has passed.
+            WrongPhase: the VM is not live yet.
+
+        JVM TI: IterateThroughHeap.
+        """
+        self._check("scan")
+        if max_pause is not None:
+            self.pauses.check("scan", "a scan", max_pause)
+        loaded = LoadedClasses(self._vm)
+        try:
+            if classes is not None:
+                loaded.keep(matching(loaded.names, classes, "that is loaded"))
+            return self._scan(
+                loaded,
+                classes is None,
+                frozenset(
+                    name
+                    for name, wished in (
+                        ("strings", strings),
+                        ("fields", fields),
+                        ("arrays", arrays),
+                    )
+                    if wished
+                ),
+                timeout=timeout,
+                max_pause=max_pause,
+                progress=progress,
+            )
+        except BaseException:
+            loaded.release()
+            raise
+
+    def _scan(
+        self,
+        loaded: LoadedClasses,
+        everything: bool,
+        wishes: frozenset[str],
+        *,
+        timeout: float | None,
+        max_pause: float | None,
+        progress: Progress | None,
+    ) -> Scan:
+        counted = self._histogram(False, 60.0 if timeout is None else max(timeout, 10.0))
+        self.pauses.check("scan", "a scan", max_pause, objects=counted.total_count)
+        chosen = set(loaded.names)
+        scale = 1.125
+        for attempt in range(1, _ATTEMPTS + 1):
+            columns = _columns(counted, None if everything else chosen, wishes, scale)
+            memory = PassMemory(columns.size)
+            try:
+                scanned: HeapScanned = passes.run(
+                    self._vm._session,
+                    "scan_heap",
+                    (
+                        loaded.handles,
+                        everything,
+                        loaded.names.index(_STRING) + 1
+                        if "strings" in wishes and _STRING in chosen
+                        else 0,
+                        "fields" in wishes,
+                        _primitive_arrays(loaded) if "arrays" in wishes else [],
+                        columns.room,
+                    ),
+                    memory=memory,
+                    timeout=timeout,
+                    progress=progress,
+                )
+            finally:
+                memory.close()
+            made = Scan(
+                self,
+                loaded,
+                columns,
+                memory,
+                scanned,
+                collections=self._collections(),
+                wishes=wishes,
+            )
+            if not scanned.outcome[-1]:
+                raise PassOverran("scan", timeout)
+            visited = counted.total_count if not everything else len(made) + made.missed
+            self.pauses.learn("scan", visited, made.pause)
+            if not made.missed or attempt == _ATTEMPTS:
+                break
+            scale *= 1.5 * (len(made) + made.missed) / max(len(made), 1)
+        return made
+
+    def _find(self, scan: Scan, rows: Any, timeout: float | None) -> LiveRows:
+        """Finds rows of a scan again; see `Scan.live`."""
+        self._check("live")
+        loaded = scan._loaded
+        if loaded is None:
+            raise ValueError("the scan is closed")
+        if len(rows) > _MOST_WANTED:
+            raise ValueError(
+                f"{len(rows):,} rows are more than {_MOST_WANTED:,}, which one pass looks for; "
+                "choose among them first"
+            )
+        if not len(rows):
+            return LiveRows(rows, [], 1.0, 0.0, 0)
+        numbers = scan.class_number[rows]
+        ordinals = numpy.zeros(len(rows), numpy.int64)
+        for number in numpy.unique(numbers).tolist():
+            of_class = numbers == number
+            ordinals[of_class] = numpy.searchsorted(
+                numpy.flatnonzero(scan.class_number == number), rows[of_class]
+            )
+        known = numbers > 0  # of the classes loaded during the scan there is no handle
+        order = numpy.flatnonzero(known)[numpy.lexsort((ordinals[known], numbers[known]))]
+        sizes = scan._units[rows].astype(numpy.int64) * SIZE_UNIT
+        # Only their classes: the pass is not told of objects of others.
+        wanted, places = numpy.unique(numbers[order], return_inverse=True)
+        found, pause = self._find_objects(
+            [loaded.handles[number - 1] for number in wanted.tolist()],
+            places + 1,
+            ordinals[order],
+            sizes[order],
+            scan.length[rows][order],
+            timeout,
+        )
+        objects: list[Any] = [None] * len(rows)
+        for at, one in zip(order.tolist(), found, strict=True):
+            objects[at] = one
+        now = self._collections()
+        before = scan._collections
+        return LiveRows(
+            rows,
+            objects,
+            sum(one is not None for one in objects) / len(rows),
+            pause,
+            None if now is None or before is None else now - before,
+        )
+
+    def instances(
+        self,
+        cls: Any,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        timeout: float | None = 60.0,
+        max_pause: float | None = None,
+    ) -> list[Any]:
+        """The instances of a class, its subclasses left out; see ``cls.instances``."""
+        self._check("instances")
+        if limit is not None and limit < 0:
+            raise ValueError(f"a limit is not negative: {limit}")
+        self.pauses.check(
+            "scan", "looking for instances", max_pause, passes=1 if where is None else 2
+        )
+        if where is None:
+            taken: TakenInstances = passes.run(
+                self._vm._session,
+                "take_instances",
+                ([cls], (1 << 31) - 1 if limit is None else limit),
+                timeout=timeout,
+            )
+            if not taken.whole and (limit is None or len(taken.objects) < limit):
+                raise PassOverran("instances", timeout)
+            return taken.objects
+        loaded = LoadedClasses.only(self._vm, [cls])
+        scan = self._scan(
+            loaded,
+            False,
+            frozenset(("strings", "fields", "arrays")),
+            timeout=timeout,
+            max_pause=None,
+            progress=None,
+        )
+        all_of_them = Instances(scan, numpy.arange(len(scan)))
+        chosen = all_of_them.where(where(all_of_them))
+        if limit is not None:
+            chosen = Instances(scan, chosen.row[:limit])
+        return list(scan.live(chosen, timeout=timeout))
+
+    # ---- the whole graph -------------------------------------------------------------------
+
+    def snapshot(
+        self,
+        *,
+        gc: bool = False,
+        unreachable: str = "drop",
+        timeout: float = 300.0,
+        max_pause: float | None = None,
+        report: Any = None,
+    ) -> Snapshot:
+        """The whole heap as a graph, as of this moment.
+
+        The VM dumps its heap into memory of this process's, of which no file remains, and the dump
+        is read like any other.  The program stands still for about 100 ms for each million objects;
+        ``snapshot.pause`` says for how long.  No collection is forced: what is garbage is found by
+        what the roots lead to.
+
+        Args:
+            gc: **force a full garbage collection** first.
+            unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them.
+            timeout: seconds for the dump.
+            max_pause: refuse beforehand what would stop the program for more seconds than these,
+                as estimated.
+            report: called now and then with the step of the reading, what is done, and of how much.
+
+        Raises:
+            NoRoom: the machine, or the target's memory limit, has too little memory for the dump.
+            PauseTooLong: it would take longer than `max_pause`.
+            HeapError: the VM could not write the dump.
+            AttachError: the VM does not take attach commands.
+            WrongPhase: the VM is not live yet.
+
+        JVM TI: none; the diagnostic command ``GC.heap_dump``.
+        """
+        self._check("snapshot")
+        self.pauses.check("dump", "a heap dump", max_pause)
+        # The order of the heap is that of addresses with G1 only, and else that of one thread.
+        by_address = self._collector().startswith("G1")
+        descriptor, pause = dump(
+            self._vm,
+            gc=gc,
+            used=self.pauses.bytes_in_use(),
+            timeout=timeout,
+            threads=_processors(self._vm.process.pid) if by_address else 1,
+        )
+        try:
+            mapped = map_descriptor(descriptor, "the dump")
+        finally:
+            os.close(descriptor)
+        made = Snapshot(Dump(mapped.data, 0, report), unreachable=unreachable, report=report)
+        made.pause = pause
+        made._live = LiveObjects(self, made, by_address, self._collections())
+        self.pauses.learn("dump", len(made), pause)
+        return made
+
+    def _find_objects(
+        self, classes: Any, numbers: Any, ordinals: Any, sizes: Any, lengths: Any, timeout: Any
+    ) -> tuple[list[Any], float]:
+        """Objects by class (from 1), place among those of their class, size and length.
+
+        They are in order of class and place; the second result is for how long the VM was stopped.
+        """
+        found: FoundInHeap = passes.run(
+            self._vm._session,
+            "find_in_heap",
+            (classes, numbers.tolist(), ordinals.tolist(), sizes.tolist(), lengths.tolist()),
+            timeout=timeout,
+        )
+        if not found.whole:
+            raise PassOverran("live", timeout)
+        objects: list[Any] = [None] * len(numbers)
+        for one, place in zip(found.objects, found.places, strict=True):
+            objects[place] = one
+        return objects, found.stopped / 1e9
+
+    # ---- who holds what --------------------------------------------------------------------
+
+    def referrers(
+        self,
+        item: Any,
+        limit: int = 1000,
+        *,
+        weak: bool = True,
+        timeout: float | None = 60.0,
+        max_pause: float | None = None,
+        progress: Progress | None = None,
+    ) -> Referrers:
+        """What refers to an object; see ``obj.referrers``."""
+        self._check("referrers")
+        self.pauses.check("follow", "looking for referrers", max_pause)
+        return self._holders.referrers(item, limit, weak, timeout, progress)
+
+    def path_to_root(
+        self,
+        item: Any,
+        *,
+        weak: bool = False,
+        most: int = 100_000,
+        timeout: float | None = 60.0,
+        max_pause: float | None = None,
+        progress: Progress | None = None,
+    ) -> RootPath:
+        """A shortest path from a root to an object; see ``obj.path_to_root``."""
+        self._check("path_to_root")
+        self.pauses.check("follow", "each pass of looking for a path", max_pause)
+        return self._holders.path_to_root(item, weak, most, timeout, progress)
+
+    def retained_size(
+        self,
+        item: Any,
+        *,
+        most: int = 1_000_000,
+        timeout: float | None = 60.0,
+        max_pause: float | None = None,
+        progress: Progress | None = None,
+    ) -> Retained:
+        """What would be freed with an object; see ``obj.retained_size``."""
+        self._check("retained_size")
+        self.pauses.check("follow", "measuring a retained size", max_pause)
+        return self._holders.retained_size(item, most, timeout, progress)
+
+    # ---- what all of them need -------------------------------------------------------------
+
+    def _check(self, name: str) -> None:
+        """Whether the heap can be asked anything now."""
+        session = self._vm._session
+        session.check_open()
+        if session.held:
+            raise WrongPhase(None, name, "the VM is held in OnLoad and has no objects yet")
+        conversation = session._local.conversation
+        if conversation is not None and conversation.stopped:
+            raise InHeapCallback(name)
+
+    def _collector(self) -> str:
+        """What the VM calls its first collector, if it writes that down."""
+        return str(self._performance_data().get("sun.gc.collector.0.name", ""))
+
+    def _performance_data(self) -> dict[str, str | int]:
+        process = self._vm.process
+        if process.needs_helper():
+            return {}
+        return hsperfdata.find(None, process.namespace_pid, process.uid)
+
+    def _collections(self) -> int | None:
+        """How many garbage collections there were so far, if the VM writes it down."""
+        data = self._performance_data()
+        counts = [
+            value
+            for name, value in data.items()
+            if name.startswith("sun.gc.collector.") and name.endswith(".invocations")
+        ]
+        numbers = [value for value in counts if isinstance(value, int)]
+        return sum(numbers) if numbers else None
+
+    def _loaders_by_name(self, names: list[str]) -> list[str | None]:
+        """The class loader of each class where there is but one class of that name."""
+        loaded = LoadedClasses(self._vm)
+        try:
+            wanted = set(names)
+            loaded.keep([name in wanted for name in loaded.names])
+            by_name: dict[str | None, set[str]] = {}
+            for name, loader in zip(loaded.names, loaded.loaders(self._loaders), strict=True):
+                by_name.setdefault(name, set()).add(loader)
+        finally:
+            loaded.release()
+        return [
+            next(iter(by_name[name])) if len(by_name.get(name, ())) == 1 else None for name in names
+        ]
+
+
+def _processors(pid: int) -> int:
+    """How many processors a process may use."""
+    try:
+        return max(len(os.sched_getaffinity(pid)), 1)
+    except OSError:
+        return 1
+
+
+def _primitive_arrays(loaded: LoadedClasses) -> list[int]:
+    """The numbers of their classes."""
+    return [at for at, name in enumerate(loaded.names, 1) if name in _PRIMITIVE_ARRAYS]
+
+
+def _columns(
+    counted: Histogram, chosen: set[str | None] | None, wishes: frozenset[str], scale: float
+) -> Columns:
+    """How large columns must be for what a histogram has found; ``None`` chooses all classes."""
+    rows = strings = text = values = elements = 0
+    headers = 8
+    for name, count, size in zip(
+        counted.names, counted.count.tolist(), counted.bytes.tolist(), strict=True
+    ):
+        if name in ("byte[]", "char[]"):
+            text += size  # what strings keep their characters in
+        if chosen is not None and name not in chosen:
+            continue
+        rows += count
+        if name == _STRING:
+            strings += count
+        if name in _PRIMITIVE_ARRAYS:
+            elements += size
+        elif not name.endswith("[]"):
+            values += max(size - headers * count, 0)
+
+    def scaled(number: int, wish: str) -> int:
+        return int(number * scale) + 64 * _SPARE_ROWS if wish in wishes else 0
+
+    return Columns(
+        int(rows * scale) + _SPARE_ROWS,
+        int(strings * scale) + _SPARE_ROWS if "strings" in wishes else 0,
+        scaled(text if strings else 0, "strings"),
+        scaled(values, "fields"),
+        scaled(elements, "arrays"),
+    )
+
+
+__all__ = ["LiveHeap"]

@@ -1,0 +1,99 @@
+"""The loaded classes with their names and class loaders, in a handful of messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.spec.errors import Error
+from jvmti.spec.signatures import java_name
+from jvmti.wire.columns import HandleColumn
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+BOOTSTRAP = "bootstrap"
+
+
+class LoadedClasses:
+    """The classes that are loaded now, or some of them; they stay loaded until `release`.
+
+    Args:
+        vm: the VM.
+        handles: handles of classes, which go over to this object; by default of all.
+
+    Attributes:
+        handles: a handle for each.
+        names: as Java writes them; ``None`` for a class that was unloaded meanwhile.
+    """
+
+    def __init__(self, vm: VM, handles: HandleColumn | None = None) -> None:
+        self._vm = vm
+        if handles is None:
+            handles = vm.env.map.get_loaded_classes().check().value.items
+        self.handles: HandleColumn = handles
+        signatures = vm.env.map.get_class_signature(self.handles).signature
+        self.names = [None if text is None else java_name(text) for text in signatures]
+
+    @classmethod
+    def only(cls, vm: VM, classes: list[Any]) -> LoadedClasses:
+        """Some classes, with handles of their own."""
+        return cls(vm, vm.map.new_global_ref(classes).check().value)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def release(self) -> None:
+        """Give the handles up."""
+        self.handles.release()
+
+    def keep(self, chosen: list[bool]) -> None:
+        """Give up the handles of all but some."""
+        mask = numpy.array(chosen, bool)
+        given_up = HandleColumn(self._vm._session, self.handles.array[~mask])
+        self.handles.array = self.handles.array[mask]
+        self.names = [name for name, kept in zip(self.names, chosen, strict=True) if kept]
+        given_up.release()
+
+    def loaders(self, known: dict[int, str]) -> list[str]:
+        """The class loader of each: ``bootstrap``, ``platform``, ``app``, or its own name.
+
+        A loader without a name is called by its class and its identity hash, as in
+        ``com.acme.PluginLoader @1b2c3d``; one with a name that is not the JDK's by both.
+
+        Args:
+            known: names by identity hash, which are added to.
+        """
+        loaders: HandleColumn = self._vm.env.map.get_class_loader(self.handles).value
+        array = loaders.array
+        hashes = numpy.zeros(len(array), numpy.int64)
+        there = numpy.flatnonzero(array)
+        if len(there):
+            hashes[there] = self._vm.env.map.get_object_hash_code(array[there]).value
+        distinct, first = numpy.unique(hashes, return_index=True)
+        for number, at in zip(distinct.tolist(), first.tolist(), strict=True):
+            if array[at] and number not in known:
+                known[number] = _name_of(self._vm, loaders[at], number)
+        loaders.release()
+        return [known.get(number, BOOTSTRAP) for number in hashes.tolist()]
+
+
+def _name_of(vm: VM, loader: Any, number: int) -> str:
+    """Reads the loader's field: its method `getName` could be anything."""
+    jni = vm.jni
+    cls = java_name(vm.env.get_class_signature(jni.get_object_class(loader)).signature)
+    text = None
+    try:
+        base = jni.find_class("java/lang/ClassLoader")
+        field = jni.get_field_id(base, "name", "Ljava/lang/String;")
+        name: Any = jni.get_object_field(loader, field)
+        text = None if name is None else jni.get_string_chars(name)
+    except Error:
+        pass  # the field is the JDK's own affair
+    if text in ("app", "platform") and cls.startswith("jdk.internal.loader.ClassLoaders$"):
+        return text
+    return f"{text or cls} @{number:x}"
+
+
+__all__ = ["BOOTSTRAP", "LoadedClasses"]

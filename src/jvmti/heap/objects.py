@@ -1,0 +1,374 @@
+"""Objects of a snapshot, one by one and as columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.heap.classes import OBJECT, TYPES, Class, Field, near
+from jvmti.heap.errors import HeapError, NoSuchField
+from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
+from jvmti.heap.strings import read_strings
+
+if TYPE_CHECKING:
+    from jvmti.heap.snapshot import Snapshot
+
+__all__ = ["Object", "Objects"]
+
+
+class Objects(Sequence["Object | None"]):
+    """A column of objects, some of which may be null.
+
+    ``column["customer"]["name"]`` follows fields by name: a reference gives another column of the
+    same length, a primitive field an array of NumPy, masked where the object is null or has no
+    such field.  ``column[3]`` is an object; a slice, a mask or an array of numbers gives a column.
+    """
+
+    def __init__(self, snapshot: Snapshot, indices: Indices) -> None:
+        self._snapshot = snapshot
+        self.indices = indices
+        """The number of each object in the snapshot; `jvmti.heap.NONE` for null."""
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __iter__(self) -> Iterator[Object | None]:
+        for index in self.indices.tolist():
+            yield self._snapshot._object(index)
+
+    @overload
+    def __getitem__(self, key: int) -> Object | None: ...
+    @overload
+    def __getitem__(self, key: slice) -> Objects: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: NDArray[Any]) -> Objects: ...
+    def __getitem__(self, key: int | slice | str | NDArray[Any]) -> Any:
+        if isinstance(key, str):
+            return self.field(key)
+        if isinstance(key, (slice, numpy.ndarray)):
+            return Objects(self._snapshot, self.indices[key])
+        return self._snapshot._object(int(self.indices[key]))
+
+    @property
+    def nulls(self) -> NDArray[numpy.bool_]:
+        """Which are null."""
+        return numpy.asarray(self.indices == NONE)
+
+    def present(self) -> Objects:
+        """Those that are not null."""
+        return self[~self.nulls]
+
+    def unique(self) -> Objects:
+        """Each object once, in the order of the snapshot, without nulls."""
+        every = len(self._snapshot._dump.class_of)
+        if len(self) < every // 64:
+            found = numpy.sort(self.indices)
+            found = found[numpy.append(True, found[1:] != found[:-1])] if len(found) else found
+            return Objects(self._snapshot, found[found != NONE])
+        # Of many a mask is faster than sorting, and much faster than hashing.
+        mask = self._snapshot._mask(self)
+        return Objects(self._snapshot, numpy.flatnonzero(mask).astype(numpy.uint32))
+
+    @property
+    def class_indices(self) -> Indices:
+        """The number of each object's class, NONE for null."""
+        return self._gather(self._snapshot._dump.class_of, NONE)
+
+    @property
+    def class_names(self) -> list[str | None]:
+        """The name of each object's class."""
+        names = self._snapshot.classes.names
+        return [None if at == NONE else names[at] for at in self.class_indices.tolist()]
+
+    @property
+    def sizes(self) -> Sizes:
+        """Bytes that each takes in the VM by itself; 0 for null."""
+        nulls = self.nulls
+        if not nulls.any():
+            return self._snapshot._dump.sizes(numpy.ascontiguousarray(self.indices))
+        sizes = numpy.zeros(len(self), numpy.uint64)
+        sizes[~nulls] = self._snapshot._dump.sizes(self.indices[~nulls])
+        return sizes
+
+    @property
+    def retained(self) -> Sizes:
+        """Bytes that would be freed with each: its own, and what only it leads to."""
+        return self._gather(self._snapshot.retained, 0)
+
+    @property
+    def lengths(self) -> NDArray[numpy.int64]:
+        """The length of each array; -1 for what is none."""
+        dump = self._snapshot._dump
+        arrays = numpy.append(dump.classes["element"] != 0, False)
+        lengths = self._gather(dump.extent, 0).astype(numpy.int64)
+        classes = self.class_indices.astype(numpy.int64)
+        classes[classes == NONE] = len(arrays) - 1
+        return numpy.where(arrays[classes], lengths, -1)
+
+    @property
+    def addresses(self) -> Sizes:
+        """Where each was in the VM; 0 for null."""
+        found = numpy.zeros(len(self), numpy.uint64)
+        present = ~self.nulls
+        found[present] = self._snapshot._dump.addresses(self.indices[present])
+        return found
+
+    @property
+    def total_size(self) -> int:
+        """Bytes of all of them together, each counted once."""
+        return int(self.unique().sizes.sum())
+
+    def retained_size(self, *, weak: bool = True) -> int:
+        """Bytes that would be freed if all of them went; exact, one walk over the graph.
+
+        Args:
+            weak: whether what a weak, soft, phantom or final reference refers to is held by it.
+        """
+        return self._snapshot.retained_size(self, weak=weak)
+
+    def field(self, name: str) -> Any:
+        """The values of a field; see the class.
+
+        Raises:
+            NoSuchField: no object here has it.
+            HeapError: it has one type in some classes, another in others.
+        """
+        snapshot = self._snapshot
+        dump = snapshot._dump
+        indices = numpy.ascontiguousarray(self.indices)
+        present = indices != NONE
+        objects = indices if present.all() else indices[present]
+        offsets = numpy.full(len(dump.classes), -1, numpy.int64)
+        kinds: dict[int, Class] = {}
+        classes = [snapshot.classes.by_index(at) for at in snapshot._classes_among(objects)]
+        for cls in classes:
+            found = cls.field(name)
+            if found is not None:
+                offsets[cls.index] = found[1]
+                kinds.setdefault(found[0].type_code, cls)
+        if not kinds and len(objects):
+            known = sorted({field.name for cls in classes for field in cls.all_fields})
+            of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
+            raise NoSuchField(f"no object of {of} has a field {name!r}; {near(name, known)}")
+        if len(kinds) > 1:
+            one, other = list(kinds.items())[:2]
+            raise HeapError(
+                f"the field {name!r} is of type {_type(one[0])} in {one[1].name} and of type "
+                f"{_type(other[0])} in {other[1].name}; take objects of one class"
+            )
+        kind = next(iter(kinds), OBJECT)
+        if kind == OBJECT:
+            values = numpy.full(len(indices), NONE, numpy.uint32)
+            values[present] = dump.read_fields(objects, offsets, None)
+            return Objects(snapshot, values)
+        read = dump.read_fields(objects, offsets, TYPES[kind][1])
+        has = offsets[dump.class_of[objects]] >= 0
+        if has.all() and len(objects) == len(indices):
+            return read
+        spread: NDArray[Any] = numpy.zeros(len(indices), read.dtype)
+        spread[present] = read
+        missing = numpy.ones(len(indices), numpy.bool_)
+        missing[present] = ~has
+        return numpy.ma.MaskedArray(spread, missing)
+
+    def strings(self, *, most: int = 0) -> list[str | None]:
+        """The text of each ``java.lang.String``; ``None`` for null and for anything else.
+
+        Args:
+            most: bytes of UTF-8 after which text is cut; 0 for never.
+        """
+        return read_strings(self._snapshot, self.indices, most)
+
+    def elements(self) -> tuple[NDArray[numpy.int64], Objects]:
+        """What arrays of objects refer to: for each reference the row of its array, and the object.
+
+        Nulls are left out.
+        """
+        rows, targets = self._snapshot._references(self.indices)
+        return rows, Objects(self._snapshot, targets)
+
+    def of_class(self, pattern: str | Class, *, subclasses: bool = True) -> Objects:
+        """Those of some classes."""
+        chosen = numpy.zeros(len(self._snapshot.classes) + 1, numpy.bool_)
+        chosen[self._snapshot.classes.indices(pattern, subclasses=subclasses)] = True
+        classes = self.class_indices.astype(numpy.int64)
+        classes[classes == NONE] = len(chosen) - 1
+        return self[chosen[classes]]
+
+    def largest(self, count: int = 10) -> Objects:
+        """Those that retain most, the largest first."""
+        order = numpy.argsort(self.retained)[::-1][:count]
+        return self[order]
+
+    def to_arrow(self) -> Any:
+        """A table: number, class, address, size, length. Needs pyarrow, the extra ``arrow``."""
+        from jvmti.heap.arrow import objects_table
+
+        return objects_table(self)
+
+    def _gather(self, column: NDArray[Any], null: int) -> NDArray[Any]:
+        nulls = self.nulls
+        if not nulls.any():
+            return numpy.asarray(column[self.indices])
+        found = numpy.full(len(self), null, column.dtype)
+        found[~nulls] = column[self.indices[~nulls]]
+        return found
+
+    def __repr__(self) -> str:
+        classes = self._snapshot._classes_among(self.indices[self.indices != NONE])
+        names = [self._snapshot.classes.names[index] for index in classes[:3]]
+        more = ", …" if len(classes) > 3 else ""
+        return f"<{len(self):,} objects of {', '.join(names) or 'no class'}{more}>"
+
+
+class Object:
+    """One object of a snapshot; ``obj["field"]`` is the value of a field."""
+
+    __slots__ = ("_snapshot", "index")
+
+    def __init__(self, snapshot: Snapshot, index: int) -> None:
+        self._snapshot = snapshot
+        self.index = index
+        """Its number in the snapshot."""
+
+    @property
+    def _column(self) -> Objects:
+        return Objects(self._snapshot, numpy.array([self.index], numpy.uint32))
+
+    @property
+    def cls(self) -> Class:
+        """Its class."""
+        return self._snapshot.classes.by_index(int(self._snapshot._dump.class_of[self.index]))
+
+    @property
+    def as_class(self) -> Class | None:
+        """The class that it is, where it is a ``java.lang.Class``."""
+        extent = int(self._snapshot._dump.extent[self.index])
+        if not extent & EXTENT_CLASS:
+            return None
+        return self._snapshot.classes.by_index(extent & ~EXTENT_CLASS)
+
+    @property
+    def address(self) -> int:
+        """Where it was in the VM."""
+        return int(self._column.addresses[0])
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in the VM by itself."""
+        return int(self._column.sizes[0])
+
+    @property
+    def retained(self) -> int:
+        """Bytes that would be freed with it."""
+        return int(self._snapshot.retained[self.index])
+
+    @property
+    def length(self) -> int | None:
+        """The length of an array, ``None`` for anything else."""
+        length = int(self._column.lengths[0])
+        return None if length < 0 else length
+
+    @property
+    def text(self) -> str | None:
+        """The text of a ``java.lang.String``, ``None`` for anything else."""
+        return self._column.strings()[0]
+
+    @property
+    def array(self) -> NDArray[Any] | Objects:
+        """The elements of an array: of NumPy for a primitive one, else a column with nulls.
+
+        Primitive elements are the bytes of the file, shown without a copy.
+
+        Raises:
+            HeapError: it is no array.
+        """
+        snapshot = self._snapshot
+        dump = snapshot._dump
+        element = int(self.cls._record["element"])
+        length = self.length
+        if length is None:
+            raise HeapError(f"{self!r} is no array")
+        if element == OBJECT:
+            return Objects(snapshot, dump.read_elements(self.index, length))
+        kind = TYPES[element][1].newbyteorder(">")
+        begin = int(dump.positions[self.index]) + 1 + dump.summary.identifier_size + 9
+        return dump.file[begin : begin + length * kind.itemsize].view(kind)
+
+    @property
+    def references(self) -> Objects:
+        """What it refers to, nulls left out."""
+        return self._snapshot.references(self)
+
+    @property
+    def referrers(self) -> Objects:
+        """What refers to it."""
+        return self._snapshot.referrers(self)
+
+    @property
+    def dominator(self) -> Object | None:
+        """The nearest object that all ways to it pass; ``None`` for the root above all."""
+        return self._snapshot.dominators().dominator(self)
+
+    def fields(self) -> dict[str, Any]:
+        """All its fields with their values; of two with one name the subclass's."""
+        values: dict[str, Any] = {}
+        for field, value in self.field_values():
+            values.setdefault(field.name, value)
+        return values
+
+    def field_values(self) -> Iterator[tuple[Field, Any]]:
+        """Its fields with their values, in the order of the file: superclasses' last."""
+        snapshot = self._snapshot
+        if self.cls.is_array or self.as_class is not None:
+            return
+        dump = snapshot._dump
+        width = int(dump.summary.identifier_size)
+        at = int(dump.positions[self.index]) + 1 + 2 * width + 8
+        length = int.from_bytes(dump.file[at - 4 : at].tobytes(), "big")
+        data = dump.file[at : at + length].tobytes()
+        at = 0
+        for field in self.cls.all_fields:
+            end = at + (width if field.type_code == OBJECT else TYPES[field.type_code][1].itemsize)
+            if end > len(data):
+                return
+            bits = int.from_bytes(data[at:end], "big")
+            yield field, snapshot._value(field.type_code, bits)
+            at = end
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._column.field(name)[0]
+        if isinstance(value, numpy.generic):
+            return value.item()
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Object):
+            return NotImplemented
+        return other.index == self.index and other._snapshot is self._snapshot
+
+    def __hash__(self) -> int:
+        return hash((id(self._snapshot), self.index))
+
+    def __repr__(self) -> str:
+        as_class = self.as_class
+        if as_class is not None:
+            return f"<Object {self.index}: class {as_class.name}>"
+        name = self.cls.name
+        if name == "java.lang.String":
+            [text] = self._column.strings(most=60)
+            return f"<Object {self.index}: String {text!r}>"
+        length = self.length
+        if length is not None:
+            name = re.sub(r"\[\]", f"[{length}]", name, count=1)
+        return f"<Object {self.index}: {name}>"
+
+
+def _type(code: int) -> str:
+    return "object" if code == OBJECT else TYPES[code][0]

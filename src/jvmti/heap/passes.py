@@ -1,0 +1,177 @@
+"""Passes of the agent over the heap: memory for what they write, progress, and how they end.
+
+The VM is stopped during a pass.  The agent asks nobody anything meanwhile; it looks now and then at
+a word that this side sets to end the pass, and writes how far it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import mmap
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from jvmti.env.heap_columns import CANCELLED, PASS_CONTROL_SIZE, VISITED
+from jvmti.env.operations import OPERATIONS
+from jvmti.spec.errors import CallTimeout, Error
+from jvmti.wire.codecs import codec_of
+from jvmti.wire.protocol import Kind
+from jvmti.wire.session import Session
+
+log = logging.getLogger("jvmti")
+
+Progress = Callable[[int], object]
+"""Told now and then how many objects, or references, a pass has visited."""
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_GRACE = 30.0
+"""Seconds beyond its time limit that a pass gets to end; stopping the VM takes some of them."""
+_INTERVAL = 0.1
+_SPARE = 0.8
+"""The share of the free memory that may be taken."""
+
+
+class NoRoom(Error, MemoryError):
+    """There is not enough memory for what a pass would write; nothing was done."""
+
+
+class PassOverran(CallTimeout):
+    """A pass over the heap overran its time limit: it has ended, and nothing of it remains."""
+
+    def __str__(self) -> str:
+        return f"the pass over the heap had not come to its end after {self.timeout or 0:g} s"
+
+
+class PassMemory:
+    """Memory that the agent writes to in a pass: made here, and sealed.
+
+    Its pages are made beforehand, so that they count as this process's and the VM does not wait
+    for them.
+
+    Attributes:
+        bytes: all of it.
+        descriptor: for the agent.
+    """
+
+    def __init__(self, size: int = PASS_CONTROL_SIZE) -> None:
+        free = _free_memory()
+        if free is not None and size > free * _SPARE:
+            raise NoRoom(
+                f"it would take {size >> 20} MB of memory here, and {free >> 20} MB are free; "
+                "choose fewer classes, or leave out strings, fields or arrays"
+            )
+        self.descriptor = os.memfd_create("jvmti", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.descriptor, size)
+            os.posix_fallocate(self.descriptor, 0, size)
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
+            mapped = mmap.mmap(self.descriptor, size)
+        except OSError as error:
+            os.close(self.descriptor)
+            raise NoRoom(f"no memory for a pass over the heap: {error.strerror}") from None
+        # A view of the mapping keeps it, and the last one unmaps it.
+        self.bytes = numpy.frombuffer(mapped, numpy.uint8)
+        self._words = self.bytes[:PASS_CONTROL_SIZE].view("<u8")
+
+    def cancel(self) -> None:
+        """End the pass that is writing."""
+        self._words[CANCELLED] = 1
+
+    @property
+    def visited(self) -> int:
+        """How much the pass has visited."""
+        return int(self._words[VISITED])
+
+    def close(self) -> None:
+        """Close the descriptor; what was written stays as long as a view of it."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+
+
+def run(
+    session: Session,
+    name: str,
+    arguments: tuple[Any, ...],
+    *,
+    memory: PassMemory | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Make a pass; the result of the agent's operation, which has its time limit as last argument.
+
+    Ctrl-C ends the pass and leaves nothing of it in the VM.
+
+    Args:
+        session: the session.
+        name: the operation.
+        arguments: its arguments, but for the limit.
+        memory: what it writes to; the caller closes it.
+        timeout: seconds after which the pass ends.
+        progress: told how far it is, and at the end, from another thread.
+
+    Whether it came to its end stands in the result.
+    """
+    declaration = OPERATIONS[name]
+    codec = codec_of(declaration)
+    limit = -1 if timeout is None else max(int(timeout * 1000), 0)
+    payload = codec.encode(session, (*arguments, limit))
+    own = PassMemory() if memory is None else memory
+    done = threading.Event()
+    watcher = None
+    if progress is not None:
+        watcher = threading.Thread(target=_watch, args=(own, progress, done), daemon=True)
+        watcher.start()
+    try:
+        reply = session.request(
+            Kind.CALL,
+            declaration.number,
+            1,
+            payload,
+            name,
+            None if timeout is None else timeout + _GRACE,
+            descriptor=own.descriptor,
+        )
+    except BaseException:
+        own.cancel()
+        raise
+    finally:
+        done.set()
+        if watcher is not None:
+            watcher.join()
+        if memory is None:
+            own.close()
+    if reply.status:
+        raise session.error(declaration, reply)
+    return codec.decode(reply.payload, session)
+
+
+def _watch(memory: PassMemory, progress: Progress, done: threading.Event) -> None:
+    over = False
+    while not over:
+        over = done.wait(_INTERVAL)
+        try:
+            progress(memory.visited)
+        except Exception:
+            log.exception("the function that shows progress failed; it is not called again")
+            return
+
+
+def _free_memory() -> int | None:
+    """Bytes that the system can give without swapping; ``None`` where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+__all__ = ["NoRoom", "PassMemory", "PassOverran", "Progress", "run"]

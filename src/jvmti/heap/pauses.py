@@ -1,0 +1,100 @@
+"""How long the program will stand still: estimated beforehand, so that it can be refused."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from jvmti.spec.errors import Error
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_WARN = 2.0
+"""Seconds above which a pause that nobody has set a limit for is worth a warning."""
+_OBJECT = 40
+"""Bytes that an object takes on average, where nobody has counted yet."""
+_NANOSECONDS = {"count": 15.0, "scan": 50.0, "follow": 200.0, "dump": 120.0}
+"""What each object costs in a pass, until one has been measured: rather too much."""
+
+
+class PauseTooLong(Error, RuntimeError):
+    """What was asked for would stop the program for longer than ``max_pause``; nothing was done.
+
+    Attributes:
+        expected: for how many seconds it would stand still, as estimated.
+        limit: for how many it may.
+    """
+
+    def __init__(self, what: str, expected: float, limit: float) -> None:
+        self.expected = expected
+        self.limit = limit
+        super().__init__(
+            f"{what} would stop the program for about {expected:.2g} s; max_pause is {limit:g} s"
+        )
+
+
+class Pauses:
+    """What passes over this VM's heap have taken so far, and what they will."""
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._rates = dict(_NANOSECONDS)
+
+    def objects(self) -> int:
+        """About how many objects the heap has, without stopping anything."""
+        return self.bytes_in_use() // _OBJECT
+
+    def bytes_in_use(self) -> int:
+        """How many bytes of the heap are in use, garbage among them, without stopping anything.
+
+        It asks ``java.lang.Runtime`` for the bytes in use, so a few lines of Java run.
+        """
+        jni: Any = self._vm.jni
+        cls = jni.find_class("java/lang/Runtime")
+        found = jni.get_static_method_id(cls, "getRuntime", "()Ljava/lang/Runtime;")
+        runtime = jni.call_static_object_method(cls, found)
+        numbers: list[int] = [
+            jni.call_long_method(runtime, jni.get_method_id(cls, name, "()J"))
+            for name in ("totalMemory", "freeMemory")
+        ]
+        return max(numbers[0] - numbers[1], 0)
+
+    def expected(self, kind: str, objects: int | None = None) -> float:
+        """Seconds that a pass of a kind will take."""
+        count = self.objects() if objects is None else objects
+        return count * self._rates[kind] / 1e9
+
+    def check(
+        self,
+        kind: str,
+        what: str,
+        max_pause: float | None,
+        *,
+        objects: int | None = None,
+        passes: int = 1,
+    ) -> None:
+        """Refuse, or warn of, what would stop the program for long.
+
+        Raises:
+            PauseTooLong: it would be for longer than ``max_pause``.
+            ValueError: ``max_pause`` is negative.
+        """
+        if max_pause is not None and max_pause < 0:
+            raise ValueError(f"max_pause is a number of seconds, not {max_pause!r}")
+        expected = self.expected(kind, objects) * passes
+        if max_pause is not None and expected > max_pause:
+            raise PauseTooLong(what, expected, max_pause)
+        if max_pause is None and expected > _WARN:
+            log.warning("%s will stop the program for about %.2g s", what, expected)
+
+    def learn(self, kind: str, objects: int, seconds: float) -> None:
+        """Note what a pass has taken."""
+        if objects > 100_000:
+            # One that was held up by something else does not count in full.
+            self._rates[kind] = (self._rates[kind] + seconds * 1e9 / objects) / 2
+
+
+__all__ = ["PauseTooLong", "Pauses"]

@@ -1,0 +1,182 @@
+"""Dumps that can be given away: the structure stays, contents go.
+
+Sizes, classes, references, names of classes and fields, and stacks are as they were; arrays of
+primitive types and chosen fields are zeros.  Strings have arrays, so they are blank, too.  So are
+the names in the file that name nothing: HotSpot writes all its symbols, and among them are the
+string literals of the program.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import mmap
+import os
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.heap.classes import OBJECT, TYPES
+from jvmti.heap.errors import HeapError
+from jvmti.heap.library import NONE
+
+if TYPE_CHECKING:
+    from jvmti.heap.snapshot import Snapshot
+
+__all__ = ["redact"]
+
+
+def redact(
+    snapshot: Snapshot,
+    path: str | os.PathLike[str],
+    *,
+    arrays: str | None = "*",
+    fields: Iterable[str] = (),
+    force: bool = False,
+) -> None:
+    """Write a snapshot's dump without contents.
+
+    Args:
+        snapshot: what to write; garbage in the dump is written, and blanked, too.
+        path: the new file, readable by its owner only.
+        arrays: shell pattern for the classes of primitive arrays to blank, such as ``"byte[]"``;
+            None for none.
+        fields: shell patterns for primitive fields to blank, static ones included, as
+            ``class.field``: ``"com.acme.*.balance"``.
+        force: whether to write over an existing file.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+        HeapError: a pattern matches no primitive field, or the dump is damaged: what nobody
+            understands cannot be blanked.
+    """
+    dump = snapshot._dump
+    if snapshot.fault is not None:
+        raise HeapError(f"the dump is damaged and cannot be redacted: {snapshot.fault}")
+    chosen = _fields(snapshot, list(fields))
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _write_all(descriptor, dump.file.data)
+        copy = numpy.frombuffer(mmap.mmap(descriptor, len(dump.file)), numpy.uint8)
+        _blank_literals(snapshot, copy)
+        if arrays is not None:
+            pattern = _pattern(arrays)
+            blanked = numpy.array(
+                [
+                    element > OBJECT and pattern.match(name) is not None
+                    for name, element in zip(
+                        snapshot.classes.names, dump.classes["element"].tolist(), strict=True
+                    )
+                ]
+            )
+            dump.blank_arrays(blanked[dump.class_of], copy)
+        for (name, width), indices in chosen.items():
+            _blank_field(snapshot, name, width, indices, copy)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _blank_literals(snapshot: Snapshot, copy: NDArray[numpy.uint8]) -> None:
+    dump = snapshot._dump
+    unused = numpy.ones(len(dump.strings), numpy.bool_)
+    names = (dump.classes["name"], dump.fields["name"])
+    frames = (dump.frames["method"], dump.frames["signature"], dump.frames["source"])
+    for used in (*names, *frames):
+        unused[used[used != NONE]] = False
+    strings = dump.strings[unused]
+    for begin, length in zip(strings["position"].tolist(), strings["length"].tolist(), strict=True):
+        copy[begin : begin + length] = 0
+
+
+def _fields(snapshot: Snapshot, patterns: list[str]) -> dict[tuple[str, int], list[int]]:
+    """Name and width of each chosen field, and the classes that declare it."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for pattern in patterns:
+        match = _pattern(pattern).match
+        before = len(found)
+        any_of_it = False
+        for cls in snapshot.classes:
+            for field in cls.fields:
+                if field.type_code != OBJECT and match(f"{cls.name}.{field.name}"):
+                    width = TYPES[field.type_code][1].itemsize
+                    found.setdefault((field.name, width), []).append(cls.index)
+                    any_of_it = True
+        if not any_of_it and len(found) == before:
+            raise HeapError(f"no primitive field of the heap is called {pattern!r}")
+    return found
+
+
+def _blank_field(
+    snapshot: Snapshot,
+    name: str,
+    width: int,
+    declaring: list[int],
+    copy: NDArray[numpy.uint8],
+) -> None:
+    dump = snapshot._dump
+    # A class may have the field of a superclass once more: each time is a layer of its own.
+    layers: list[NDArray[numpy.int64]] = []
+    wanted = set(declaring)
+    for index in numpy.flatnonzero(snapshot.classes.with_subclasses(declaring)).tolist():
+        below = times = 0
+        cls = snapshot.classes.by_index(index)
+        for above in (cls, *cls.superclasses):
+            for field in above.fields:
+                if field.static or field.name != name or above.index not in wanted:
+                    continue
+                if field.type_code == OBJECT or TYPES[field.type_code][1].itemsize != width:
+                    continue
+                if times == len(layers):
+                    layers.append(numpy.full(len(dump.classes), -1, numpy.int64))
+                layers[times][index] = below + field.offset
+                times += 1
+            below += int(above._record["own_bytes"])
+    for offsets in layers:
+        dump.blank_fields(offsets, width, copy)
+    for index in declaring:
+        _blank_statics(snapshot, index, name, copy)
+
+
+def _blank_statics(
+    snapshot: Snapshot,
+    index: int,
+    name: str,
+    copy: NDArray[numpy.uint8],
+) -> None:
+    """Blank a static field in the record of a class, which has them before the others."""
+    cls = snapshot.classes.by_index(index)
+    obj = cls.object
+    if obj is None:
+        return
+    dump = snapshot._dump
+    width = int(dump.summary.identifier_size)
+    at = int(dump.positions[obj.index]) + 1 + 7 * width + 8
+    constants = int.from_bytes(copy[at : at + 2].tobytes(), "big")
+    at += 2
+    for _ in range(constants):
+        kind = int(copy[at + 2])
+        at += 3 + (width if kind == OBJECT else TYPES[kind][1].itemsize)
+    at += 2
+    for field in cls.fields:
+        if not field.static:
+            break
+        size = width if field.type_code == OBJECT else TYPES[field.type_code][1].itemsize
+        at += width + 1
+        if field.name == name and field.type_code != OBJECT:
+            copy[at : at + size] = 0
+        at += size
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(text.replace("[]", "[[]]")))
+
+
+def _write_all(descriptor: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(descriptor, data[: 1 << 30]) :]

@@ -1,0 +1,551 @@
+"""Scans: all objects, or those of some classes, as columns that one pass over the heap has written.
+
+A row stands for an object as the pass met it.  What is asked of rows is asked of NumPy arrays;
+`Scan.live` makes rows into objects of the VM again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.env.heap_columns import NO_TEXT, SIZE_UNIT, Columns
+from jvmti.heap.field_numbers import FieldNumbers, NumberedField
+from jvmti.heap.loaders import LoadedClasses
+from jvmti.heap.names import Patterns, matching
+from jvmti.heap.passes import PassMemory
+from jvmti.spec.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from jvmti.env.operations import HeapScanned
+    from jvmti.heap.live import LiveHeap
+
+Array = numpy.ndarray[Any, Any]
+
+DTYPES = {
+    "Z": numpy.dtype("?"),
+    "B": numpy.dtype("<i1"),
+    "C": numpy.dtype("<u2"),
+    "S": numpy.dtype("<i2"),
+    "I": numpy.dtype("<i4"),
+    "J": numpy.dtype("<i8"),
+    "F": numpy.dtype("<f4"),
+    "D": numpy.dtype("<f8"),
+}
+_ELEMENTS = {
+    "boolean[]": "Z",
+    "byte[]": "B",
+    "char[]": "C",
+    "short[]": "S",
+    "int[]": "I",
+    "long[]": "J",
+    "float[]": "F",
+    "double[]": "D",
+}
+_NAME_OF_NONE = "?"
+
+
+@dataclass(frozen=True)
+class LiveRows:
+    """Rows of a scan as objects of the VM, as far as they were found again.
+
+    Attributes:
+        rows: the rows, in ascending order.
+        objects: the object behind each, ``None`` where none was found.
+        coverage: the share of the rows that have one.
+        pause: for how many seconds the VM was stopped.
+        collections: how many garbage collections there were since the scan; objects may have
+            moved, so that rows of one class and size have changed places.  ``None`` if the VM does
+            not tell.
+    """
+
+    rows: Array
+    objects: list[Any]
+    coverage: float
+    pause: float
+    collections: int | None
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The objects that were found."""
+        return (one for one in self.objects if one is not None)
+
+
+class Scan:
+    """Objects as columns.
+
+    It keeps the classes that it names loaded, until it is closed or forgotten.
+
+    Attributes:
+        names: the names of classes by their numbers; that of number 0, for objects of classes that
+            were loaded during the scan, is ``?``.
+        class_number: for each row the number of its class, ``uint32``.
+        length: for each row its length as an array, -1 if it is none, ``int32``.
+        pause: for how many seconds the VM was stopped.
+        missed: how many objects there was no row for: the program made them between the counting
+            beforehand and the scan.
+    """
+
+    def __init__(
+        self,
+        heap: LiveHeap,
+        loaded: LoadedClasses,
+        columns: Columns,
+        memory: PassMemory,
+        scanned: HeapScanned,
+        *,
+        collections: int | None,
+        wishes: frozenset[str],
+    ) -> None:
+        outcome = scanned.outcome
+        if len(outcome) != 9 or any(number < 0 for number in outcome):
+            raise ProtocolError("the agent's account of a scan is not in the form that is known")
+        rows, missed, strings, missed_text, text, values, elements, stopped, _ = outcome
+        room = (rows, strings, text, values, elements)
+        if any(used > most for used, most in zip(room, columns.room, strict=True)):
+            raise ProtocolError("the agent says that a scan has more than fits into its memory")
+        self._heap = heap
+        self._loaded: LoadedClasses | None = loaded
+        self._collections = collections
+        self._wishes = wishes
+        self.names: list[str] = [_NAME_OF_NONE, *(name or _NAME_OF_NONE for name in loaded.names)]
+        self.pause = stopped / 1e9
+        self.missed = missed
+        self.missed_text = missed_text
+        parts = [memory.bytes[at:] for at in columns.offsets]
+        self.class_number = parts[0][: 4 * rows].view("<u4")
+        self._units = parts[1][: 4 * rows].view("<u4")
+        self.length = parts[2][: 4 * rows].view("<i4")
+        self._string_words = parts[3][: 4 * strings].view("<u4")
+        self._text = parts[4][:text]
+        self._values = parts[5][:values]
+        self._elements = parts[6][:elements]
+        self._fields = FieldNumbers(heap._vm)
+        if rows and int(self.class_number.max()) >= len(self.names):
+            raise ProtocolError("the agent names a class that was not asked for")
+        self._layouts = _layouts(scanned.layouts, len(self.names))
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.class_number)
+
+    @property
+    def size(self) -> Array:
+        """For each row the bytes that the object takes, ``int64``."""
+        return self._units.astype(numpy.int64) * SIZE_UNIT
+
+    def numbers(self, classes: Patterns) -> list[int]:
+        """The numbers of the classes whose names fit a pattern, or one of several.
+
+        Raises:
+            NothingMatches: a pattern fits none of the scan's classes.
+        """
+        chosen = matching([None, *self.names[1:]], classes, "in the scan")
+        return [number for number, one in enumerate(chosen) if one]
+
+    def __getitem__(self, classes: Patterns) -> Instances:
+        """The objects of the classes whose names fit a pattern, or one of several."""
+        wanted = numpy.zeros(len(self.names), bool)
+        wanted[self.numbers(classes)] = True
+        return Instances(self, numpy.flatnonzero(wanted[self.class_number]))
+
+    def rows(self, which: Any) -> Instances:
+        """The objects of some rows.
+
+        Args:
+            which: the numbers of the rows, or a mask with an item for each row.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        found = numpy.asarray(which)
+        if found.dtype == bool:
+            if found.shape != (len(self),):
+                raise IndexError(f"the mask has the shape {found.shape}, the scan {len(self)} rows")
+            return Instances(self, numpy.flatnonzero(found))
+        found = numpy.unique(found.astype(numpy.int64).reshape(-1))
+        if len(found) and not 0 <= found[0] <= found[-1] < len(self):
+            raise IndexError(f"the scan has {len(self)} rows")
+        return Instances(self, found)
+
+    def by_class(self) -> dict[str, tuple[int, int]]:
+        """How many objects of each class there are, and their bytes."""
+        counts = numpy.bincount(self.class_number, minlength=len(self.names)).tolist()
+        sizes = numpy.bincount(self.class_number, self._units, len(self.names)) * SIZE_UNIT
+        found: dict[str, tuple[int, int]] = {}
+        for name, count, size in zip(self.names, counts, sizes.tolist(), strict=True):
+            if count:
+                before = found.get(name, (0, 0))
+                found[name] = (before[0] + count, before[1] + int(size))
+        return found
+
+    # ---- contents --------------------------------------------------------------------------
+
+    @cached_property
+    def strings(self) -> Strings:
+        """The strings among the objects.
+
+        Raises:
+            ValueError: the scan was made without ``strings=True``.
+        """
+        self._wished("strings")
+        number = self.names.index("java.lang.String") if "java.lang.String" in self.names else -1
+        rows = numpy.flatnonzero(self.class_number == number)[: len(self._string_words)]
+        return Strings(rows, self._string_words, self._text)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The primitive arrays among the objects.
+
+        Raises:
+            ValueError: the scan was made without ``arrays=True``.
+        """
+        self._wished("arrays")
+        dtypes = {
+            number: DTYPES[_ELEMENTS[name]]
+            for number, name in enumerate(self.names)
+            if name in _ELEMENTS
+        }
+        return Arrays(self, dtypes, self._elements)
+
+    def _wished(self, what: str) -> None:
+        if what not in self._wishes:
+            raise ValueError(f"the scan was made without {what}=True")
+
+    @cached_property
+    def _value_offsets(self) -> Array:
+        """Where the values of each row begin, and of the one behind the last."""
+        strides = numpy.array([layout[0].itemsize for layout in self._layouts], numpy.int64)
+        found = numpy.zeros(len(self) + 1, numpy.int64)
+        numpy.cumsum(strides[self.class_number], out=found[1:])
+        return found
+
+    def _fields_of(self, number: int) -> dict[str, str]:
+        """The primitive fields of a class: by name, those of a superclass with its name as well."""
+        _, indices = self._layouts[number]
+        if not indices or self._loaded is None:
+            return {}
+        numbered = self._fields.of(self._loaded.handles[number - 1])
+        return _named(numbered, indices)
+
+    def _records(self, number: int, rows: Array) -> tuple[Array, Array]:
+        """The values of rows of one class, and which rows have theirs."""
+        dtype, _ = self._layouts[number]
+        starts = self._value_offsets[rows]
+        there = starts + dtype.itemsize <= len(self._values)
+        if dtype.itemsize == 0 or not there.any():
+            return numpy.zeros(0, dtype), numpy.zeros(len(rows), bool)
+        # A record may begin at any byte: seen as overlapping records, the right ones are taken.
+        count = len(self._values) - dtype.itemsize + 1
+        overlapping = numpy.ndarray(count, dtype, self._values.data, strides=(1,))
+        return overlapping[starts[there]], there
+
+    # ---- live objects ----------------------------------------------------------------------
+
+    def live(self, which: Any, *, timeout: float | None = 60.0) -> LiveRows:
+        """The objects of the VM behind rows.
+
+        A second pass counts the objects of each class in the same order and takes those of the
+        rows, if they have the same size and length.  What the program has made, and what the
+        collector has moved in between, can change the order; so do this soon after the scan.
+
+        Args:
+            which: numbers of rows, a mask, or `Instances`.
+            timeout: seconds after which the pass ends.
+
+        Raises:
+            IndexError: there is no such row.
+            CallTimeout: the time has passed.
+            ValueError: the scan is closed.
+        """
+        rows = which.row if isinstance(which, Instances) else self.rows(which).row
+        return self._heap._find(self, rows, timeout)
+
+    def close(self) -> None:
+        """Let the classes be unloaded.  The columns stay; names of fields cannot be looked up."""
+        if self._loaded is not None:
+            self._loaded.release()
+        self._loaded = None
+
+    def to_arrow(self) -> Any:
+        """The columns as an Arrow table: class, size, length (null where it is no array).
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install jvmti[arrow]`` does.
+        """
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError("Arrow tables need pyarrow: pip install 'jvmti[arrow]'") from error
+        classes = pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(self.class_number.astype(numpy.int32)),
+            pyarrow.array(self.names, pyarrow.string()),
+        )
+        lengths = pyarrow.array(self.length, mask=self.length < 0)
+        return pyarrow.table({"class": classes, "size": self.size, "length": lengths})
+
+    def __repr__(self) -> str:
+        return f"<Scan of {len(self):,} objects of {len(self.names) - 1:,} classes>"
+
+
+class Instances:
+    """Some rows of a scan.
+
+    ``instances["total"]`` is a primitive field as a column, of a scan with ``fields=True``.
+
+    Attributes:
+        scan: the scan.
+        row: the numbers of the rows, ``int64``, ascending.
+    """
+
+    def __init__(self, scan: Scan, row: Array) -> None:
+        self.scan = scan
+        self.row = row
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def size(self) -> Array:
+        """The bytes that each takes, ``int64``."""
+        return self.scan._units[self.row].astype(numpy.int64) * SIZE_UNIT
+
+    @property
+    def length(self) -> Array:
+        """The length of each as an array, -1 if it is none, ``int32``."""
+        return self.scan.length[self.row]
+
+    @property
+    def class_number(self) -> Array:
+        """The number of the class of each, ``uint32``."""
+        return self.scan.class_number[self.row]
+
+    @property
+    def class_names(self) -> list[str]:
+        """The name of the class of each."""
+        names = self.scan.names
+        return [names[number] for number in self.class_number.tolist()]
+
+    @property
+    def fields(self) -> list[str]:
+        """The primitive fields that all of them have."""
+        common: dict[str, None] | None = None
+        for number in numpy.unique(self.class_number).tolist():
+            found = self.scan._fields_of(number)
+            common = dict.fromkeys(
+                found if common is None else (name for name in common if name in found)
+            )
+        return list(common or ())
+
+    def __getitem__(self, field: str) -> Array:
+        """The values of a primitive field.
+
+        A field that a class hides in its superclass has the superclass's name in front:
+        ``"com.acme.Base.number"``.  Where several classes differ in its type, all values have the
+        wider one.
+
+        Raises:
+            KeyError: a class among them has no such field.
+            ValueError: the scan was made without ``fields=True``, or there was no room for all
+                values.
+        """
+        self.scan._wished("fields")
+        numbers = self.class_number
+        pieces = []
+        for number in numpy.unique(numbers).tolist():
+            names = self.scan._fields_of(number)
+            if field not in names:
+                raise KeyError(
+                    f"{self.scan.names[number]} has no primitive field {field!r}; it has "
+                    f"{', '.join(names) or 'none'}"
+                )
+            at = numpy.flatnonzero(numbers == number)
+            records, there = self.scan._records(number, self.row[at])
+            if not there.all():
+                raise ValueError(
+                    f"the scan had no room for the fields of {len(there) - len(records)} objects"
+                )
+            pieces.append((at, records[names[field]]))
+        if not pieces:
+            return numpy.zeros(0, numpy.int64)
+        column = numpy.zeros(len(self), numpy.result_type(*(values for _, values in pieces)))
+        for at, values in pieces:
+            column[at] = values
+        return column
+
+    @property
+    def text(self) -> list[str | None]:
+        """The texts of strings, ``None`` for what is none; of a scan with ``strings=True``."""
+        strings = self.scan.strings
+        at = numpy.searchsorted(strings.row, self.row)
+        at = numpy.minimum(at, max(len(strings) - 1, 0))
+        is_string = strings.row[at] == self.row if len(strings) else numpy.zeros(len(at), bool)
+        return [
+            strings[place] if there else None
+            for place, there in zip(at.tolist(), is_string.tolist(), strict=True)
+        ]
+
+    def where(self, mask: Any) -> Instances:
+        """Those for which a mask, with an item for each of them, is true."""
+        return Instances(self.scan, self.row[numpy.asarray(mask, bool)])
+
+    def largest(self, most: int) -> Instances:
+        """Those that take most bytes, in the order of their rows."""
+        order = numpy.argsort(-self.size, kind="stable")[: max(most, 0)]
+        return Instances(self.scan, numpy.sort(self.row[order]))
+
+    def live(self, *, timeout: float | None = 60.0) -> LiveRows:
+        """The objects of the VM behind them; see `Scan.live`."""
+        return self.scan.live(self, timeout=timeout)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} of {self.scan!r}>"
+
+
+class Strings(Sequence[Any]):
+    """The texts of strings: ``None`` where a string has none yet, or there was no room for it.
+
+    Attributes:
+        row: the row of each, ``int64``.
+        characters: how many UTF-16 characters each has, -1 for ``None``, ``int64``.
+    """
+
+    def __init__(self, row: Array, words: Array, text: Array) -> None:
+        self.row = row
+        there = words != NO_TEXT
+        counts = (words >> 1).astype(numpy.int64)
+        self._wide = (words & 1).astype(bool) & there
+        self.characters = numpy.where(there, counts, -1)
+        sizes = numpy.where(there, counts << self._wide, 0)
+        self._offsets = numpy.zeros(len(words) + 1, numpy.int64)
+        numpy.cumsum(sizes, out=self._offsets[1:])
+        if int(self._offsets[-1]) > len(text):
+            raise ProtocolError("the agent says that strings are longer than they are")
+        self._text = text
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        if self.characters[index] < 0:
+            return None
+        piece = self._text[self._offsets[index] : self._offsets[index + 1]].tobytes()
+        if self._wide[index]:
+            return piece.decode("utf-16-le", "surrogatepass")
+        return piece.decode("latin-1")
+
+    def containing(self, text: str) -> Array:
+        """For each string whether a text occurs in it, as a mask.
+
+        Raises:
+            ValueError: the text is empty.
+        """
+        if not text:
+            raise ValueError("a text to look for is missing")
+        found = numpy.zeros(len(self), bool)
+        # Strings are kept in one byte for each character where that is enough, else in two.
+        encodings = [("utf-16-le", True)]
+        if all(ord(character) < 256 for character in text):
+            encodings.append(("latin-1", False))
+        for encoding, wide in encodings:
+            wanted = text.encode(encoding, "surrogatepass" if wide else "strict")
+            pattern = re.compile(b"(?=" + re.escape(wanted) + b")", re.DOTALL)
+            at = numpy.array(
+                [one.start() for one in pattern.finditer(self._text.data)], numpy.int64
+            )
+            owner = numpy.searchsorted(self._offsets, at, "right") - 1
+            inside = at + len(wanted) <= self._offsets[owner + 1] if len(at) else at < 0
+            fits = inside & (self._wide[owner] == wide)
+            if wide:
+                fits &= (at - self._offsets[owner]) % 2 == 0
+            found[owner[fits]] = True
+        return found
+
+
+class Arrays(Sequence[Any]):
+    """The elements of primitive arrays, each as a NumPy array that is a view of the scan.
+
+    Attributes:
+        row: the row of each, ``int64``.
+        length: how many elements each has, ``int32``.
+    """
+
+    def __init__(self, scan: Scan, dtypes: dict[int, numpy.dtype[Any]], elements: Array) -> None:
+        widths = numpy.zeros(len(scan.names), numpy.int64)
+        for number, dtype in dtypes.items():
+            widths[number] = dtype.itemsize
+        self.row = numpy.flatnonzero(widths[scan.class_number] > 0)
+        self._numbers = scan.class_number[self.row]
+        self.length = scan.length[self.row]
+        self._offsets = numpy.zeros(len(self.row) + 1, numpy.int64)
+        numpy.cumsum(self.length * widths[self._numbers], out=self._offsets[1:])
+        self._dtypes = dtypes
+        self._elements = elements
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The elements; ``None`` where there was no room for them."""
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        start, end = int(self._offsets[index]), int(self._offsets[index + 1])
+        if end > len(self._elements):
+            return None
+        dtype = self._dtypes[int(self._numbers[index])]
+        return numpy.frombuffer(self._elements[start:end].data, dtype)
+
+
+Where = Callable[[Instances], Any]
+"""A predicate over instances: it gives a mask with an item for each."""
+
+
+def _layouts(triples: Sequence[int], classes: int) -> list[tuple[numpy.dtype[Any], dict[int, str]]]:
+    """For each class how its values lie in a record, and the name in it of each field's index.
+
+    Raises:
+        ProtocolError: the agent says something impossible.
+    """
+    fields: list[list[tuple[str, numpy.dtype[Any]]]] = [[] for _ in range(classes)]
+    indices: list[dict[int, str]] = [{} for _ in range(classes)]
+    triple = iter(triples)
+    for number, index, letter in zip(triple, triple, triple, strict=True):
+        code = chr(letter) if 0 <= letter < 128 else ""
+        if not 0 <= number < classes or code not in DTYPES or index in indices[number]:
+            raise ProtocolError("the agent describes the fields of a class in an impossible way")
+        indices[number][index] = str(index)
+        fields[number].append((str(index), DTYPES[code]))
+    return [(numpy.dtype(own), names) for own, names in zip(fields, indices, strict=True)]
+
+
+def _named(numbered: list[NumberedField], indices: dict[int, str]) -> dict[str, str]:
+    """Names of fields, and what they are called in a record; the lowest in the hierarchy wins."""
+    found: dict[str, str] = {}
+    for index, place in sorted(indices.items()):
+        if index >= len(numbered):
+            continue
+        field = numbered[index]
+        if field.name in found:
+            hidden = next(
+                one
+                for at, one in enumerate(numbered)
+                if one.name == field.name and indices.get(at) == found[field.name]
+            )
+            found[f"{hidden.declared_by}.{hidden.name}"] = found[field.name]
+        found[field.name] = place
+    return found
+
+
+__all__ = ["Arrays", "Instances", "LiveRows", "Scan", "Strings", "Where"]

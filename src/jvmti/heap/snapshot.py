@@ -1,0 +1,472 @@
+"""A snapshot: a heap as a graph of objects that answers questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.heap import files
+from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
+from jvmti.heap.dominators import DominatorTree
+from jvmti.heap.library import (
+    CLASS_EDGE,
+    FINAL,
+    NONE,
+    PHANTOM,
+    SOFT,
+    WEAK,
+    Dump,
+    Indices,
+    Progress,
+    Sizes,
+)
+from jvmti.heap.objects import Object, Objects
+from jvmti.heap.paths import PathTree
+from jvmti.heap.roots import Roots, Thread, threads
+from jvmti.heap.snapshot_histogram import SnapshotHistogram, histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jvmti.heap.live_objects import LiveObjects
+    from jvmti.heap.scan import LiveRows
+
+__all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
+
+_NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
+
+
+class Fault(NamedTuple):
+    """Where a file stopped making sense.
+
+    Attributes:
+        offset: of the first such place, in bytes from the beginning of the uncompressed file.
+        message: what was wrong there.
+        places: in how many places something was wrong.
+        skipped: bytes that were left out for it.
+    """
+
+    offset: int
+    message: str
+    places: int
+    skipped: int
+
+    def __str__(self) -> str:
+        more = f" (and in {self.places - 1:,} more places)" if self.places > 1 else ""
+        return f"at byte {self.offset:,}: {self.message}{more}"
+
+
+class Loader(NamedTuple):
+    """A class loader.
+
+    Attributes:
+        object: the loader; ``None`` is the bootstrap loader.
+        classes: those that it defined.
+        is_held_by_vm: whether it is one of those that the VM never gives up.
+    """
+
+    object: Object | None
+    classes: list[Class]
+    is_held_by_vm: bool
+
+    def __repr__(self) -> str:
+        name = "bootstrap" if self.object is None else self.object.cls.name
+        return f"<Loader {name}, {len(self.classes):,} classes>"
+
+
+class Snapshot:
+    """A heap, from a dump file; ``len(snapshot)`` is how many objects it has.
+
+    What no root leads to is garbage. It is in the dump where that was made without a collection
+    first, and is left out of all answers unless the snapshot was opened with
+    ``unreachable="keep"``.
+
+    Attributes:
+        classes: the classes; ``snapshot.classes["java.util.*"]`` are some of them.
+        roots: what the VM itself holds.
+        fault: where the file stopped making sense; ``None`` for a sound file.
+        unreachable: ``"drop"`` or ``"keep"``.
+        pause: for how many seconds the VM was stopped for it, at most; 0 for a file.
+    """
+
+    def __init__(
+        self,
+        dump: Dump,
+        *,
+        unreachable: str = "drop",
+        fault: Fault | None = None,
+        report: Progress | None = None,
+    ) -> None:
+        if unreachable not in ("drop", "keep"):
+            raise ValueError(f"unreachable is 'drop' or 'keep', not {unreachable!r}")
+        self._dump = dump
+        self._report = report
+        self.unreachable = unreachable
+        self.pause = 0.0
+        self._live: LiveObjects | None = None
+        self.fault = fault if fault is not None else _fault(dump)
+        self.classes = Classes(self)
+        self.roots = Roots(self)
+        self._trees: dict[int, DominatorTree] = {}
+        self._ways: dict[int, tuple[Indices, Indices]] = {}
+        self._reached: NDArray[numpy.bool_] | None = None
+        self._threads: list[Thread] | None = None
+
+    # The whole
+
+    @property
+    def time(self) -> float:
+        """When the dump was made, in seconds since 1970."""
+        return int(self._dump.summary.milliseconds) / 1000
+
+    @property
+    def size(self) -> int:
+        """Bytes of all objects together."""
+        return int(self._dump.histogram(self._kept)[1].sum())
+
+    @property
+    def reachable(self) -> NDArray[numpy.bool_]:
+        """Which objects of the dump a root leads to, by their numbers."""
+        if self._reached is None:
+            tree = self._trees.get(0)
+            self._reached = (
+                self._dump.reach(0, None, self._report) if tree is None else tree.idom != NONE
+            )
+        return self._reached
+
+    @property
+    def unreachable_count(self) -> int:
+        """How many objects of the dump no root leads to."""
+        return int(numpy.count_nonzero(~self.reachable))
+
+    @property
+    def _kept(self) -> NDArray[numpy.bool_] | None:
+        return self.reachable if self.unreachable == "drop" else None
+
+    def __len__(self) -> int:
+        kept = self._kept
+        return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
+
+    def histogram(self, *, retained: bool = False) -> SnapshotHistogram:
+        """Objects and bytes of each class.
+
+        Args:
+            retained: whether also with what each class retains.
+        """
+        return histogram(self, retained=retained)
+
+    # Objects
+
+    def objects(self, pattern: str | Class = "*", *, subclasses: bool = False) -> Objects:
+        """The objects of some classes, in the order of the dump.
+
+        Args:
+            pattern: a class, its Java name, or a shell pattern: ``"com.acme.*"``.
+            subclasses: whether also the objects of classes below.
+
+        Raises:
+            NoSuchClass: no class has such a name; the message names some that are near.
+        """
+        return self._objects_of(self.classes.indices(pattern, subclasses=subclasses))
+
+    def object(self, index: int) -> Object:
+        """An object by its number. Raises IndexError."""
+        if not 0 <= index < len(self._dump.class_of):
+            raise IndexError(f"the snapshot has {len(self._dump.class_of):,} objects")
+        return Object(self, index)
+
+    def at(self, address: int) -> Object | None:
+        """The object at an address of the VM that was dumped."""
+        return self._object(int(self._dump.find(numpy.array([address], numpy.uint64))[0]))
+
+    def column(self, objects: Iterable[Object | int]) -> Objects:
+        """A column of some objects, or of objects with some numbers."""
+        numbers = [one.index if isinstance(one, Object) else int(one) for one in objects]
+        column = numpy.array(numbers, numpy.uint32)
+        if ((column >= len(self._dump.class_of)) & (column != NONE)).any():
+            raise IndexError(f"the snapshot has {len(self._dump.class_of):,} objects")
+        return Objects(self, column)
+
+    def set_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Give the real sizes of objects, in bytes by class name, where they are known.
+
+        What was computed from sizes before is computed anew when it is asked for again.
+        """
+        known = {
+            index: size
+            for name, size in sizes.items()
+            if name in self.classes
+            for index in self.classes.indices(name)
+            if not self.classes.by_index(index).is_array
+        }
+        self._dump.set_sizes(
+            numpy.fromiter(known.keys(), numpy.uint32, len(known)),
+            numpy.fromiter(known.values(), numpy.uint32, len(known)),
+        )
+        self._trees.clear()
+
+    # The graph
+
+    def references(self, obj: Object) -> Objects:
+        """What an object refers to, in the order of the dump; nulls are left out."""
+        rows = self._dump.rows
+        first, last = int(rows[obj.index]), int(rows[obj.index + 1])
+        return Objects(self, self._dump.targets[first:last])
+
+    def referrers(self, objects: Object | Objects) -> Objects:
+        """What refers to an object, or to any of some, in the order of the dump."""
+        sources, _ = self._dump.referrers(self._mask(objects))
+        # They come in order, one for each reference.
+        first = numpy.append(True, sources[1:] != sources[:-1])[: len(sources)]
+        found = sources[first]
+        if self._kept is not None:
+            found = found[self._kept[found]]
+        return Objects(self, found)
+
+    def reference_name(self, source: Object, target: Object) -> str:
+        """What of an object refers to another: ``"next"``, ``"[7]"``, ``"static CACHE"``."""
+        names = list(self._reference_names(source, target.index))
+        return ", ".join(names) if names else "?"
+
+    @property
+    def retained(self) -> Sizes:
+        """Bytes that each object retains, by its number."""
+        return self.dominators().retained[:-1]
+
+    def dominators(self, *, weak: bool = True) -> DominatorTree:
+        """The dominator tree; computed once.
+
+        Args:
+            weak: whether the referent of a weak, soft, phantom or final reference is held by it.
+        """
+        without = 0 if weak else _NOT_STRONG
+        tree = self._trees.get(without)
+        if tree is None:
+            tree = self._trees[without] = DominatorTree(self, without, self._report)
+        return tree
+
+    def retained_size(self, objects: Object | Objects, *, weak: bool = True) -> int:
+        """Bytes that would be freed if some objects went together; exact."""
+        without = 0 if weak else _NOT_STRONG
+        avoided = self._mask(objects)
+        total = self.dominators(weak=weak).total
+        left = self._dump.reach(without, avoided, self._report)
+        return total - int(self._dump.histogram(left)[1].sum())
+
+    def paths_to_roots(
+        self, objects: Object | Objects, *, weak: bool = False, limit: int = 100
+    ) -> PathTree:
+        """Shortest ways from the roots to some objects, merged to a tree.
+
+        Args:
+            weak: whether ways may pass weak, soft, phantom and final references.
+            limit: the most children of a node that are shown.
+        """
+        without = 0 if weak else _NOT_STRONG
+        ways = self._ways.get(without)
+        if ways is None:
+            ways = self._ways[without] = self._dump.shortest(without, self._report)
+        column = objects._column if isinstance(objects, Object) else objects
+        return PathTree(self, column, ways[0], ways[1], limit)
+
+    # The VM
+
+    @property
+    def threads(self) -> list[Thread]:
+        """The threads, with their stacks."""
+        if self._threads is None:
+            self._threads = threads(self)
+        return self._threads
+
+    @property
+    def loaders(self) -> list[Loader]:
+        """The class loaders that defined a class of the dump, those with most classes first."""
+        by_loader: dict[int, list[Class]] = {}
+        for index, loader in enumerate(self._dump.classes["loader"].tolist()):
+            if self.classes.by_index(index).is_dumped:
+                by_loader.setdefault(loader, []).append(self.classes.by_index(index))
+        found = [
+            Loader(self._object(index), classes, classes[0].is_held_by_vm)
+            for index, classes in by_loader.items()
+        ]
+        return sorted(found, key=lambda loader: len(loader.classes), reverse=True)
+
+    # Other forms
+
+    def to_arrow(self) -> dict[str, Any]:
+        """The snapshot as Arrow tables by name. Needs pyarrow, the extra ``arrow``."""
+        from jvmti.heap.arrow import tables
+
+        return tables(self)
+
+    def live(self, objects: Object | Objects, *, timeout: float | None = 60.0) -> LiveRows:
+        """The objects of the VM behind some of a snapshot that was just taken of it.
+
+        One pass over the heap takes the object at the same place among those of its class, if it
+        has the same size and length; about 30 ms for each million objects, during which the program
+        stands still.  What the program has made meanwhile, and what a collection has moved, changes
+        the places: `LiveRows.coverage` is the share that was found, and `LiveRows.collections` how
+        many collections there were.  Of classes that several loaders have, and of classes
+        themselves, none is found.
+
+        Raises:
+            ValueError: the snapshot is of a file, or there are too many objects.
+            PassOverran: the time has passed.
+            SessionClosed: the session that it was taken in is over.
+        """
+        if self._live is None:
+            raise ValueError("the snapshot is of a file; only those of a running VM have objects")
+        column = objects._column if isinstance(objects, Object) else objects
+        return self._live.find(column, timeout)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the dump to a file, readable by its owner only.
+
+        `jvmti.heap.redact` writes it without contents.
+
+        Raises:
+            FileExistsError: there is something already; ``force=True`` writes over it.
+            OSError: there is no room; what was written is removed again.
+        """
+        files.write(path, self._dump.file.data, force=force)
+
+    def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the tables of `to_arrow`, and the dump itself, into a directory.
+
+        `jvmti.heap.open` takes the directory; other programs read the tables.
+
+        Raises:
+            FileExistsError: there is something already; ``force=True`` writes over it.
+        """
+        from jvmti.heap.arrow import write_parquet
+
+        write_parquet(self, directory, force=force)
+
+    def __repr__(self) -> str:
+        count = len(self._dump.class_of)
+        damaged = ", damaged" if self.fault is not None else ""
+        return f"<Snapshot of {count:,} objects, {len(self.classes):,} classes{damaged}>"
+
+    # For the modules beside this one
+
+    def _object(self, index: int) -> Object | None:
+        return None if index == NONE else Object(self, index)
+
+    def _objects_of(self, classes: Sequence[int]) -> Objects:
+        chosen = numpy.zeros(len(self.classes), numpy.bool_)
+        chosen[list(classes)] = True
+        if len(classes) == 1:
+            mask = self._dump.class_of == classes[0]
+        else:
+            mask = chosen[self._dump.class_of]
+        if self._kept is not None:
+            mask &= self._kept
+        return Objects(self, numpy.flatnonzero(mask).astype(numpy.uint32))
+
+    def _classes_among(self, objects: Indices) -> list[int]:
+        counts = numpy.bincount(self._dump.class_of[objects], minlength=len(self.classes))
+        return [int(at) for at in numpy.flatnonzero(counts)]
+
+    def _mask(self, objects: Object | Objects) -> NDArray[numpy.bool_]:
+        column = objects._column if isinstance(objects, Object) else objects
+        mask = numpy.zeros(len(self._dump.class_of), numpy.bool_)
+        mask[column.indices[column.indices != NONE]] = True
+        return mask
+
+    def _references(self, objects: Indices) -> tuple[NDArray[numpy.int64], Indices]:
+        present = numpy.flatnonzero(objects != NONE)
+        rows = self._dump.rows
+        first = rows[objects[present]].astype(numpy.int64)
+        counts = rows[objects[present].astype(numpy.int64) + 1].astype(numpy.int64) - first
+        sources = numpy.repeat(present, counts)
+        starts = numpy.cumsum(counts) - counts
+        at = numpy.arange(len(sources)) + numpy.repeat(first - starts, counts)
+        return sources, self._dump.targets[at]
+
+    def _value(self, kind: int, bits: int) -> Any:
+        if kind == OBJECT:
+            if not bits:
+                return None
+            return self._object(int(self._dump.find(numpy.array([bits], numpy.uint64))[0]))
+        dtype = TYPES[kind][1]
+        value = numpy.array([bits], numpy.uint64).astype(f"u{dtype.itemsize}").view(dtype)[0]
+        return value.item()
+
+    def _reference_names(self, source: Object, target: int) -> Iterable[str]:
+        cls = source.as_class
+        if cls is not None:
+            for what, other in (("superclass", cls.superclass), ("loader", cls.loader)):
+                obj = other.object if isinstance(other, Class) else other
+                if obj is not None and obj.index == target:
+                    yield f"<{what}>"
+            for field in cls.fields:
+                if field.static and field.type_code == OBJECT and field.value_bits:
+                    value = self._value(OBJECT, field.value_bits)
+                    if value is not None and value.index == target:
+                        yield f"static {field.name}"
+            return
+        own = source.cls
+        if own.object is not None and own.object.index == target:
+            flags = int(self._dump.classes["flags"][own.index])
+            if flags & CLASS_EDGE:
+                yield "<class>"
+        if own.is_array:
+            elements = source.array
+            if isinstance(elements, Objects):
+                for at in numpy.flatnonzero(elements.indices == target)[:3].tolist():
+                    yield f"[{at}]"
+            return
+        for field, value in source.field_values():
+            if isinstance(value, Object) and value.index == target:
+                yield field.name
+
+
+def open_snapshot(
+    path: str | os.PathLike[str],
+    *,
+    unreachable: str = "drop",
+    threads: int = 0,
+    report: Progress | None = None,
+) -> Snapshot:
+    """Open a heap dump: an HPROF file, also compressed by gzip, or a directory of `to_parquet`.
+
+    Args:
+        path: the file, or the directory.
+        unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them;
+            ``snapshot.reachable`` tells which it is.
+        threads: how many to read with; 0 for as many as there are processors.
+        report: called now and then with the step, what is done, and of how much.
+
+    Returns:
+        The snapshot. A damaged file gives what is readable of it; ``snapshot.fault`` says where it
+        is damaged.
+
+    Raises:
+        OSError: the file cannot be opened.
+        NotADump: it is something else.
+        MemoryError: there is not enough.
+    """
+    if os.path.isdir(path):
+        from jvmti.heap.arrow import map_parquet
+
+        mapped = map_parquet(path)
+    else:
+        mapped = files.map_file(path)
+    dump = Dump(mapped.data, threads, report)
+    fault = _fault(dump)
+    if mapped.fault is not None:
+        fault = Fault(len(mapped.data), mapped.fault, 1 + (fault.places if fault else 0),
+                      fault.skipped if fault else 0)  # fmt: skip
+    return Snapshot(dump, unreachable=unreachable, fault=fault, report=report)
+
+
+def _fault(dump: Dump) -> Fault | None:
+    summary = dump.summary
+    if not summary.faults:
+        return None
+    message = summary.fault.decode("utf-8", "replace")
+    return Fault(int(summary.fault_position), message, int(summary.faults), int(summary.skipped))

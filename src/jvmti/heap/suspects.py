@@ -1,0 +1,245 @@
+"""What looks like a leak, and what the VM's own mechanisms hold on to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from jvmti.heap.errors import NoSuchClass
+from jvmti.heap.library import NONE
+from jvmti.heap.objects import Object, Objects
+
+if TYPE_CHECKING:
+    from jvmti.heap.snapshot import Loader, Snapshot
+
+__all__ = [
+    "DirectBuffers",
+    "LoaderSuspect",
+    "Suspect",
+    "ThreadLocalValue",
+    "class_loader_leaks",
+    "direct_buffers",
+    "finalizer_queue",
+    "leak_suspects",
+    "reference_queues",
+    "thread_locals",
+]
+
+
+class Suspect(NamedTuple):
+    """An object that holds an unusual part of the heap, spread over many children.
+
+    Attributes:
+        object: the accumulation point.
+        retained: bytes that it retains.
+        part: of the whole heap, from 0 to 1.
+        children_class: the class of most of its children.
+        children: how many of that class it has.
+        path: a way to it from a root, what leads to each object and the object.
+    """
+
+    object: Object
+    retained: int
+    part: float
+    children_class: str
+    children: int
+    path: list[tuple[str, Object]]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Suspect {self.object!r}: {self.retained:,} bytes ({self.part:.0%}) in "
+            f"{self.children:,} of {self.children_class}>"
+        )
+
+
+class LoaderSuspect(NamedTuple):
+    """A class loader that may have been meant to go.
+
+    Attributes:
+        loader: the loader.
+        retained: bytes that would be freed with it.
+        instances: objects of its classes.
+        twins: other loaders that defined classes of the same names.
+        path: a way to it from a root.
+    """
+
+    loader: Loader
+    retained: int
+    instances: int
+    twins: int
+    path: list[tuple[str, Object]]
+
+
+class ThreadLocalValue(NamedTuple):
+    """The value of a thread-local variable.
+
+    Attributes:
+        thread: the ``java.lang.Thread``.
+        variable: the ``ThreadLocal``; ``None`` when it was collected and its value stays behind.
+        value: the value.
+        retained: bytes that the value retains.
+    """
+
+    thread: Object
+    variable: Object | None
+    value: Object
+    retained: int
+
+
+class DirectBuffers(NamedTuple):
+    """Buffers outside the heap.
+
+    Attributes:
+        objects: the ``java.nio.DirectByteBuffer`` objects that own memory, largest first.
+        capacities: bytes of each.
+    """
+
+    objects: Objects
+    capacities: numpy.ndarray[tuple[int], numpy.dtype[numpy.int64]]
+
+    @property
+    def total(self) -> int:
+        """Bytes of all of them."""
+        return int(self.capacities.sum())
+
+
+def leak_suspects(snapshot: Snapshot, *, least: float = 0.05, limit: int = 20) -> list[Suspect]:
+    """Accumulation points of the dominator tree, those that hold most first.
+
+    Args:
+        snapshot: where to look.
+        least: the part of the heap that an object drops by to its largest child.
+        limit: the most that are given.
+    """
+    tree = snapshot.dominators()
+    drops = tree.drops(least, limit=limit)
+    ways = snapshot.paths_to_roots(snapshot.column(drop.object for drop in drops), weak=True)
+    found = []
+    for drop in drops:
+        children = tree.children(drop.object)
+        counts = numpy.bincount(children.class_indices) if len(children) else numpy.zeros(1)
+        common = int(counts.argmax())
+        found.append(
+            Suspect(
+                drop.object,
+                drop.retained,
+                drop.retained / max(1, tree.total),
+                snapshot.classes.names[common],
+                int(counts[common]),
+                ways.path(drop.object),
+            )
+        )
+    return found
+
+
+def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
+    """Loaders that the VM would unload if nothing held them, those with twins first.
+
+    Several loaders with classes of the same names are what redeploying leaves behind.
+    """
+    loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
+    if snapshot.unreachable == "drop":
+        loaders = [one for one in loaders if one.object and snapshot.reachable[one.object.index]]
+    owners: dict[str, set[int]] = {}
+    for at, loader in enumerate(loaders):
+        for cls in loader.classes:
+            owners.setdefault(cls.name, set()).add(at)
+    counts, _ = snapshot._dump.histogram(snapshot._kept)
+    ways = snapshot.paths_to_roots(
+        snapshot.column(one.object for one in loaders if one.object is not None)
+    )
+    found = []
+    for at, loader in enumerate(loaders):
+        assert loader.object is not None
+        twins = {other for cls in loader.classes for other in owners[cls.name]} - {at}
+        found.append(
+            LoaderSuspect(
+                loader,
+                loader.object.retained,
+                int(sum(counts[cls.index] for cls in loader.classes)),
+                len(twins),
+                ways.path(loader.object),
+            )
+        )
+    return sorted(found, key=lambda one: (one.twins, one.retained), reverse=True)
+
+
+def thread_locals(snapshot: Snapshot) -> list[ThreadLocalValue]:
+    """The values of thread-local variables, those that retain most first."""
+    found = []
+    for thread in snapshot.threads:
+        for field in ("threadLocals", "inheritableThreadLocals"):
+            if thread.object.cls.field(field) is None:
+                continue
+            table = thread.object[field]
+            entries = None if table is None else table["table"]
+            for entry in () if entries is None else entries.references:
+                assert entry is not None
+                # The table's class may be the first thing that an array refers to.
+                if entry.as_class is not None or entry["value"] is None:
+                    continue
+                value = entry["value"]
+                found.append(
+                    ThreadLocalValue(thread.object, entry["referent"], value, value.retained)
+                )
+    return sorted(found, key=lambda one: one.retained, reverse=True)
+
+
+def finalizer_queue(snapshot: Snapshot) -> Objects:
+    """Objects with a finalizer that wait for it: the thread that runs them does not keep up."""
+    finalizers = _objects(snapshot, "java.lang.ref.Finalizer")
+    if not len(finalizers):
+        return finalizers
+    # The VM takes the reference out of its own queue when it has been enqueued.
+    queues = finalizers["queue"]
+    waiting: Objects = finalizers[_is_enqueued_marker(queues)]
+    if not len(waiting):
+        return waiting
+    referents: Objects = waiting["referent"]
+    return referents.present()
+
+
+def reference_queues(snapshot: Snapshot) -> dict[Object, int]:
+    """Queues of references that nobody has taken from: how many wait in each."""
+    found: dict[Object, int] = {}
+    queues = _objects(snapshot, "java.lang.ref.ReferenceQueue", subclasses=True)
+    for queue in queues:
+        assert queue is not None
+        if queue.cls.field("queueLength") is None:
+            continue
+        length = int(queue["queueLength"])
+        if length > 0:
+            found[queue] = length
+    return dict(sorted(found.items(), key=lambda item: item[1], reverse=True))
+
+
+def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
+    """Direct buffers that own memory; views of others are left out."""
+    buffers = _objects(snapshot, "java.nio.DirectByteBuffer", subclasses=True)
+    if len(buffers):
+        buffers = buffers[buffers["cleaner"].indices != NONE]
+    if not len(buffers):
+        return DirectBuffers(buffers, numpy.zeros(0, numpy.int64))
+    capacities = numpy.asarray(buffers["capacity"]).astype(numpy.int64)
+    order = numpy.argsort(capacities)[::-1]
+    return DirectBuffers(buffers[order], capacities[order])
+
+
+def _objects(snapshot: Snapshot, name: str, *, subclasses: bool = False) -> Objects:
+    try:
+        return snapshot.objects(name, subclasses=subclasses)
+    except NoSuchClass:
+        return Objects(snapshot, numpy.zeros(0, numpy.uint32))
+
+
+def _is_enqueued_marker(queues: Objects) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.bool_]]:
+    """Which queues are the marker ``ReferenceQueue.ENQUEUED``."""
+    snapshot = queues._snapshot
+    for cls in snapshot.classes["java.lang.ref.ReferenceQueue"]:
+        for field in cls.fields:
+            if field.static and field.name == "ENQUEUED":
+                marker = cls["ENQUEUED"]
+                if marker is not None:
+                    return numpy.asarray(queues.indices == marker.index)
+    return numpy.zeros(len(queues), numpy.bool_)

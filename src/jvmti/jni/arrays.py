@@ -1,0 +1,859 @@
+"""Arrays: make them, and read and write their elements.
+
+Elements of primitives are NumPy arrays of one dimension.  They are always copies: changes reach the
+target through the ``set`` and ``release`` functions.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from jvmti.refs import (
+    Array,
+    BooleanArray,
+    ByteArray,
+    CharArray,
+    Class,
+    DoubleArray,
+    FloatArray,
+    IntArray,
+    LongArray,
+    Object,
+    ObjectArray,
+    ShortArray,
+)
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import ReleaseMode
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Bytes, Elements, Int, NumPyArray
+
+BooleanElements = Annotated[NumPyArray, Elements("jboolean")]
+BooleanRegion = Annotated[NumPyArray, Elements("jboolean", length="len")]
+ByteElements = Annotated[NumPyArray, Elements("jbyte")]
+ByteRegion = Annotated[NumPyArray, Elements("jbyte", length="len")]
+CharElements = Annotated[NumPyArray, Elements("jchar")]
+CharRegion = Annotated[NumPyArray, Elements("jchar", length="len")]
+ShortElements = Annotated[NumPyArray, Elements("jshort")]
+ShortRegion = Annotated[NumPyArray, Elements("jshort", length="len")]
+IntElements = Annotated[NumPyArray, Elements("jint")]
+IntRegion = Annotated[NumPyArray, Elements("jint", length="len")]
+LongElements = Annotated[NumPyArray, Elements("jlong")]
+LongRegion = Annotated[NumPyArray, Elements("jlong", length="len")]
+FloatElements = Annotated[NumPyArray, Elements("jfloat")]
+FloatRegion = Annotated[NumPyArray, Elements("jfloat", length="len")]
+DoubleElements = Annotated[NumPyArray, Elements("jdouble")]
+DoubleRegion = Annotated[NumPyArray, Elements("jdouble", length="len")]
+
+
+class ArrayFunctions(Calling):
+    """The functions of the chapter "Array operations"."""
+
+    @jni_function(171)
+    def get_array_length(self, array: Array) -> Int:
+        """Return the number of elements of an array.
+
+        Args:
+            array: an array of any kind.
+
+        Returns:
+            Its length.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not an array.
+
+        JNI: GetArrayLength.
+        """
+
+    @jni_function(172, guard="new_object_array")
+    def new_object_array(self, len: Int, clazz: Class, init: Object | None = None) -> ObjectArray:
+        """Make an array of references.
+
+        Args:
+            len: how many elements.
+            clazz: the class of the elements.
+            init: what all of them are at first; ``None`` is null.
+
+        Returns:
+            The array.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale, not a class, or the class of a primitive type.
+            InvalidObject: ``init`` is stale.
+            TypeMismatch: ``init`` is not of class ``clazz``.
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewObjectArray.
+        """
+
+    @jni_function(173)
+    def get_object_array_element(self, array: ObjectArray, index: Int) -> Object | None:
+        """Return one element of an array of references.
+
+        Args:
+            array: the array.
+            index: which element, from 0.
+
+        Returns:
+            The object; ``None`` is null.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not an array of references.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for an index outside of the array.
+
+        JNI: GetObjectArrayElement.
+        """
+
+    @jni_function(174)
+    def set_object_array_element(
+        self, array: ObjectArray, index: Int, value: Object | None
+    ) -> None:
+        """Change one element of an array of references.
+
+        Args:
+            array: the array.
+            index: which element, from 0.
+            value: the object; ``None`` is null.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not an array of references, or ``value`` is stale.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for an index outside of the array,
+                ``ArrayStoreException`` for an object that the array cannot hold.
+
+        JNI: SetObjectArrayElement.
+        """
+
+    @jni_function(175)
+    def new_boolean_array(self, len: Int) -> BooleanArray:
+        """Make a ``boolean[]`` of false elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewBooleanArray.
+        """
+
+    @jni_function(176)
+    def new_byte_array(self, len: Int) -> ByteArray:
+        """Make a ``byte[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewByteArray.
+        """
+
+    @jni_function(177)
+    def new_char_array(self, len: Int) -> CharArray:
+        """Make a ``char[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewCharArray.
+        """
+
+    @jni_function(178)
+    def new_short_array(self, len: Int) -> ShortArray:
+        """Make a ``short[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewShortArray.
+        """
+
+    @jni_function(179)
+    def new_int_array(self, len: Int) -> IntArray:
+        """Make a ``int[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewIntArray.
+        """
+
+    @jni_function(180)
+    def new_long_array(self, len: Int) -> LongArray:
+        """Make a ``long[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewLongArray.
+        """
+
+    @jni_function(181)
+    def new_float_array(self, len: Int) -> FloatArray:
+        """Make a ``float[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewFloatArray.
+        """
+
+    @jni_function(182)
+    def new_double_array(self, len: Int) -> DoubleArray:
+        """Make a ``double[]`` of zero elements.
+
+        Args:
+            len: how many elements.
+
+        Returns:
+            The array.
+
+        Raises:
+            JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        JNI: NewDoubleArray.
+        """
+
+    @jni_function(183, own=True)
+    def get_boolean_array_elements(self, array: BooleanArray) -> BooleanElements:
+        """Return all elements of a ``boolean[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``bool``; `release_boolean_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``boolean[]``.
+
+        JNI: GetBooleanArrayElements.
+        """
+
+    @jni_function(184, own=True)
+    def get_byte_array_elements(self, array: ByteArray) -> ByteElements:
+        """Return all elements of a ``byte[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``int8``; `release_byte_array_elements` writes changes
+            back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``byte[]``.
+
+        JNI: GetByteArrayElements.
+        """
+
+    @jni_function(185, own=True)
+    def get_char_array_elements(self, array: CharArray) -> CharElements:
+        """Return all elements of a ``char[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``uint16``; `release_char_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``char[]``.
+
+        JNI: GetCharArrayElements.
+        """
+
+    @jni_function(186, own=True)
+    def get_short_array_elements(self, array: ShortArray) -> ShortElements:
+        """Return all elements of a ``short[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``int16``; `release_short_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``short[]``.
+
+        JNI: GetShortArrayElements.
+        """
+
+    @jni_function(187, own=True)
+    def get_int_array_elements(self, array: IntArray) -> IntElements:
+        """Return all elements of a ``int[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``int32``; `release_int_array_elements` writes changes
+            back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``int[]``.
+
+        JNI: GetIntArrayElements.
+        """
+
+    @jni_function(188, own=True)
+    def get_long_array_elements(self, array: LongArray) -> LongElements:
+        """Return all elements of a ``long[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``int64``; `release_long_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``long[]``.
+
+        JNI: GetLongArrayElements.
+        """
+
+    @jni_function(189, own=True)
+    def get_float_array_elements(self, array: FloatArray) -> FloatElements:
+        """Return all elements of a ``float[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``float32``; `release_float_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``float[]``.
+
+        JNI: GetFloatArrayElements.
+        """
+
+    @jni_function(190, own=True)
+    def get_double_array_elements(self, array: DoubleArray) -> DoubleElements:
+        """Return all elements of a ``double[]``.
+
+        Args:
+            array: the array.
+
+        Returns:
+            A copy of one dimension and dtype ``float64``; `release_double_array_elements` writes
+            changes back.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``double[]``.
+
+        JNI: GetDoubleArrayElements.
+        """
+
+    @jni_function(191, own=True)
+    def release_boolean_array_elements(
+        self, array: BooleanArray, elems: BooleanElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``boolean[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``bool``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``boolean[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseBooleanArrayElements.
+        """
+
+    @jni_function(192, own=True)
+    def release_byte_array_elements(
+        self, array: ByteArray, elems: ByteElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``byte[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``int8``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``byte[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseByteArrayElements.
+        """
+
+    @jni_function(193, own=True)
+    def release_char_array_elements(
+        self, array: CharArray, elems: CharElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``char[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``uint16``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``char[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseCharArrayElements.
+        """
+
+    @jni_function(194, own=True)
+    def release_short_array_elements(
+        self, array: ShortArray, elems: ShortElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``short[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``int16``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``short[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseShortArrayElements.
+        """
+
+    @jni_function(195, own=True)
+    def release_int_array_elements(
+        self, array: IntArray, elems: IntElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``int[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``int32``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``int[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseIntArrayElements.
+        """
+
+    @jni_function(196, own=True)
+    def release_long_array_elements(
+        self, array: LongArray, elems: LongElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``long[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``int64``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``long[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseLongArrayElements.
+        """
+
+    @jni_function(197, own=True)
+    def release_float_array_elements(
+        self, array: FloatArray, elems: FloatElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``float[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``float32``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``float[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseFloatArrayElements.
+        """
+
+    @jni_function(198, own=True)
+    def release_double_array_elements(
+        self, array: DoubleArray, elems: DoubleElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write elements back into the ``double[]`` that they were copied from.
+
+        Args:
+            array: the array.
+            elems: as many elements as it has, of dtype ``float64``.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``double[]``.
+            IllegalArgument: the number of elements is not the array's length.
+
+        JNI: ReleaseDoubleArrayElements.
+        """
+
+    @jni_function(199, own=True)
+    def get_boolean_array_region(self, array: BooleanArray, start: Int, len: Int) -> BooleanRegion:
+        """Return consecutive elements of a ``boolean[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``bool``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``boolean[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetBooleanArrayRegion.
+        """
+
+    @jni_function(200, own=True)
+    def get_byte_array_region(self, array: ByteArray, start: Int, len: Int) -> ByteRegion:
+        """Return consecutive elements of a ``byte[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``int8``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``byte[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetByteArrayRegion.
+        """
+
+    @jni_function(201, own=True)
+    def get_char_array_region(self, array: CharArray, start: Int, len: Int) -> CharRegion:
+        """Return consecutive elements of a ``char[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``uint16``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``char[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetCharArrayRegion.
+        """
+
+    @jni_function(202, own=True)
+    def get_short_array_region(self, array: ShortArray, start: Int, len: Int) -> ShortRegion:
+        """Return consecutive elements of a ``short[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``int16``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``short[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetShortArrayRegion.
+        """
+
+    @jni_function(203, own=True)
+    def get_int_array_region(self, array: IntArray, start: Int, len: Int) -> IntRegion:
+        """Return consecutive elements of a ``int[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``int32``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``int[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetIntArrayRegion.
+        """
+
+    @jni_function(204, own=True)
+    def get_long_array_region(self, array: LongArray, start: Int, len: Int) -> LongRegion:
+        """Return consecutive elements of a ``long[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``int64``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``long[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetLongArrayRegion.
+        """
+
+    @jni_function(205, own=True)
+    def get_float_array_region(self, array: FloatArray, start: Int, len: Int) -> FloatRegion:
+        """Return consecutive elements of a ``float[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``float32``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``float[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetFloatArrayRegion.
+        """
+
+    @jni_function(206, own=True)
+    def get_double_array_region(self, array: DoubleArray, start: Int, len: Int) -> DoubleRegion:
+        """Return consecutive elements of a ``double[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            len: how many elements.
+
+        Returns:
+            A copy of one dimension and dtype ``float64``.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``double[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: GetDoubleArrayRegion.
+        """
+
+    @jni_function(207, own=True)
+    def set_boolean_array_region(
+        self, array: BooleanArray, start: Int, buf: BooleanElements
+    ) -> None:
+        """Change consecutive elements of a ``boolean[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``bool``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``boolean[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetBooleanArrayRegion.
+        """
+
+    @jni_function(208, own=True)
+    def set_byte_array_region(self, array: ByteArray, start: Int, buf: ByteElements) -> None:
+        """Change consecutive elements of a ``byte[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``int8``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``byte[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetByteArrayRegion.
+        """
+
+    @jni_function(209, own=True)
+    def set_char_array_region(self, array: CharArray, start: Int, buf: CharElements) -> None:
+        """Change consecutive elements of a ``char[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``uint16``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``char[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetCharArrayRegion.
+        """
+
+    @jni_function(210, own=True)
+    def set_short_array_region(self, array: ShortArray, start: Int, buf: ShortElements) -> None:
+        """Change consecutive elements of a ``short[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``int16``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``short[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetShortArrayRegion.
+        """
+
+    @jni_function(211, own=True)
+    def set_int_array_region(self, array: IntArray, start: Int, buf: IntElements) -> None:
+        """Change consecutive elements of a ``int[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``int32``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``int[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetIntArrayRegion.
+        """
+
+    @jni_function(212, own=True)
+    def set_long_array_region(self, array: LongArray, start: Int, buf: LongElements) -> None:
+        """Change consecutive elements of a ``long[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``int64``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``long[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetLongArrayRegion.
+        """
+
+    @jni_function(213, own=True)
+    def set_float_array_region(self, array: FloatArray, start: Int, buf: FloatElements) -> None:
+        """Change consecutive elements of a ``float[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``float32``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``float[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetFloatArrayRegion.
+        """
+
+    @jni_function(214, own=True)
+    def set_double_array_region(self, array: DoubleArray, start: Int, buf: DoubleElements) -> None:
+        """Change consecutive elements of a ``double[]``.
+
+        Args:
+            array: the array.
+            start: the index of the first element.
+            buf: the new elements, of dtype ``float64``; their number is the length of the range.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not a ``double[]``.
+            JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        JNI: SetDoubleArrayRegion.
+        """
+
+    @jni_function(222, since="1.2", own=True)
+    def get_primitive_array_critical(self, array: Array) -> Bytes:
+        """Return the content of an array of primitives, read in a critical region.
+
+        Args:
+            array: an array of any primitive type.
+
+        Returns:
+            A copy of its memory, elements in the target's byte order; the region has ended when it
+            arrives.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not an array of primitives.
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: GetPrimitiveArrayCritical.
+        """
+
+    @jni_function(223, since="1.2", own=True)
+    def release_primitive_array_critical(
+        self, array: Array, carray: Bytes, mode: ReleaseMode = ReleaseMode.COPY_BACK
+    ) -> None:
+        """Write content back into an array of primitives, in a critical region of the agent's own.
+
+        Args:
+            array: an array of any primitive type.
+            carray: as many bytes as its elements take, in the target's byte order.
+            mode: ``ABORT`` writes nothing; the others write, and as copies need no freeing, do the
+                same.
+
+        Raises:
+            InvalidObject: ``array`` is stale or not an array of primitives.
+            IllegalArgument: the number of bytes is not what the array's elements take.
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: ReleasePrimitiveArrayCritical.
+        """

@@ -1,0 +1,98 @@
+"""Classes: define and find them, and walk and compare their hierarchy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from jvmti.refs import Class, ClassLoader
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Blob, Boolean, Text
+
+
+class ClassFunctions(Calling):
+    """The functions of the chapter "Class operations"."""
+
+    @jni_function(5)
+    def define_class(
+        self,
+        name: Text | None,
+        loader: ClassLoader | None,
+        buf: Annotated[bytes, Blob(buffer_first=True)],
+    ) -> Class:
+        """Make a class or interface from the bytes of its class file.
+
+        Args:
+            name: its name with slashes (``com/acme/Order``), compared with the one in the class
+                file; ``None`` leaves out the comparison.
+            loader: the loader that defines it; ``None`` is the bootstrap loader.
+            buf: the class file.
+
+        Returns:
+            The class, loaded but not yet initialised.
+
+        Raises:
+            IllegalArgument: ``loader`` is stale or not a class loader.
+            JavaException: ``ClassFormatError`` for a bad class file, ``ClassCircularityError`` for
+                a class that is its own superclass, ``SecurityException`` for a package of ``java``,
+                ``LinkageError`` for a name that the loader has defined already,
+                ``OutOfMemoryError``.
+
+        JNI: DefineClass.
+        """
+
+    @jni_function(6)
+    def find_class(self, name: Text) -> Class:
+        """Find a class by name, loading and initialising it where that has not happened yet.
+
+        The loader is that of the Java code around the call: on a service thread, where there is
+        none, the system class loader.
+
+        Args:
+            name: the name with slashes (``java/util/List``) or an array's signature
+                (``[Ljava/lang/String;``, ``[I``).
+
+        Returns:
+            The class.
+
+        Raises:
+            JavaException: ``NoClassDefFoundError`` where there is no such class,
+                ``ClassFormatError`` or ``ClassCircularityError`` for a bad class file,
+                ``OutOfMemoryError``, or what the static initialiser threw.
+
+        JNI: FindClass.
+        """
+
+    @jni_function(10)
+    def get_superclass(self, sub: Class) -> Class | None:
+        """Return the superclass of a class.
+
+        Args:
+            sub: any class.
+
+        Returns:
+            The superclass; ``None`` for ``java.lang.Object``, interfaces and primitive types.
+
+        Raises:
+            InvalidClass: ``sub`` is stale or not a class.
+
+        JNI: GetSuperclass.
+        """
+
+    @jni_function(11)
+    def is_assignable_from(self, sub: Class, sup: Class) -> Boolean:
+        """Tell whether objects of one class can be cast to another.
+
+        Args:
+            sub: the class to convert from.
+            sup: the class to convert to.
+
+        Returns:
+            Whether they are the same, ``sub`` is a subclass of ``sup``, or ``sub`` implements the
+            interface ``sup``.
+
+        Raises:
+            InvalidClass: one of them is stale or not a class.
+
+        JNI: IsAssignableFrom.
+        """

@@ -1,0 +1,113 @@
+"""Exceptions: throw, inspect and clear them.
+
+A Java exception that a call leaves pending is raised in Python as `JavaException` when the call
+returns.  The agent clears it in the target's thread and remembers it as the pending exception of
+the channel (the connection of one Python thread to its Java thread).  It stays pending there, for
+the functions of this module, until `ExceptionFunctions.exception_clear` or the next JNI call of
+that channel which JNI does not allow while an exception is pending: giving references, arrays,
+monitors and local frames back leaves it, and so does comparing two references.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Throwable
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Boolean, Int, Text
+
+
+class ExceptionFunctions(Calling):
+    """The functions of the chapter "Exceptions"."""
+
+    @jni_function(13, guard="throw_")
+    def throw(self, obj: Throwable) -> Int:
+        """Throw an exception object.
+
+        Args:
+            obj: the exception.
+
+        Returns:
+            A negative number where the VM could not throw it; success ends in `JavaException`.
+
+        Raises:
+            InvalidObject: ``obj`` is stale or not a ``java.lang.Throwable``.
+            JavaException: ``obj`` itself, as everything that is thrown during a call.
+
+        JNI: Throw.
+        """
+
+    @jni_function(14, guard="throw_new")
+    def throw_new(self, clazz: Class, message: Text) -> Int:
+        """Make an exception of a class with a message, and throw it.
+
+        Args:
+            clazz: a subclass of ``java.lang.Throwable`` with a constructor that takes a ``String``.
+            message: what that constructor gets.
+
+        Returns:
+            A negative number where the VM could not throw it; success ends in `JavaException`.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a subclass of ``java.lang.Throwable``.
+            JavaException: the new exception, or what making it threw (``NoSuchMethodError`` where
+                there is no such constructor).
+
+        JNI: ThrowNew.
+        """
+
+    @jni_function(15, own=True)
+    def exception_occurred(self) -> Throwable | None:
+        """Return the pending exception of this thread's channel.
+
+        Returns:
+            The exception that the last JNI call threw; ``None`` where there is none, or where it
+            has been cleared.
+
+        JNI: ExceptionOccurred.
+        """
+
+    @jni_function(16, own=True)
+    def exception_describe(self) -> None:
+        """Print the pending exception and clear it.
+
+        Its stack trace goes to the target's standard error.  Without a pending exception, nothing
+        happens.
+
+        JNI: ExceptionDescribe.
+        """
+
+    @jni_function(17, own=True)
+    def exception_clear(self) -> None:
+        """Forget the pending exception of this thread's channel.
+
+        Without a pending exception, nothing happens.
+
+        JNI: ExceptionClear.
+        """
+
+    @jni_function(18)
+    def fatal_error(self, msg: Text) -> None:
+        """Kill the target JVM, at once and without hope of recovery.
+
+        The JVM writes the message and a stack trace to its standard output and aborts (with a core
+        file, where the system makes them).  No shutdown hook runs.
+
+        Args:
+            msg: what to write.
+
+        Raises:
+            TargetLost: always, as the call cannot return.
+
+        JNI: FatalError.
+        """
+
+    @jni_function(228, since="1.2", own=True)
+    def exception_check(self) -> Boolean:
+        """Tell whether this thread's channel has a pending exception.
+
+        Returns:
+            Whether `exception_occurred` would return one; this asks without taking a reference to
+            it.
+
+        JNI: ExceptionCheck.
+        """

@@ -1,0 +1,344 @@
+"""Instance fields: find, read and write them.
+
+The agent checks that the field belongs to the object and has the type that the function is for.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Field, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
+
+
+class InstanceFieldFunctions(Calling):
+    """The functions of the chapter "Accessing fields of objects"."""
+
+    @jni_function(94, own=True, c_name="GetFieldID")
+    def get_field_id(self, clazz: Class, name: Text, sig: Text) -> Field:
+        """Find a non-static field of the class or its supertypes by name and signature.
+
+        The class is initialised where that has not happened yet.
+
+        Args:
+            clazz: the class to search.
+            name: the field's name.
+            sig: the signature in the VM's form, such as ``I``, ``Ljava/lang/String;``.
+
+        Returns:
+            The field, which stays valid as long as its class is loaded.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            JavaException: ``NoSuchFieldError`` where there is none, what the static initialiser
+                threw, ``OutOfMemoryError``.
+
+        JNI: GetFieldID.
+        """
+
+    @jni_function(95, guard="instance_field<'L'>")
+    def get_object_field(self, obj: Object, field_id: Field) -> Object | None:
+        """Return the value of an instance field that holds a reference.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            The object in the field; ``None`` is null.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetObjectField.
+        """
+
+    @jni_function(96, guard="instance_field<'Z'>")
+    def get_boolean_field(self, obj: Object, field_id: Field) -> Boolean:
+        """Return the value of an instance field of type ``boolean``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetBooleanField.
+        """
+
+    @jni_function(97, guard="instance_field<'B'>")
+    def get_byte_field(self, obj: Object, field_id: Field) -> Byte:
+        """Return the value of an instance field of type ``byte``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetByteField.
+        """
+
+    @jni_function(98, guard="instance_field<'C'>")
+    def get_char_field(self, obj: Object, field_id: Field) -> Char:
+        """Return the value of an instance field of type ``char``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value, a UTF-16 code unit.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetCharField.
+        """
+
+    @jni_function(99, guard="instance_field<'S'>")
+    def get_short_field(self, obj: Object, field_id: Field) -> Short:
+        """Return the value of an instance field of type ``short``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetShortField.
+        """
+
+    @jni_function(100, guard="instance_field<'I'>")
+    def get_int_field(self, obj: Object, field_id: Field) -> Int:
+        """Return the value of an instance field of type ``int``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetIntField.
+        """
+
+    @jni_function(101, guard="instance_field<'J'>")
+    def get_long_field(self, obj: Object, field_id: Field) -> Long:
+        """Return the value of an instance field of type ``long``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetLongField.
+        """
+
+    @jni_function(102, guard="instance_field<'F'>")
+    def get_float_field(self, obj: Object, field_id: Field) -> Float:
+        """Return the value of an instance field of type ``float``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetFloatField.
+        """
+
+    @jni_function(103, guard="instance_field<'D'>")
+    def get_double_field(self, obj: Object, field_id: Field) -> Double:
+        """Return the value of an instance field of type ``double``.
+
+        Args:
+            obj: the object to read.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: GetDoubleField.
+        """
+
+    @jni_function(104, guard="set_instance_object_field")
+    def set_object_field(self, obj: Object, field_id: Field, value: Object | None) -> None:
+        """Change the value of an instance field that holds a reference.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value; ``None`` is null.
+
+        Raises:
+            InvalidObject: ``obj`` or ``value`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+            TypeMismatch: ``value`` is not of the field's class.
+
+        JNI: SetObjectField.
+        """
+
+    @jni_function(105, guard="set_instance_field<'Z'>")
+    def set_boolean_field(self, obj: Object, field_id: Field, value: Boolean) -> None:
+        """Change the value of an instance field of type ``boolean``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetBooleanField.
+        """
+
+    @jni_function(106, guard="set_instance_field<'B'>")
+    def set_byte_field(self, obj: Object, field_id: Field, value: Byte) -> None:
+        """Change the value of an instance field of type ``byte``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetByteField.
+        """
+
+    @jni_function(107, guard="set_instance_field<'C'>")
+    def set_char_field(self, obj: Object, field_id: Field, value: Char) -> None:
+        """Change the value of an instance field of type ``char``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value, a UTF-16 code unit.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetCharField.
+        """
+
+    @jni_function(108, guard="set_instance_field<'S'>")
+    def set_short_field(self, obj: Object, field_id: Field, value: Short) -> None:
+        """Change the value of an instance field of type ``short``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetShortField.
+        """
+
+    @jni_function(109, guard="set_instance_field<'I'>")
+    def set_int_field(self, obj: Object, field_id: Field, value: Int) -> None:
+        """Change the value of an instance field of type ``int``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetIntField.
+        """
+
+    @jni_function(110, guard="set_instance_field<'J'>")
+    def set_long_field(self, obj: Object, field_id: Field, value: Long) -> None:
+        """Change the value of an instance field of type ``long``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetLongField.
+        """
+
+    @jni_function(111, guard="set_instance_field<'F'>")
+    def set_float_field(self, obj: Object, field_id: Field, value: Float) -> None:
+        """Change the value of an instance field of type ``float``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetFloatField.
+        """
+
+    @jni_function(112, guard="set_instance_field<'D'>")
+    def set_double_field(self, obj: Object, field_id: Field, value: Double) -> None:
+        """Change the value of an instance field of type ``double``.
+
+        Args:
+            obj: the object to change.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        JNI: SetDoubleField.
+        """

@@ -1,0 +1,61 @@
+"""The whole of JNI: all declared functions, and the few that have no method."""
+
+from __future__ import annotations
+
+from jvmti.jni.arrays import ArrayFunctions
+from jvmti.jni.class_operations import ClassFunctions
+from jvmti.jni.exceptions import ExceptionFunctions
+from jvmti.jni.instance_fields import InstanceFieldFunctions
+from jvmti.jni.instance_methods import InstanceMethodFunctions
+from jvmti.jni.modules import ModuleFunctions
+from jvmti.jni.monitors import MonitorFunctions
+from jvmti.jni.native_methods import NativeMethodFunctions
+from jvmti.jni.nio import BufferFunctions
+from jvmti.jni.object_operations import ObjectFunctions
+from jvmti.jni.references import ReferenceFunctions
+from jvmti.jni.reflection import ReflectionFunctions
+from jvmti.jni.static_fields import StaticFieldFunctions
+from jvmti.jni.static_methods import StaticMethodFunctions
+from jvmti.jni.strings import StringFunctions
+from jvmti.jni.version import VersionFunctions
+from jvmti.jni.virtual_threads import VirtualThreadFunctions
+from jvmti.spec.declaration import declarations
+
+
+class Functions(
+    VersionFunctions,
+    ClassFunctions,
+    ExceptionFunctions,
+    ReferenceFunctions,
+    ObjectFunctions,
+    InstanceFieldFunctions,
+    InstanceMethodFunctions,
+    StaticFieldFunctions,
+    StaticMethodFunctions,
+    StringFunctions,
+    ArrayFunctions,
+    NativeMethodFunctions,
+    MonitorFunctions,
+    BufferFunctions,
+    ReflectionFunctions,
+    ModuleFunctions,
+    VirtualThreadFunctions,
+):
+    """All functions of JNI; whoever derives from it says how a call reaches the agent."""
+
+
+FUNCTIONS = declarations(Functions)
+"""The declaration of every function, by its Python name and in the order of the function table."""
+
+EXCLUDED: dict[str, str] = {
+    "GetJavaVM": (
+        "It gives the pointer from which native code reaches the VM's other interfaces, "
+        "which a session is already."
+    ),
+    "ReleaseStringChars": "Its counterpart returns a copy, so nothing is left to release.",
+    "ReleaseStringUTFChars": "Its counterpart returns a copy, so nothing is left to release.",
+    "ReleaseStringCritical": (
+        "Its counterpart ends the critical region before it returns a copy of the string."
+    ),
+}
+"""The functions of JNI that have no method here, each with the reason."""

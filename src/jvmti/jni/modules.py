@@ -1,0 +1,28 @@
+"""Modules: which one a class belongs to."""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Module
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+
+
+class ModuleFunctions(Calling):
+    """The functions of the chapter "Module operations"."""
+
+    @jni_function(233, since="9")
+    def get_module(self, clazz: Class) -> Module | None:
+        """Return the module of a class.
+
+        Args:
+            clazz: any class.
+
+        Returns:
+            The module: for a class outside of named modules the unnamed one of its loader, for an
+            array that of its elements, and ``java.base`` for primitive types.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+
+        JNI: GetModule.
+        """

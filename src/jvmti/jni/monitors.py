@@ -1,0 +1,48 @@
+"""Monitors of Java objects: enter and exit them."""
+
+from __future__ import annotations
+
+from jvmti.refs import Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Int
+
+
+class MonitorFunctions(Calling):
+    """The functions of the chapter "Monitor operations"."""
+
+    @jni_function(217, own=True)
+    def monitor_enter(self, obj: Object) -> Int:
+        """Enter the monitor of an object, waiting until it is free.
+
+        The Java thread behind the calling Python thread holds it until as many calls of
+        `monitor_exit`, and at the latest until the channel ends.
+
+        Args:
+            obj: the object.
+
+        Returns:
+            0, or a negative number where the VM refused.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+
+        JNI: MonitorEnter.
+        """
+
+    @jni_function(218, own=True)
+    def monitor_exit(self, obj: Object) -> Int:
+        """Exit the monitor of an object once.
+
+        Args:
+            obj: an object whose monitor this thread entered with `monitor_enter`.
+
+        Returns:
+            0, or a negative number where the VM refused.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            JavaException: ``IllegalMonitorStateException`` where this thread does not hold it.
+
+        JNI: MonitorExit.
+        """

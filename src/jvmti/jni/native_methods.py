@@ -1,0 +1,65 @@
+"""Native methods: bind them to functions of libraries in the target, and unbind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jvmti.refs import Class
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Int, Text
+
+
+class NativeMethodFunctions(Calling):
+    """The functions of the chapter "Registering native methods"."""
+
+    @jni_function(215, own=True)
+    def register_natives(
+        self,
+        clazz: Class,
+        names: Sequence[Text],
+        signatures: Sequence[Text],
+        symbols: Sequence[Text],
+    ) -> Int:
+        """Bind native methods of a class to functions that are loaded in the target.
+
+        The three lists are parallel: one item of each makes one binding.  The agent looks each
+        symbol up in the target's libraries; that the function behind it has the right parameters is
+        for the caller to know.
+
+        Args:
+            clazz: the class.
+            names: the names of its native methods.
+            signatures: their signatures in the VM's form, such as ``(I)V``.
+            symbols: the names of exported functions.
+
+        Returns:
+            0, or a negative number where the VM refused.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            IllegalArgument: the lists differ in length.
+            NotFound: a symbol is in none of the target's libraries; nothing has been bound.
+            JavaException: ``NoSuchMethodError`` where there is no such method, or it is not native.
+
+        JNI: RegisterNatives.
+        """
+
+    @jni_function(216)
+    def unregister_natives(self, clazz: Class) -> Int:
+        """Unbind all native methods of a class, as before anything was linked or registered.
+
+        The next call of one looks for its function anew.  For classes that registered their methods
+        themselves (many of the JDK do), that search finds nothing.
+
+        Args:
+            clazz: the class.
+
+        Returns:
+            0, or a negative number where the VM refused.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+
+        JNI: UnregisterNatives.
+        """

@@ -1,0 +1,68 @@
+"""Direct buffers: ``java.nio`` buffers over memory outside of the Java heap."""
+
+from __future__ import annotations
+
+from jvmti.refs import Memory, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Address, Long
+
+
+class BufferFunctions(Calling):
+    """The functions of the chapter "NIO support"."""
+
+    @jni_function(229, since="1.4", own=True)
+    def new_direct_byte_buffer(self, address: Memory, capacity: Long) -> Object:
+        """Make a direct ``java.nio.ByteBuffer`` over memory of the target.
+
+        Giving the memory back, as the end of the session does, makes its handle stale; it is freed
+        once every buffer over it has been collected.
+
+        Args:
+            address: memory from ``Env.allocate``.
+            capacity: how many of its bytes the buffer covers.
+
+        Returns:
+            The buffer.
+
+        Raises:
+            IllegalArgument: ``address`` is stale, or ``capacity`` is negative or more than the
+                memory's size.
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: NewDirectByteBuffer.
+        """
+
+    @jni_function(230, since="1.4", own=True)
+    def get_direct_buffer_address(self, buf: Object) -> Address:
+        """Return where the memory of a direct buffer begins.
+
+        Args:
+            buf: a direct ``java.nio.Buffer``.
+
+        Returns:
+            The address in the target, for information; 0 where ``buf`` is no direct buffer or its
+            memory is undefined.
+
+        Raises:
+            InvalidObject: ``buf`` is stale.
+
+        JNI: GetDirectBufferAddress.
+        """
+
+    @jni_function(231, since="1.4")
+    def get_direct_buffer_capacity(self, buf: Object) -> Long:
+        """Return the capacity of a direct buffer.
+
+        Args:
+            buf: a direct ``java.nio.Buffer``.
+
+        Returns:
+            How many elements it holds, in units of the buffer's type; -1 where ``buf`` is no direct
+            buffer.
+
+        Raises:
+            InvalidObject: ``buf`` is stale.
+
+        JNI: GetDirectBufferCapacity.
+        """

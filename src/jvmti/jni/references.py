@@ -1,0 +1,196 @@
+"""References: global, local and weak ones, and frames of local ones.
+
+Every object that Python holds is a strong reference owned by its wrapper, whatever function gave
+it; the functions here exist for programs that are written against JNI, and keep its rules.
+
+The wrapper of an object is one and the same wherever the object comes from.  References made here
+are wrappers of their own, equal to it, so that deleting one does not touch the others.  Where a
+function takes ``None`` for null, a weak reference to an object that has been collected is null too.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Object, WeakReference
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import RefType
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Boolean, Int
+
+
+class ReferenceFunctions(Calling):
+    """The functions of the chapter "Global and local references"."""
+
+    @jni_function(19, since="1.2", own=True)
+    def push_local_frame(self, capacity: Int) -> Int:
+        """Begin a frame: the objects that this thread receives until its end are given up together.
+
+        Args:
+            capacity: how many objects the frame should have room for; not negative.
+
+        Returns:
+            0, or a negative number where there is no room for so many.
+
+        Raises:
+            IllegalArgument: ``capacity`` is negative.
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: PushLocalFrame.
+        """
+
+    @jni_function(20, since="1.2", own=True)
+    def pop_local_frame(self, result: Object | None = None) -> Object | None:
+        """End the innermost frame of this thread and give up the objects received in it.
+
+        Their wrappers are stale from then on.  Global and weak references stay, and so do objects
+        that Python had before the frame began.
+
+        Args:
+            result: an object that should outlive the frame.
+
+        Returns:
+            The same object, now of the frame around; ``None`` where no ``result`` was given.
+
+        Raises:
+            InvalidObject: ``result`` is stale.
+            IllegalArgument: there is no frame to end.
+
+        JNI: PopLocalFrame.
+        """
+
+    @jni_function(21, own=True)
+    def new_global_ref(self, obj: Object | None) -> Object | None:
+        """Make a global reference, which outlives every frame.
+
+        Args:
+            obj: the object; a weak reference becomes a strong one.
+
+        Returns:
+            The reference; ``None`` for null, as what a weak reference names may have become.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+
+        JNI: NewGlobalRef.
+        """
+
+    @jni_function(22, own=True)
+    def delete_global_ref(self, global_ref: Object) -> None:
+        """Give up a global reference; the wrapper is stale afterwards.
+
+        Args:
+            global_ref: a reference from `new_global_ref`.
+
+        Raises:
+            InvalidObject: ``global_ref`` is stale.
+
+        JNI: DeleteGlobalRef.
+        """
+
+    @jni_function(23, own=True)
+    def delete_local_ref(self, local_ref: Object) -> None:
+        """Give up an object before the end of its frame; the wrapper is stale afterwards.
+
+        Args:
+            local_ref: the object.
+
+        Raises:
+            InvalidObject: ``local_ref`` is stale.
+
+        JNI: DeleteLocalRef.
+        """
+
+    @jni_function(24)
+    def is_same_object(self, ref1: Object | None, ref2: Object | None) -> Boolean:
+        """Tell whether two references name the same object.
+
+        Args:
+            ref1: a reference, also a weak one; ``None`` is null.
+            ref2: another.
+
+        Returns:
+            Whether both name one object, or both are null.
+
+        Raises:
+            InvalidObject: one of them is stale.
+
+        JNI: IsSameObject.
+        """
+
+    @jni_function(25, since="1.2", own=True)
+    def new_local_ref(self, ref: Object | None) -> Object | None:
+        """Make another reference to an object, in the innermost frame of this thread.
+
+        Args:
+            ref: the object, also as a weak reference.
+
+        Returns:
+            The reference; ``None`` for null, as what a weak reference names may have become.
+
+        Raises:
+            InvalidObject: ``ref`` is stale.
+
+        JNI: NewLocalRef.
+        """
+
+    @jni_function(26, since="1.2")
+    def ensure_local_capacity(self, capacity: Int) -> Int:
+        """Ask the VM for room for a number of local references in the current native frame.
+
+        The agent keeps objects as global references, so nothing in this package needs it.
+
+        Args:
+            capacity: how many; not negative.
+
+        Returns:
+            0, or a negative number where there is no room for so many.
+
+        Raises:
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: EnsureLocalCapacity.
+        """
+
+    @jni_function(226, since="1.2", own=True)
+    def new_weak_global_ref(self, obj: Object) -> WeakReference:
+        """Make a weak reference, which does not keep its object from being collected.
+
+        Args:
+            obj: the object.
+
+        Returns:
+            The weak reference, which may stand wherever the object may.  To use the object safely,
+            take a strong reference with `new_local_ref` or `new_global_ref` first.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: NewWeakGlobalRef.
+        """
+
+    @jni_function(227, since="1.2", own=True)
+    def delete_weak_global_ref(self, ref: WeakReference) -> None:
+        """Give up a weak reference; the wrapper is stale afterwards.
+
+        Args:
+            ref: a reference from `new_weak_global_ref`.
+
+        Raises:
+            InvalidObject: ``ref`` is stale or not a weak reference.
+
+        JNI: DeleteWeakGlobalRef.
+        """
+
+    @jni_function(232, since="1.6", own=True)
+    def get_object_ref_type(self, obj: Object) -> RefType:
+        """Return the kind of a reference.
+
+        Args:
+            obj: the reference, which may be stale.
+
+        Returns:
+            Global and weak global for those made as such, local for all others; invalid for a
+            stale one.
+
+        JNI: GetObjectRefType.
+        """

@@ -1,0 +1,345 @@
+"""Static fields: find, read and write them.
+
+The agent checks that the field belongs to the class and has the type that the function is for.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Field, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
+
+
+class StaticFieldFunctions(Calling):
+    """The functions of the chapter "Accessing static fields"."""
+
+    @jni_function(144, own=True, c_name="GetStaticFieldID")
+    def get_static_field_id(self, clazz: Class, name: Text, sig: Text) -> Field:
+        """Find a static field of the class or its supertypes by name and signature.
+
+        The class is initialised where that has not happened yet.
+
+        Args:
+            clazz: the class to search.
+            name: the field's name.
+            sig: the signature in the VM's form, such as ``I``, ``Ljava/lang/String;``.
+
+        Returns:
+            The field, which stays valid as long as its class is loaded.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            JavaException: ``NoSuchFieldError`` where there is none, what the static initialiser
+                threw, ``OutOfMemoryError``.
+
+        JNI: GetStaticFieldID.
+        """
+
+    @jni_function(145, guard="static_field<'L'>")
+    def get_static_object_field(self, clazz: Class, field_id: Field) -> Object | None:
+        """Return the value of a static field that holds a reference.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            The object in the field; ``None`` is null.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticObjectField.
+        """
+
+    @jni_function(146, guard="static_field<'Z'>")
+    def get_static_boolean_field(self, clazz: Class, field_id: Field) -> Boolean:
+        """Return the value of a static field of type ``boolean``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticBooleanField.
+        """
+
+    @jni_function(147, guard="static_field<'B'>")
+    def get_static_byte_field(self, clazz: Class, field_id: Field) -> Byte:
+        """Return the value of a static field of type ``byte``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticByteField.
+        """
+
+    @jni_function(148, guard="static_field<'C'>")
+    def get_static_char_field(self, clazz: Class, field_id: Field) -> Char:
+        """Return the value of a static field of type ``char``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value, a UTF-16 code unit.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticCharField.
+        """
+
+    @jni_function(149, guard="static_field<'S'>")
+    def get_static_short_field(self, clazz: Class, field_id: Field) -> Short:
+        """Return the value of a static field of type ``short``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticShortField.
+        """
+
+    @jni_function(150, guard="static_field<'I'>")
+    def get_static_int_field(self, clazz: Class, field_id: Field) -> Int:
+        """Return the value of a static field of type ``int``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticIntField.
+        """
+
+    @jni_function(151, guard="static_field<'J'>")
+    def get_static_long_field(self, clazz: Class, field_id: Field) -> Long:
+        """Return the value of a static field of type ``long``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticLongField.
+        """
+
+    @jni_function(152, guard="static_field<'F'>")
+    def get_static_float_field(self, clazz: Class, field_id: Field) -> Float:
+        """Return the value of a static field of type ``float``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticFloatField.
+        """
+
+    @jni_function(153, guard="static_field<'D'>")
+    def get_static_double_field(self, clazz: Class, field_id: Field) -> Double:
+        """Return the value of a static field of type ``double``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+
+        Returns:
+            Its value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: GetStaticDoubleField.
+        """
+
+    @jni_function(154, guard="set_static_object_field")
+    def set_static_object_field(self, clazz: Class, field_id: Field, value: Object | None) -> None:
+        """Change the value of a static field that holds a reference.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value; ``None`` is null.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+            InvalidObject: ``value`` is stale.
+            TypeMismatch: ``value`` is not of the field's class.
+
+        JNI: SetStaticObjectField.
+        """
+
+    @jni_function(155, guard="set_static_field<'Z'>")
+    def set_static_boolean_field(self, clazz: Class, field_id: Field, value: Boolean) -> None:
+        """Change the value of a static field of type ``boolean``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticBooleanField.
+        """
+
+    @jni_function(156, guard="set_static_field<'B'>")
+    def set_static_byte_field(self, clazz: Class, field_id: Field, value: Byte) -> None:
+        """Change the value of a static field of type ``byte``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticByteField.
+        """
+
+    @jni_function(157, guard="set_static_field<'C'>")
+    def set_static_char_field(self, clazz: Class, field_id: Field, value: Char) -> None:
+        """Change the value of a static field of type ``char``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value, a UTF-16 code unit.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticCharField.
+        """
+
+    @jni_function(158, guard="set_static_field<'S'>")
+    def set_static_short_field(self, clazz: Class, field_id: Field, value: Short) -> None:
+        """Change the value of a static field of type ``short``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticShortField.
+        """
+
+    @jni_function(159, guard="set_static_field<'I'>")
+    def set_static_int_field(self, clazz: Class, field_id: Field, value: Int) -> None:
+        """Change the value of a static field of type ``int``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticIntField.
+        """
+
+    @jni_function(160, guard="set_static_field<'J'>")
+    def set_static_long_field(self, clazz: Class, field_id: Field, value: Long) -> None:
+        """Change the value of a static field of type ``long``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticLongField.
+        """
+
+    @jni_function(161, guard="set_static_field<'F'>")
+    def set_static_float_field(self, clazz: Class, field_id: Field, value: Float) -> None:
+        """Change the value of a static field of type ``float``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticFloatField.
+        """
+
+    @jni_function(162, guard="set_static_field<'D'>")
+    def set_static_double_field(self, clazz: Class, field_id: Field, value: Double) -> None:
+        """Change the value of a static field of type ``double``.
+
+        Args:
+            clazz: the class that declares the field, or a subclass.
+            field_id: the field.
+            value: the new value.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        JNI: SetStaticDoubleField.
+        """

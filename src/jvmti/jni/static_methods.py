@@ -1,0 +1,282 @@
+"""Static methods: find and call them.
+
+The agent checks the class, the method and the arguments before every call.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import Class, Method, Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Arguments, Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
+
+
+class StaticMethodFunctions(Calling):
+    """The functions of the chapter "Calling static methods"."""
+
+    @jni_function(113, own=True, c_name="GetStaticMethodID")
+    def get_static_method_id(self, clazz: Class, name: Text, sig: Text) -> Method:
+        """Find a static method of the class or its supertypes by name and signature.
+
+        The class is initialised where that has not happened yet.
+
+        Args:
+            clazz: the class to search.
+            name: the method's name.
+            sig: the signature in the VM's form, such as ``(ILjava/lang/String;)V``.
+
+        Returns:
+            The method, which stays valid as long as its class is loaded.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            JavaException: ``NoSuchMethodError`` where there is none, what the static initialiser
+                threw, ``OutOfMemoryError``.
+
+        JNI: GetStaticMethodID.
+        """
+
+    @jni_function(
+        116, guard="static_method<'L'>", folds=(114, 115), c_name="CallStaticObjectMethodA"
+    )
+    def call_static_object_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Object | None:
+        """Call a static method that returns a reference.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The object that the method returned; ``None`` is null.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a reference.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticObjectMethodA.
+        """
+
+    @jni_function(
+        119, guard="static_method<'Z'>", folds=(117, 118), c_name="CallStaticBooleanMethodA"
+    )
+    def call_static_boolean_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Boolean:
+        """Call a static method that returns a ``boolean``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``boolean``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticBooleanMethodA.
+        """
+
+    @jni_function(122, guard="static_method<'B'>", folds=(120, 121), c_name="CallStaticByteMethodA")
+    def call_static_byte_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Byte:
+        """Call a static method that returns a ``byte``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``byte``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticByteMethodA.
+        """
+
+    @jni_function(125, guard="static_method<'C'>", folds=(123, 124), c_name="CallStaticCharMethodA")
+    def call_static_char_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Char:
+        """Call a static method that returns a ``char``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned, a UTF-16 code unit.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``char``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticCharMethodA.
+        """
+
+    @jni_function(
+        128, guard="static_method<'S'>", folds=(126, 127), c_name="CallStaticShortMethodA"
+    )
+    def call_static_short_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Short:
+        """Call a static method that returns a ``short``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``short``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticShortMethodA.
+        """
+
+    @jni_function(131, guard="static_method<'I'>", folds=(129, 130), c_name="CallStaticIntMethodA")
+    def call_static_int_method(self, clazz: Class, method_id: Method, args: Arguments = ()) -> Int:
+        """Call a static method that returns an ``int``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                an ``int``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticIntMethodA.
+        """
+
+    @jni_function(134, guard="static_method<'J'>", folds=(132, 133), c_name="CallStaticLongMethodA")
+    def call_static_long_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Long:
+        """Call a static method that returns a ``long``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``long``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticLongMethodA.
+        """
+
+    @jni_function(
+        137, guard="static_method<'F'>", folds=(135, 136), c_name="CallStaticFloatMethodA"
+    )
+    def call_static_float_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Float:
+        """Call a static method that returns a ``float``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``float``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticFloatMethodA.
+        """
+
+    @jni_function(
+        140, guard="static_method<'D'>", folds=(138, 139), c_name="CallStaticDoubleMethodA"
+    )
+    def call_static_double_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> Double:
+        """Call a static method that returns a ``double``.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Returns:
+            The value that the method returned.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                a ``double``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticDoubleMethodA.
+        """
+
+    @jni_function(143, guard="static_method<'V'>", folds=(141, 142), c_name="CallStaticVoidMethodA")
+    def call_static_void_method(
+        self, clazz: Class, method_id: Method, args: Arguments = ()
+    ) -> None:
+        """Call a static method without a result.
+
+        Args:
+            clazz: the class that declares the method, or a subclass.
+            method_id: the method, as found in ``clazz``.
+            args: one value for each parameter of the method.
+
+        Raises:
+            InvalidClass: ``clazz`` is stale or not a class.
+            InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
+                ``void``.
+            IllegalArgument: ``args`` do not fit the method's signature.
+            JavaException: what the method threw.
+
+        JNI: CallStaticVoidMethodA.
+        """

@@ -1,0 +1,184 @@
+"""Strings: make them from text, and read them as text.
+
+What JNI gives as a pointer into a string or to a copy of it is ``str`` here, always a copy, so
+there is nothing to release.  Lone surrogates survive in both directions.
+"""
+
+from __future__ import annotations
+
+from jvmti.refs import String
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Int, Long, Text, UnicodeText
+
+
+class StringFunctions(Calling):
+    """The functions of the chapter "String operations"."""
+
+    @jni_function(163)
+    def new_string(self, unicode_chars: UnicodeText) -> String:
+        """Make a Java string from text, which travels as UTF-16.
+
+        Args:
+            unicode_chars: its characters.
+
+        Returns:
+            The string.
+
+        Raises:
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: NewString.
+        """
+
+    @jni_function(164)
+    def get_string_length(self, string: String) -> Int:
+        """Return the length of a string in UTF-16 code units.
+
+        Args:
+            string: the string.
+
+        Returns:
+            How many ``char`` values it has, as ``String.length`` says.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        JNI: GetStringLength.
+        """
+
+    @jni_function(165, own=True)
+    def get_string_chars(self, string: String) -> UnicodeText:
+        """Return the text of a string, which travels as UTF-16.
+
+        Args:
+            string: the string.
+
+        Returns:
+            A copy of its characters.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        JNI: GetStringChars.
+        """
+
+    @jni_function(167, c_name="NewStringUTF")
+    def new_string_utf(self, bytes: Text) -> String:
+        """Make a Java string from text, which travels as modified UTF-8.
+
+        Args:
+            bytes: its characters.
+
+        Returns:
+            The string.
+
+        Raises:
+            JavaException: ``OutOfMemoryError``.
+
+        JNI: NewStringUTF.
+        """
+
+    @jni_function(168, c_name="GetStringUTFLength")
+    def get_string_utf_length(self, string: String) -> Int:
+        """Return the length of a string in bytes of modified UTF-8.
+
+        Args:
+            string: the string.
+
+        Returns:
+            The number of bytes, without a terminating zero.  Where it does not fit, it is cut off
+            at what an ``int`` holds: `get_string_utf_length_as_long` gives it whole.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        JNI: GetStringUTFLength.
+        """
+
+    @jni_function(169, own=True, c_name="GetStringUTFChars")
+    def get_string_utf_chars(self, string: String) -> Text:
+        """Return the text of a string, which travels as modified UTF-8.
+
+        Args:
+            string: the string.
+
+        Returns:
+            A copy of its characters.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        JNI: GetStringUTFChars.
+        """
+
+    @jni_function(220, since="1.2", own=True)
+    def get_string_region(self, string: String, start: Int, len: Int) -> UnicodeText:
+        """Return a part of a string, which travels as UTF-16.
+
+        Args:
+            string: the string.
+            start: the index of the first UTF-16 code unit.
+            len: how many UTF-16 code units.
+
+        Returns:
+            A copy of the part; a surrogate pair that the range cuts leaves a lone surrogate.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+            JavaException: ``StringIndexOutOfBoundsException`` for a range outside of the string.
+
+        JNI: GetStringRegion.
+        """
+
+    @jni_function(221, since="1.2", own=True, c_name="GetStringUTFRegion")
+    def get_string_utf_region(self, string: String, start: Int, len: Int) -> Text:
+        """Return a part of a string, which travels as modified UTF-8.
+
+        Args:
+            string: the string.
+            start: the index of the first UTF-16 code unit, not of a byte.
+            len: how many UTF-16 code units, not bytes.
+
+        Returns:
+            A copy of the part; a surrogate pair that the range cuts leaves a lone surrogate.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+            JavaException: ``StringIndexOutOfBoundsException`` for a range outside of the string.
+
+        JNI: GetStringUTFRegion.
+        """
+
+    @jni_function(224, since="1.2", own=True)
+    def get_string_critical(self, string: String) -> UnicodeText:
+        """Return the text of a string, read in a critical region.
+
+        Args:
+            string: the string.
+
+        Returns:
+            A copy of its characters; the region has ended when it arrives.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        JNI: GetStringCritical.
+        """
+
+    @jni_function(235, since="24", c_name="GetStringUTFLengthAsLong")
+    def get_string_utf_length_as_long(self, string: String) -> Long:
+        """Return the length of a string in bytes of modified UTF-8, however long it is.
+
+        Args:
+            string: the string.
+
+        Returns:
+            The number of bytes, without a terminating zero.
+
+        Raises:
+            InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+            NotInThisVersion: the target is older than Java 24; use `get_string_utf_length` there.
+
+        JNI: GetStringUTFLengthAsLong.
+        """

@@ -1,0 +1,22 @@
+"""The version of JNI that the target JVM implements."""
+
+from __future__ import annotations
+
+from jvmti.spec.calling import Calling
+from jvmti.spec.constants import JNIVersion
+from jvmti.spec.declaration import jni_function
+
+
+class VersionFunctions(Calling):
+    """The functions of the chapter "Version information"."""
+
+    @jni_function(4)
+    def get_version(self) -> JNIVersion:
+        """Return the version of JNI that the target supports.
+
+        Returns:
+            The version: major in the upper, minor in the lower 16 bits.  It changes only with Java
+            versions that bring new functions, so Java 17 reports `JNIVersion.V10`.
+
+        JNI: GetVersion.
+        """

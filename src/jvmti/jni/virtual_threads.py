@@ -1,0 +1,29 @@
+"""Virtual threads: tell them from platform threads."""
+
+from __future__ import annotations
+
+from jvmti.refs import Object
+from jvmti.spec.calling import Calling
+from jvmti.spec.declaration import jni_function
+from jvmti.spec.types import Boolean
+
+
+class VirtualThreadFunctions(Calling):
+    """The functions of the chapter "Virtual threads"."""
+
+    @jni_function(234, since="21")
+    def is_virtual_thread(self, obj: Object) -> Boolean:
+        """Tell whether an object is a virtual thread.
+
+        Args:
+            obj: any object.
+
+        Returns:
+            Whether it is a virtual thread; false for what is no thread at all.
+
+        Raises:
+            InvalidObject: ``obj`` is stale.
+            NotInThisVersion: the target is older than Java 21.
+
+        JNI: IsVirtualThread.
+        """

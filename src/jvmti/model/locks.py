@@ -1,0 +1,262 @@
+"""Who holds which lock, who waits for whom, and which threads wait for each other for ever.
+
+Monitors are asked for through JVM TI where the VM allows it, which late attach does not; then
+HotSpot's own thread dump tells about them, over the attach mechanism.  Locks of
+``java.util.concurrent`` are followed through the objects themselves: from ``Thread.parkBlocker`` to
+``AbstractOwnableSynchronizer.exclusiveOwnerThread``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.constants import ThreadState
+from jvmti.spec.errors import JavaException
+from jvmti.spec.signatures import java_name
+from jvmti.target.errors import AttachError
+from jvmti.target.hotspot import command
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.vm import VM
+
+_MONITORS = Capabilities.of("can_get_owned_monitor_info", "can_get_current_contended_monitor")
+
+_HEAD = re.compile(r'"(?P<name>.*)" #(?P<id>\d+)\b')
+_MONITOR = re.compile(
+    r"\s*- (?P<what>locked|waiting to lock|waiting to re-lock in wait\(\)|waiting on|"
+    r"eliminated) <(?P<key>0x[0-9a-f]+)> \(a (?P<cls>.+)\)"
+)
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A monitor, or a lock of ``java.util.concurrent``."""
+
+    #: ``monitor`` or ``synchronizer``.
+    kind: str
+    #: The class of the object.
+    class_name: str
+    #: Tells one from another in the same look; nothing else is meant by it.
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.class_name}@{self.key}"
+
+
+@dataclass
+class Locks:
+    """What one thread holds and waits for."""
+
+    #: The locks that it holds.
+    owned: list[Lock] = field(default_factory=list)
+    #: The lock that it waits to get, or the object that it is parked or waits on.
+    waits_for: Lock | None = None
+    #: The id of the thread that holds that.
+    owner: int | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """The locks of all threads at about one moment."""
+
+    #: What each thread holds and waits for, by its id.
+    threads: dict[int, Locks]
+    #: Where the monitors were learnt: ``jvmti``, ``dump``, or empty where they could not be.
+    source: str
+    #: Why the monitors are not known, where they are not.
+    reason: str = ""
+
+    def cycles(self) -> list[list[int]]:
+        """The ids of threads that wait for each other in a circle."""
+        found = []
+        seen: set[int] = set()
+        for start in self.threads:
+            path: list[int] = []
+            at: int | None = start
+            while at is not None and at not in seen:
+                seen.add(at)
+                path.append(at)
+                locks = self.threads.get(at)
+                at = locks.owner if locks else None
+            if at is not None and at in path:
+                found.append(path[path.index(at) :])
+        return found
+
+
+class LockFinder:
+    """Looks at the locks of a VM; keeps the environment that it needs for that."""
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._env: Env | None = None
+        if vm.env.get_potential_capabilities() & _MONITORS == _MONITORS:
+            self._env = vm.new_env()
+            self._env.add_capabilities(_MONITORS)
+        self._fields: tuple[Any, Any, Any] | None = None
+        # What keeps the keys from meaning something else at the next look.
+        self._kept: list[Any] = []
+
+    def look(self, threads: Sequence[ThreadSnapshot], timeout: float = 10.0) -> Look:
+        """Find out what these threads hold and wait for."""
+        found = {thread.id: Locks() for thread in threads}
+        source, reason = "jvmti", ""
+        if self._env is not None:
+            self._monitors(self._env, threads, found)
+        else:
+            source, reason = self._dump(found, timeout)
+        self._synchronizers(threads, found)
+        return Look(found, source, reason)
+
+    def deadlocks(self, threads: Sequence[ThreadSnapshot], look: Look) -> list[list[int]]:
+        """The circles that still stand at a second look.
+
+        One look is not one moment: threads move on while others are asked.  A deadlock stays.
+        """
+        circles = look.cycles()
+        if not circles:
+            return []
+        wanted = {number for circle in circles for number in circle}
+        again = self.look([thread for thread in threads if thread.id in wanted])
+        stand = {frozenset(circle) for circle in again.cycles()}
+        return [circle for circle in circles if frozenset(circle) in stand]
+
+    # ---- monitors --------------------------------------------------------------------------
+
+    def _monitors(
+        self, env: Env, threads: Sequence[ThreadSnapshot], found: dict[int, Locks]
+    ) -> None:
+        handles = [thread.thread for thread in threads]
+        owned = env.map.get_owned_monitor_info(handles)
+        contended = env.map.get_current_contended_monitor(handles)
+        objects: list[Any] = []
+        rows: list[tuple[int, bool]] = []
+        for at, thread in enumerate(threads):
+            if not owned.status[at]:
+                for monitor in owned.value[at]:
+                    objects.append(monitor)
+                    rows.append((thread.id, True))
+            if not contended.status[at] and contended.value[at] is not None:
+                objects.append(contended.value[at])
+                rows.append((thread.id, False))
+        locks = self._locks("monitor", objects)
+        holders = {}
+        for (number, owns), lock in zip(rows, locks, strict=True):
+            if owns:
+                if lock not in found[number].owned:
+                    found[number].owned.append(lock)
+                holders[lock] = number
+            else:
+                found[number].waits_for = lock
+        for thread in threads:
+            its = found[thread.id]
+            # A thread in Object.wait waits to be notified, not for the owner.
+            if thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER and its.waits_for:
+                its.owner = holders.get(its.waits_for)
+
+    def _dump(self, found: dict[int, Locks], timeout: float) -> tuple[str, str]:
+        try:
+            text = command(self._vm.process, "threaddump", "-l", timeout=timeout)
+        except AttachError as error:
+            return "", f"{error}"
+        current: Locks | None = None
+        blocked: list[tuple[Locks, Lock]] = []
+        holders: dict[str, int] = {}
+        number = 0
+        for line in text.splitlines():
+            head = _HEAD.match(line)
+            if head:
+                number = int(head["id"])
+                current = found.get(number)
+                continue
+            if current is None:
+                continue
+            monitor = _MONITOR.match(line)
+            if monitor:
+                what = monitor["what"]
+                lock = Lock("monitor", monitor["cls"], monitor["key"])
+                if what == "locked":
+                    # Also said of a monitor that the thread has given up inside Object.wait.
+                    if current.waits_for != lock and lock not in current.owned:
+                        current.owned.append(lock)
+                        holders[lock.key] = number
+                elif what != "eliminated" and current.waits_for is None:
+                    current.waits_for = lock
+                    if what != "waiting on":
+                        blocked.append((current, lock))
+        for locks, lock in blocked:
+            locks.owner = holders.get(lock.key)
+        return "dump", ""
+
+    # ---- locks of java.util.concurrent -----------------------------------------------------
+
+    def _synchronizers(self, threads: Sequence[ThreadSnapshot], found: dict[int, Locks]) -> None:
+        parked = [thread for thread in threads if thread.state & ThreadState.PARKED]
+        if not parked:
+            return
+        vm = self._vm
+        if self._fields is None:
+            jni = vm.jni
+            thread_class = jni.find_class("java/lang/Thread")
+            try:
+                synchronizer = jni.find_class(
+                    "java/util/concurrent/locks/AbstractOwnableSynchronizer"
+                )
+                self._fields = (
+                    jni.get_field_id(thread_class, "parkBlocker", "Ljava/lang/Object;"),
+                    synchronizer,
+                    jni.get_field_id(synchronizer, "exclusiveOwnerThread", "Ljava/lang/Thread;"),
+                )
+            except JavaException:  # a class library of another kind
+                return
+        blocker_field, synchronizer, owner_field = self._fields
+        blockers = list(
+            vm.map.get_object_field([thread.thread for thread in parked], blocker_field).value
+        )
+        known = [
+            (thread, blocker)
+            for thread, blocker in zip(parked, blockers, strict=True)
+            if blocker is not None
+        ]
+        if not known:
+            return
+        objects = [blocker for _, blocker in known]
+        locks = self._locks("synchronizer", objects)
+        ownable = vm.map.is_instance_of(objects, synchronizer).value.tolist()
+        owners: list[int | None] = [None] * len(known)
+        rows = [at for at, flag in enumerate(ownable) if flag]
+        if rows:
+            holding = list(vm.map.get_object_field([objects[at] for at in rows], owner_field).value)
+            held = [(at, one) for at, one in zip(rows, holding, strict=True) if one is not None]
+            numbers = vm.threads.ids([one for _, one in held])
+            for (at, _), number in zip(held, numbers, strict=True):
+                owners[at] = number
+        for (thread, _), lock, owner, flag in zip(known, locks, owners, ownable, strict=True):
+            its = found[thread.id]
+            its.waits_for = lock
+            its.owner = owner
+            if flag and owner is not None and owner in found and lock not in found[owner].owned:
+                found[owner].owned.append(lock)
+
+    def _locks(self, kind: str, objects: list[Any]) -> list[Lock]:
+        if not objects:
+            return []
+        vm = self._vm
+        classes = vm.map.get_object_class(objects)
+        signatures = vm.env.map.get_class_signature(classes.value).signature
+        # Objects are told apart for certain; hash codes may meet.
+        identities = [vm._session.identity(one) for one in objects]
+        self._kept += identities
+        keys = [f"{one._handle & 0xFFFFFFFF:x}" for one in identities]
+        return [
+            Lock(kind, java_name(signature), key)
+            for signature, key in zip(signatures, keys, strict=True)
+        ]
+
+
+__all__ = ["Lock", "LockFinder", "Locks", "Look"]

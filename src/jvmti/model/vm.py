@@ -1,0 +1,401 @@
+"""A JVM under study: the session, its environments, and where everything else starts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from jvmti.callbacks.calling import Callbacks
+from jvmti.env.environment import AgentOperations, Env, Mapped
+from jvmti.env.operations import AgentStats
+from jvmti.events.enabling import Enabling
+from jvmti.events.handlers import HandlerError, Handlers
+from jvmti.events.streams import Streams
+from jvmti.heap.live import LiveHeap
+from jvmti.jni.calls import JNI
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
+from jvmti.model.objects import (
+    PRIMITIVE_ARRAYS,
+    ClassLoader,
+    Module,
+    Object,
+    ObjectArray,
+    String,
+    Throwable,
+)
+from jvmti.model.threads import Thread, ThreadGroup, Threads
+from jvmti.refs.handles import CLASSES
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.constants import VMPhase
+from jvmti.spec.errors import TargetLost
+from jvmti.target.agent_library import interface_digest
+from jvmti.target.connection import Connection
+from jvmti.target.processes import Process
+from jvmti.wire.session import Session
+
+log = logging.getLogger("jvmti")
+
+_MODEL: tuple[Any, ...] = (
+    Object,
+    ObjectArray,
+    String,
+    Throwable,
+    ClassLoader,
+    Module,
+    Class,
+    Method,
+    Field,
+    Thread,
+    ThreadGroup,
+    *PRIMITIVE_ARRAYS,
+)
+
+_KINDS: dict[int, Any] = {cls.KIND: cls for cls in _MODEL}
+
+_FREE = Capabilities.of(
+    "can_get_line_numbers",
+    "can_get_source_file_name",
+    "can_get_thread_cpu_time",
+    "can_get_monitor_info",
+)
+"""What the model's own environment takes: these cost the VM nothing until they are used."""
+
+_EARLY = Capabilities.of("can_generate_early_vmstart")
+"""Lets it look things up for the handler of an early ``VMStart``."""
+
+
+class Version(NamedTuple):
+    """A version of the interface, as numbers."""
+
+    major: int
+    minor: int
+    micro: int
+
+
+class Stats(NamedTuple):
+    """What this session has done and holds, on both sides."""
+
+    messages: int
+    """Messages that this side has sent."""
+    bytes: int
+    """Their size in bytes."""
+    running: tuple[str, ...]
+    """Calls that were given up and still run in the VM."""
+    agent: AgentStats | None
+    """The agent's own books; ``None`` when the session is over."""
+
+
+class VM:
+    """A Java virtual machine that this process works on.
+
+    It is a context manager: leaving the block detaches, and the JVM goes on as if nothing had
+    been.
+
+    Attributes:
+        process: what the JVM is as a process.
+        popen: the program that `launch` started, ``None`` after `attach`.
+        env: the session's first JVM TI environment.
+        jni: the JNI functions.
+        threads: the live threads.
+        heap: the objects of the VM: histograms, scans, who holds what.
+        methods: the names of the methods that this session has met.
+    """
+
+    def __init__(self, connection: Connection, *, timeout: float = 10.0) -> None:
+        self.process: Process = connection.process
+        self.popen: subprocess.Popen[bytes] | None = connection.popen
+        self.preloaded = connection.preloaded
+        self._session = Session(
+            connection.socket, CLASSES | _KINDS, timeout=timeout, digest=interface_digest()
+        )
+        self._session.model = self
+        self._agent = AgentOperations(self._session)
+        self.env = Env(self._session, 1)
+        self.jni = JNI(self._session)
+        self.threads = Threads(self)
+        self.heap = LiveHeap(self)
+        self.methods = Methods(self)
+        self._lookup_env: Env | None = None
+        self._session.identify = self._agent.identify
+        self._session.same = self.jni.is_same_object
+        self._session.describe_exception = self._describe_exception
+        self._session.read_memory = self._agent.read_memory
+        self._session.write_memory = self._agent.write_memory
+        enabling = Enabling(self._session)
+        self._session.events = self._handlers = Handlers(self._session, enabling)
+        self._session.streams = Streams(self._session, enabling)
+        self._session.callbacks = Callbacks(self._session)
+        self._session.hello(_name_of_this_process(), timeout)
+
+    # ---- the session -----------------------------------------------------------------------
+
+    @property
+    def timeout(self) -> float | None:
+        """The time limit of calls in seconds; ``None`` waits for ever."""
+        return self._session.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._session.timeout = seconds
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is over."""
+        return self._session.closed is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether the VM waits in the OnLoad phase for `proceed`."""
+        return self._session.held
+
+    def proceed(self, timeout: float = 60.0) -> None:
+        """Let a VM that is held in the OnLoad phase start, and wait until it is live.
+
+        Raises:
+            CallTimeout: it is not live in time.
+            WrongPhase: it is not held.
+            TargetLost: it ended before it was live.
+        """
+        if self._handlers.any:
+            self.lookup_env  # noqa: B018 - none can be made before the VM is live
+        self._agent.proceed()
+        self._session.held = False
+        self._session.await_live(timeout)
+        try:
+            self._handlers.went_live()
+        except TargetLost as lost:
+            log.debug("the VM was live and has ended: %s", lost)
+
+    def refuse(self) -> None:
+        """Do not let a VM that is held in the OnLoad phase start: it ends with status 1.
+
+        It is what an agent does whose ``Agent_OnLoad`` returns an error.  The session is over then.
+
+        Raises:
+            WrongPhase: it is not held.
+        """
+        self._agent.refuse()
+        self._session.held = False
+        self._session.leave("the VM has been refused its start")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the JVM has ended, or the session has.
+
+        Args:
+            timeout: seconds to wait; ``None`` is for ever.
+
+        Returns:
+            Whether it has; false when the time has passed.
+        """
+        return self._session.wait(timeout)
+
+    def new_env(self, version: int = 0) -> Env:
+        """A further JVM TI environment, with its own capabilities, tags and storage.
+
+        Args:
+            version: the version of the interface to ask for; 0 is the VM's newest.
+
+        Raises:
+            UnsupportedVersion: this VM does not have it.
+        """
+        return Env(self._session, self._agent.new_environment(version))
+
+    def detach(self, timeout: float = 10.0) -> None:
+        """Leave the JVM: what this session did there is undone, and the agent has said so.
+
+        Detaching twice does nothing.  A VM that is held in the OnLoad phase starts.
+        """
+        self._session.detach(timeout)
+
+    def __enter__(self) -> VM:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.detach()
+
+    @property
+    def handler_errors(self) -> list[HandlerError]:
+        """What handlers of events have raised so far, one entry for each place."""
+        return list(self._handlers.errors.values())
+
+    @property
+    def handler_limit(self) -> int:
+        """How many handlers may run side by side; further events wait for one to be free.
+
+        A handler on a thread that waits for a call of its own is not counted.
+        """
+        return self._handlers.limit
+
+    @handler_limit.setter
+    def handler_limit(self, limit: int) -> None:
+        if limit < 1:
+            raise ValueError(f"there must be at least one handler, not {limit}")
+        self._handlers.limit = limit
+
+    @property
+    def stats(self) -> Stats:
+        """What this session has done and holds."""
+        session = self._session
+        agent = None if self.closed else self._agent.stats()
+        running = session.still_running()
+        channels = [*session._channels, *session.running, session.control]
+        return Stats(
+            sum(channel.messages for channel in channels),
+            sum(channel.bytes for channel in channels),
+            running,
+            agent,
+        )
+
+    # ---- the VM ----------------------------------------------------------------------------
+
+    @property
+    def version(self) -> Version:
+        """The VM's version of JVM TI; its major number is that of the Java release from 9 on."""
+        number = self._session.greeting.version
+        return Version(number >> 16 & 0xFFF, number >> 8 & 0xFF, number & 0xFF)
+
+    @property
+    def phase(self) -> VMPhase:
+        """The phase of the VM's life."""
+        return self.env.get_phase()
+
+    @property
+    def map(self) -> Mapped:
+        """The JNI functions over columns, as ``vm.env.map`` is for JVM TI."""
+        return Mapped(self._session, JNI_FUNCTIONS, 1)
+
+    @property
+    def lookup_env(self) -> Env:
+        """The environment that the model looks things up in, made at its first use.
+
+        It has capabilities that cost nothing (line numbers, source files, processor times), so
+        that asking a frame for its line does not change what ``vm.env`` may do.
+        """
+        if self._lookup_env is None:
+            env = self.new_env()
+            env.add_capabilities(env.get_potential_capabilities() & (_FREE | _EARLY))
+            self._lookup_env = env
+        return self._lookup_env
+
+    def classes(self, pattern: str = "*") -> list[Class]:
+        """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
+
+        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  The classes cannot
+        be unloaded while the list, or one of them, is kept.
+        """
+        return classes(self, pattern)
+
+    def find_class(self, name: str) -> Class:
+        """The loaded class of that name; nothing is loaded.
+
+        Args:
+            name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
+
+        Raises:
+            LookupError: none is loaded, or several class loaders have one.
+        """
+        found = classes_named(self, name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise LookupError(
+                f"{len(found)} class loaders have a class {name!r}; vm.classes({name!r}) gives all"
+            )
+        raise LookupError(
+            f"no class {name!r} is loaded; vm.jni.find_class({name.replace('.', '/')!r}) loads it"
+        )
+
+    @property
+    def thread_groups(self) -> list[ThreadGroup]:
+        """The topmost thread groups."""
+        return self.env.get_top_thread_groups()  # type: ignore[return-value]
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules, the unnamed ones of the class loaders among them."""
+        return self.env.get_all_modules()  # type: ignore[return-value]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The system properties as the VM has them; changes by Java code do not show."""
+        names = self.env.get_system_properties()
+        values = self.env.map.get_system_property(names)
+        return {
+            name: value
+            for name, status, value in zip(names, values.status, values.value, strict=True)
+            if not status and value is not None
+        }
+
+    def read_direct_buffer(self, buffer: Any, offset: int, length: int) -> bytes:
+        """Read from the memory of a direct ``java.nio.ByteBuffer``.
+
+        Args:
+            buffer: the buffer, whoever made it.
+            offset: of the first byte, counted from its beginning whatever its position.
+            length: how many bytes.
+
+        Raises:
+            InvalidObject: it is no direct byte buffer.
+            IllegalArgument: the bytes lie outside of its capacity.
+            AccessDenied: it is mapped over a file that has become shorter.
+        """
+        return self._agent.read_direct_buffer(buffer, offset, length)
+
+    def write_direct_buffer(self, buffer: Any, offset: int, data: bytes) -> None:
+        """Write to the memory of a direct ``java.nio.ByteBuffer``.
+
+        Args:
+            buffer: the buffer, whoever made it.
+            offset: of the first byte, counted from its beginning whatever its position.
+            data: what to put there.
+
+        Raises:
+            InvalidObject: it is no direct byte buffer.
+            IllegalArgument: the bytes lie outside of its capacity.
+            AccessDenied: it is read-only, or mapped over a file that has become shorter.
+        """
+        self._agent.write_direct_buffer(buffer, offset, data)
+
+    def service_threads(self) -> list[Any]:
+        """The agent's own threads in the JVM, which JVM TI lists among the others."""
+        return self._agent.service_threads()
+
+    def _describe_exception(self, throwable: Any) -> tuple[str, str | None]:
+        # One operation of the agent's: JNI calls would end the exception's being pending.
+        described = self._agent.describe_throwable(throwable)
+        return described.signature[1:-1].replace("/", "."), described.message
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "held in OnLoad" if self.held else "open"
+        return f"<VM {self.process.pid} {self.process.main or ''} ({state})>"
+
+
+def _name_of_this_process() -> str:
+    """What other controllers read of us when we hold what they want."""
+    return f"controller {os.getpid()} ({os.path.basename(sys.argv[0] or 'python')})"
+
+
+def add_capabilities(vm: VM, wanted: Capabilities | str | Iterable[str]) -> None:
+    """Add capabilities to the first environment; ``"all"`` takes what there is.
+
+    Raises:
+        NotAvailable: one of them cannot be had; the message says which.
+    """
+    if wanted == "all":
+        vm.env.add_capabilities(vm.env.get_potential_capabilities())
+    elif wanted:
+        vm.env.add_capabilities(Capabilities.of(wanted))
+
+
+__all__ = ["VM", "Stats", "Version", "add_capabilities"]

@@ -1,0 +1,386 @@
+"""Handles: how Python names what lives in the target.
+
+A handle is a number that the agent issued: a table index, a generation and a kind.  It is never a
+pointer, and the agent checks it before use.  Each class here says which C type it stands for, which
+Java class its objects must belong to, and which JVM TI error a wrong one gives; the generator of
+the agent reads the same attributes, so the two sides cannot differ.
+
+Wrappers own what they name.  A finalizer only appends to a list which the next request sends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from typing import Any
+
+INDEX_BITS = 32
+KIND_SHIFT = 56
+
+CLASSES: dict[int, type[Handle]] = {}
+"""Every kind of handle, by the number in a handle's highest byte."""
+
+
+class Handle:
+    """Something in the target JVM, named by a number that its agent issued."""
+
+    __slots__ = ("__weakref__", "_handle", "_session")
+
+    KIND: ClassVar[int] = 0
+    C_TYPE: ClassVar[str] = ""
+    JAVA_CLASS: ClassVar[str | None] = None
+    """The Java class that objects of this kind belong to; none where the agent tests otherwise."""
+    ERROR: ClassVar[str] = ""
+    """The JVM TI error that a stale or wrong handle of this kind gives."""
+    LASTING: ClassVar[bool] = False
+    """Never given back, so that its wrapper may be kept for good."""
+
+    _session: Any
+    _handle: int
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        if "KIND" in cls.__dict__:
+            CLASSES[cls.KIND] = cls
+
+    def __init__(self, session: Any, handle: int) -> None:
+        self._session = session
+        self._handle = handle
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._handle & 0xFFFFFFFF}>"
+
+
+class Object(Handle):
+    """A Java object (``jobject``): a strong, owned reference.
+
+    The object cannot be collected while this wrapper lives; `release` gives it up early.
+    Equality and hashing follow the identity of the Java object.
+    """
+
+    __slots__ = ("_count", "_hash", "_identity", "_keeper")
+
+    KIND = 1
+    C_TYPE = "jobject"
+    ERROR = "INVALID_OBJECT"
+
+    _keeper: Any
+    """What owns the handle where this wrapper does not: the column that it was taken from."""
+    _count: int
+    """How often the agent has sent this handle; 0 where it was not taken with its identity."""
+    _hash: int
+    _identity: Any
+    """The wrapper that has the object's identity, where this one was hashed and has not."""
+
+    def __init__(self, session: Any, handle: int, count: int = 1) -> None:
+        self._session = session
+        self._handle = handle
+        self._count = count
+
+    def release(self) -> None:
+        """Give the reference up now; the wrapper is of no use afterwards."""
+        self._keeper = None
+        if self._handle:
+            self._session.give_up(self._handle, self._count)
+            self._handle = 0
+
+    def __del__(self) -> None:
+        try:
+            if self._handle:
+                self._session.give_up(self._handle, self._count)
+        except AttributeError:  # a wrapper whose construction failed, or interpreter shutdown
+            pass
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Object):
+            return NotImplemented
+        if other._session is not self._session or isinstance(other, WeakReference):
+            return False
+        if not self._handle or not other._handle:
+            return False  # a released wrapper names nothing
+        if self._handle == other._handle:
+            return True
+        return bool(self._session.same_object(self, other))
+
+    def __hash__(self) -> int:
+        # Found once: the number stays good for as long as a wrapper with the identity is kept.
+        try:
+            return self._hash
+        except AttributeError:
+            pass
+        identity = self._session.identity(self)
+        if identity is not self:
+            self._identity = identity
+        self._hash = hash(identity._handle)
+        return self._hash
+
+
+class Class(Object):
+    """A ``java.lang.Class`` (``jclass``)."""
+
+    __slots__ = ()
+    KIND = 2
+    C_TYPE = "jclass"
+    JAVA_CLASS = "java/lang/Class"
+    ERROR = "INVALID_CLASS"
+
+
+class Thread(Object):
+    """A ``java.lang.Thread`` (``jthread``), platform or virtual."""
+
+    __slots__ = ()
+    KIND = 3
+    C_TYPE = "jthread"
+    JAVA_CLASS = "java/lang/Thread"
+    ERROR = "INVALID_THREAD"
+
+
+class ThreadGroup(Object):
+    """A ``java.lang.ThreadGroup`` (``jthreadGroup``)."""
+
+    __slots__ = ()
+    KIND = 4
+    C_TYPE = "jthreadGroup"
+    JAVA_CLASS = "java/lang/ThreadGroup"
+    ERROR = "INVALID_THREAD_GROUP"
+
+
+class ClassLoader(Object):
+    """A ``java.lang.ClassLoader``."""
+
+    __slots__ = ()
+    KIND = 5
+    JAVA_CLASS = "java/lang/ClassLoader"
+    ERROR = "ILLEGAL_ARGUMENT"
+
+
+class Module(Object):
+    """A ``java.lang.Module``."""
+
+    __slots__ = ()
+    KIND = 6
+    JAVA_CLASS = "java/lang/Module"
+    ERROR = "INVALID_MODULE"
+
+
+class Throwable(Object):
+    """A ``java.lang.Throwable`` (``jthrowable``)."""
+
+    __slots__ = ()
+    KIND = 7
+    C_TYPE = "jthrowable"
+    JAVA_CLASS = "java/lang/Throwable"
+
+
+class String(Object):
+    """A ``java.lang.String`` (``jstring``)."""
+
+    __slots__ = ()
+    KIND = 8
+    C_TYPE = "jstring"
+    JAVA_CLASS = "java/lang/String"
+
+
+class Array(Object):
+    """A Java array of any kind (``jarray``)."""
+
+    __slots__ = ()
+    C_TYPE = "jarray"
+
+
+class ObjectArray(Array):
+    """A Java array of references (``jobjectArray``)."""
+
+    __slots__ = ()
+    KIND = 9
+    C_TYPE = "jobjectArray"
+    JAVA_CLASS = "[Ljava/lang/Object;"
+
+
+class BooleanArray(Array):
+    """A ``boolean[]`` (``jbooleanArray``)."""
+
+    __slots__ = ()
+    KIND = 10
+    C_TYPE = "jbooleanArray"
+    JAVA_CLASS = "[Z"
+
+
+class ByteArray(Array):
+    """A ``byte[]`` (``jbyteArray``)."""
+
+    __slots__ = ()
+    KIND = 11
+    C_TYPE = "jbyteArray"
+    JAVA_CLASS = "[B"
+
+
+class CharArray(Array):
+    """A ``char[]`` (``jcharArray``)."""
+
+    __slots__ = ()
+    KIND = 12
+    C_TYPE = "jcharArray"
+    JAVA_CLASS = "[C"
+
+
+class ShortArray(Array):
+    """A ``short[]`` (``jshortArray``)."""
+
+    __slots__ = ()
+    KIND = 13
+    C_TYPE = "jshortArray"
+    JAVA_CLASS = "[S"
+
+
+class IntArray(Array):
+    """An ``int[]`` (``jintArray``)."""
+
+    __slots__ = ()
+    KIND = 14
+    C_TYPE = "jintArray"
+    JAVA_CLASS = "[I"
+
+
+class LongArray(Array):
+    """A ``long[]`` (``jlongArray``)."""
+
+    __slots__ = ()
+    KIND = 15
+    C_TYPE = "jlongArray"
+    JAVA_CLASS = "[J"
+
+
+class FloatArray(Array):
+    """A ``float[]`` (``jfloatArray``)."""
+
+    __slots__ = ()
+    KIND = 16
+    C_TYPE = "jfloatArray"
+    JAVA_CLASS = "[F"
+
+
+class DoubleArray(Array):
+    """A ``double[]`` (``jdoubleArray``)."""
+
+    __slots__ = ()
+    KIND = 17
+    C_TYPE = "jdoubleArray"
+    JAVA_CLASS = "[D"
+
+
+class WeakReference(Object):
+    """A weak global reference (``jweak``): names an object without keeping it alive.
+
+    It may stand wherever the object may; once the object is collected, it gives INVALID_OBJECT.
+    As it must not keep the object, it equals only itself; ``jni.is_same_object`` compares what two
+    references name.
+    """
+
+    __slots__ = ()
+    KIND = 18
+    C_TYPE = "jweak"
+    STANDS_FOR_ANY = True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+
+class Issued(Handle):
+    """A handle that the session's tables keep: nothing is owned, nothing is released."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Issued):
+            return NotImplemented
+        return self._handle == other._handle and self._session is other._session
+
+    def __hash__(self) -> int:
+        return hash(self._handle)
+
+
+class Method(Issued):
+    """A method (``jmethodID``) that the agent has issued."""
+
+    __slots__ = ()
+    KIND = 32
+    LASTING = True
+    C_TYPE = "jmethodID"
+    ERROR = "INVALID_METHODID"
+
+
+class Field(Issued):
+    """A field of a class (``jfieldID`` together with its ``jclass``) that the agent has issued."""
+
+    __slots__ = ()
+    KIND = 33
+    LASTING = True
+    C_TYPE = "jfieldID"
+    ERROR = "INVALID_FIELDID"
+
+
+class RawMonitor(Issued):
+    """A raw monitor (``jrawMonitorID``) made by this session."""
+
+    __slots__ = ()
+    KIND = 34
+    C_TYPE = "jrawMonitorID"
+    ERROR = "INVALID_MONITOR"
+
+
+class Memory(Issued):
+    """Memory of the target from ``Allocate``; freed with the session at the latest."""
+
+    __slots__ = ()
+    KIND = 35
+    C_TYPE = "unsigned char*"
+    ERROR = "ILLEGAL_ARGUMENT"
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Read a part of it.
+
+        Args:
+            offset: of the first byte.
+            length: how many bytes.
+
+        Raises:
+            IllegalArgument: it has been freed, or has no such bytes.
+        """
+        data: bytes = self._session.read_memory(self, offset, length)
+        return data
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Change a part of it.
+
+        Args:
+            offset: of the first byte.
+            data: what to put there.
+
+        Raises:
+            IllegalArgument: it has been freed, or has not so many bytes from there on.
+        """
+        self._session.write_memory(self, offset, data)
+
+
+class ExtensionFunction(Issued):
+    """A function of the VM's own beyond JVM TI (``jvmtiExtensionFunction``).
+
+    It is called with the parameters that go in, in the order of `ExtensionFunctionInfo.params`, and
+    gives what comes out: one value, or a tuple of several.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        return self._session.callbacks.extensions.call(self, arguments)
+
+    __slots__ = ()
+    KIND = 36
+    C_TYPE = "jvmtiExtensionFunction"
+    ERROR = "ILLEGAL_ARGUMENT"

@@ -1,0 +1,110 @@
+"""Tables: for people on a terminal, in plain aligned columns for a pipe, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import IO, Any
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from jvmti.report.text import printable
+
+_RIGHT = ">"
+_WIDEST = 44
+"""Characters that a column of a table on a terminal may take, unless it is the last."""
+
+
+def console() -> Console:
+    """Where output goes: a terminal with its abilities, or whatever takes plain text."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str | None = None,
+    styles: Sequence[str | None] | None = None,
+    width: int | None = None,
+) -> RenderableType:
+    """A table for a terminal.
+
+    Args:
+        columns: the headings; one that starts with ``>`` has its cells on the right.
+        rows: the cells; text is made harmless here.
+        title: what is written above.
+        styles: a style for each row.
+        width: the width to fit, where not the terminal's.
+    """
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    heads = [name.lstrip(_RIGHT) for name in columns]
+    widths = [
+        min(max([len(head), *(len(row[at]) for row in cells)]), _WIDEST)
+        for at, head in enumerate(heads)
+    ]
+    # Left to itself, rich takes from all columns alike. The last one is what can be cut off.
+    room = (width or Console().width) - sum(widths[:-1]) - 3 * len(columns)
+    widths[-1] = max(room, len(heads[-1]))
+    for at, name in enumerate(columns):
+        made.add_column(
+            heads[at],
+            justify="right" if name.startswith(_RIGHT) else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=widths[at],
+        )
+    for row, style in zip(cells, styles or [None] * len(cells), strict=True):
+        made.add_row(*map(Text, row), style=style)
+    return made
+
+
+def plain(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The same as aligned columns of plain text, nothing cut off."""
+    heads = [name.lstrip(_RIGHT) for name in columns]
+    right = [name.startswith(_RIGHT) for name in columns]
+    cells = [heads, *([_cell(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(heads))]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.rjust(size) if onto else cell.ljust(size)
+            for cell, size, onto in zip(row, widths, right, strict=True)
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str | None = None,
+    styles: Sequence[str | None] | None = None,
+) -> None:
+    """Print a table in the form that standard output is for."""
+    out = console()
+    if out.is_terminal:
+        out.print(table(columns, rows, title=title, styles=styles), soft_wrap=False)
+        return
+    if title:
+        print(title)
+    print(plain(columns, rows))
+
+
+def print_json(data: Any, stream: IO[str] | None = None) -> None:
+    """Print data as JSON; everything but ASCII is escaped, so names cannot do harm."""
+    json.dump(data, stream or sys.stdout, indent=2, ensure_ascii=True)
+    (stream or sys.stdout).write("\n")
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else printable(str(value))
+
+
+__all__ = ["console", "plain", "print_json", "print_table", "table"]

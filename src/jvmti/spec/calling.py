@@ -1,0 +1,17 @@
+"""What every group of declared functions shares: the one way a declared function is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jvmti.spec.declaration import Declaration
+
+
+class Calling:
+    """Base of the interfaces: `_call` carries a declared function to the agent."""
+
+    __slots__ = ()
+
+    def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        raise NotImplementedError  # Env and JNI say through which session and environment

@@ -1,0 +1,214 @@
+"""The capabilities: what an environment must have asked for before it may do certain things.
+
+`Capabilities` is one bit set, so that ``|``, ``&`` and ``-`` of sets come as ``|``, ``&`` and
+``& ~``.  No capability is free of all cost; the comments name what is known for HotSpot.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar
+
+from jvmti.spec.types import CapabilityBits
+
+
+class Capabilities(enum.IntFlag):
+    """Capabilities of JVM TI, named as in the specification.
+
+    "OnLoad" marks those that HotSpot grants in the OnLoad phase only, to launched or preloaded
+    agents (or later, if the JVM was started with them reserved).  "Solo" marks those that one
+    environment of the whole VM can hold at a time.
+    """
+
+    __c_type__: ClassVar[str] = "jvmtiCapabilities"
+
+    #: Tag objects and walk the heap.  Each tag costs the VM 60 to 75 bytes, and many tags make
+    #: collections and heap walks slower.
+    can_tag_objects = 1 << 0
+    #: Watch fields for writes.  OnLoad, solo.  A watched field is written in the interpreter.
+    can_generate_field_modification_events = 1 << 1
+    #: Watch fields for reads.  OnLoad, solo.  A watched field is read in the interpreter.
+    can_generate_field_access_events = 1 << 2
+    #: Read the bytecodes of methods.
+    can_get_bytecodes = 1 << 3
+    #: Tell which methods and fields the compiler made up.
+    can_get_synthetic_attribute = 1 << 4
+    #: List the monitors that a thread owns.  OnLoad: compiled code keeps track of more.
+    can_get_owned_monitor_info = 1 << 5
+    #: Tell which monitor a thread queues for.  OnLoad.
+    can_get_current_contended_monitor = 1 << 6
+    #: Tell who owns an object's monitor and who waits for it.
+    can_get_monitor_info = 1 << 7
+    #: Take a frame off a thread's stack, so that the call is made again.  OnLoad.
+    can_pop_frame = 1 << 8
+    #: Replace the bytecodes of loaded classes.  Compiled code that depends on them is discarded.
+    can_redefine_classes = 1 << 9
+    #: Interrupt threads, or throw an exception in them.
+    can_signal_thread = 1 << 10
+    #: Tell from which source file a class was compiled.
+    can_get_source_file_name = 1 << 11
+    #: Map bytecode locations to source lines.
+    can_get_line_numbers = 1 << 12
+    #: Read the source debug extension of a class (JSR 45).  OnLoad.
+    can_get_source_debug_extension = 1 << 13
+    #: Read and write local variables.  OnLoad: compiled code keeps locals alive for longer, and
+    #: objects that it would have kept off the heap may be allocated.
+    can_access_local_variables = 1 << 14
+    #: List methods in the order of the class file.  OnLoad: the VM stores an extra index.
+    can_maintain_original_method_order = 1 << 15
+    #: An event for every bytecode.  OnLoad.  While on, the thread runs in the interpreter.
+    can_generate_single_step_events = 1 << 16
+    #: Events for thrown and caught exceptions.  OnLoad: exceptions that compiled code would have
+    #: turned into jumps are thrown in earnest, which is thousands of times slower.
+    can_generate_exception_events = 1 << 17
+    #: An event when a given frame is left.  OnLoad.
+    can_generate_frame_pop_events = 1 << 18
+    #: Breakpoints.  OnLoad, solo.  A method with a breakpoint runs in the interpreter.
+    can_generate_breakpoint_events = 1 << 19
+    #: Suspend and resume threads.  Solo.
+    can_suspend = 1 << 20
+    #: Redefine every modifiable class, not only some; needs ``can_redefine_classes`` too.
+    can_redefine_any_class = 1 << 21
+    #: Read the processor time of the current thread.
+    can_get_current_thread_cpu_time = 1 << 22
+    #: Read the processor time of any thread.
+    can_get_thread_cpu_time = 1 << 23
+    #: An event for every method entered.  OnLoad.  While on, threads run in the interpreter.
+    can_generate_method_entry_events = 1 << 24
+    #: An event for every method left.  OnLoad.  While on, threads run in the interpreter.
+    can_generate_method_exit_events = 1 << 25
+    #: The class file hook for every class, before it is loaded.  Each class waits for the handler.
+    can_generate_all_class_hook_events = 1 << 26
+    #: Events for compiled code that is installed and removed.
+    can_generate_compiled_method_load_events = 1 << 27
+    #: Events for contended monitors and for ``Object.wait``.
+    can_generate_monitor_events = 1 << 28
+    #: Events for objects that the VM itself allocates.
+    can_generate_vm_object_alloc_events = 1 << 29
+    #: Events for native methods that are bound to their implementation.
+    can_generate_native_method_bind_events = 1 << 30
+    #: Events around collections that stop the VM; they are sent while it is stopped.
+    can_generate_garbage_collection_events = 1 << 31
+    #: An event for every tagged object that is collected.
+    can_generate_object_free_events = 1 << 32
+    #: Make a method return at once, with a value of our choice.  OnLoad.
+    can_force_early_return = 1 << 33
+    #: List owned monitors together with the frame that took each.  OnLoad.
+    can_get_owned_monitor_stack_depth_info = 1 << 34
+    #: Read the constant pool of a class.
+    can_get_constant_pool = 1 << 35
+    #: Let native methods be found under a prefixed name, so that they can be wrapped.
+    can_set_native_method_prefix = 1 << 36
+    #: Send loaded classes through the class file hook again.  Take it before the hook is enabled
+    #: for the first time.  Compiled code that depends on the classes is discarded.
+    can_retransform_classes = 1 << 37
+    #: Retransform every modifiable class; needs ``can_retransform_classes`` too.
+    can_retransform_any_class = 1 << 38
+    #: Events when the heap is exhausted.
+    can_generate_resource_exhaustion_heap_events = 1 << 39
+    #: Events when no further thread can be created.
+    can_generate_resource_exhaustion_threads_events = 1 << 40
+    #: VMStart as early as possible, when hardly any class can be loaded.  OnLoad.
+    can_generate_early_vmstart = 1 << 41
+    #: The class file hook from the very first class on; it needs
+    #: ``can_generate_all_class_hook_events`` too.  OnLoad.
+    can_generate_early_class_hook_events = 1 << 42
+    #: Events for a sample of all allocations.  Solo.  About 2 microseconds a sample; how many there
+    #: are is chosen by the sampling interval.
+    can_generate_sampled_object_alloc_events = 1 << 43
+    #: Events and functions for virtual threads, from Java 21 on.
+    can_support_virtual_threads = 1 << 44
+
+    @classmethod
+    def of(cls, *wanted: str | Iterable[str] | Capabilities) -> Capabilities:
+        """Take names, iterables of names and bit sets together into one bit set.
+
+        Raises:
+            ValueError: a name is not that of a capability; the message has the nearest one.
+            TypeError: an argument is none of these.
+        """
+        found = cls(0)
+        for item in wanted:
+            if isinstance(item, Capabilities):
+                found |= item
+            elif isinstance(item, str):
+                found |= cls._named(item)
+            elif isinstance(item, Iterable):
+                for name in item:
+                    found |= cls.of(name)
+            else:
+                raise TypeError(
+                    "a capability is given by its name or as Capabilities, "
+                    f"not as {type(item).__name__}"
+                )
+        return found
+
+    @classmethod
+    def _named(cls, name: str) -> Capabilities:
+        member = cls.__members__.get(name)
+        if member is None:
+            near = difflib.get_close_matches(name, cls.__members__, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"there is no capability {name!r}{hint}")
+        return member
+
+    def names(self) -> frozenset[str]:
+        """Return the names of the capabilities in this set."""
+        return frozenset(name for name, member in _MEMBERS if int(member) & int(self))
+
+    def __iter__(self) -> Iterator[Capabilities]:
+        """Iterate over the capabilities in this set, in the order of their bits."""
+        return iter([member for _, member in _MEMBERS if int(member) & int(self)])
+
+    def __len__(self) -> int:
+        return sum(1 for _, member in _MEMBERS if int(member) & int(self))
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a capability, given by its name or as a bit set, is in this set."""
+        if isinstance(item, str):
+            item = type(self)._named(item)
+        return isinstance(item, int) and int(self) & int(item) == int(item)
+
+
+_MEMBERS = tuple(Capabilities.__members__.items())
+
+ALL = Capabilities.of(*Capabilities.__members__)
+"""Every capability that the specification knows; no VM grants all of them at all times."""
+
+ONLOAD_ONLY = Capabilities.of(
+    "can_generate_field_modification_events",
+    "can_generate_field_access_events",
+    "can_get_owned_monitor_info",
+    "can_get_current_contended_monitor",
+    "can_pop_frame",
+    "can_get_source_debug_extension",
+    "can_access_local_variables",
+    "can_maintain_original_method_order",
+    "can_generate_single_step_events",
+    "can_generate_exception_events",
+    "can_generate_frame_pop_events",
+    "can_generate_breakpoint_events",
+    "can_generate_method_entry_events",
+    "can_generate_method_exit_events",
+    "can_force_early_return",
+    "can_get_owned_monitor_stack_depth_info",
+    "can_generate_early_vmstart",
+    "can_generate_early_class_hook_events",
+)
+"""What HotSpot grants in the OnLoad phase only, unless it was reserved then."""
+
+SOLO = Capabilities.of(
+    "can_generate_field_modification_events",
+    "can_generate_field_access_events",
+    "can_generate_breakpoint_events",
+    "can_suspend",
+    "can_generate_sampled_object_alloc_events",
+)
+"""What only one environment of a HotSpot VM can hold at a time."""
+
+WantedCapabilities = Annotated[Capabilities | str | Iterable[str], CapabilityBits()]
+"""Capabilities as flags, as one name, or as several names."""
+
+__all__ = ["ALL", "ONLOAD_ONLY", "SOLO", "Capabilities", "WantedCapabilities"]

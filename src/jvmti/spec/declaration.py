@@ -1,0 +1,237 @@
+"""The decorator that makes an annotated method the one declaration of a JVM TI or JNI function.
+
+``@function(slot=17, phase=LIVE)`` on a method with an annotated signature and an empty body gives
+a method that encodes its arguments, sends them to the agent and decodes the reply.  The same
+`Declaration` yields the agent's thunk (``native/agent/generate.py``), the reference page and the
+row in the conformance table.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Phase(enum.Enum):
+    """When a function may be called, in the specification's words."""
+
+    ANY = "any"
+    ONLOAD_ONLY = "onloadOnly"
+    ONLOAD = "onload"
+    START = "start"
+    LIVE = "live"
+
+
+ANY = Phase.ANY
+ONLOAD_ONLY = Phase.ONLOAD_ONLY
+ONLOAD = Phase.ONLOAD
+START = Phase.START
+LIVE = Phase.LIVE
+
+
+class Table(enum.IntEnum):
+    """The function table a slot belongs to; the number travels in the frame."""
+
+    JVMTI = 0
+    JNI = 1
+    AGENT = 2
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One Python parameter of a declared function."""
+
+    name: str
+    annotation: Any
+    default: Any = inspect.Parameter.empty
+    empty: Any = inspect.Parameter.empty
+
+
+@dataclass(eq=False)
+class Declaration:
+    """Everything known about one function of an interface."""
+
+    table: Table
+    slot: int
+    method: Callable[..., Any]
+    phase: Phase = Phase.LIVE
+    since: str = "1.0"
+    callback_safe: bool = False
+    capabilities: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    guard: str | None = None
+    record: str | None = None
+    own: bool = False
+    callback: bool = False
+    c_name: str = ""
+    folds: tuple[int, ...] = ()
+    codec: Any = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The PEP 8 name, which is the Python method's."""
+        return self.method.__name__
+
+    @property
+    def number(self) -> int:
+        """The number that names this function in a frame."""
+        return int(self.table) << 12 | self.slot
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters without ``self``, annotations resolved."""
+        hints = typing.get_type_hints(self.method, include_extras=True)
+        signature = inspect.signature(self.method)
+        return tuple(
+            Parameter(name, hints[name], parameter.default)
+            for name, parameter in signature.parameters.items()
+            if name != "self"
+        )
+
+    @cached_property
+    def result(self) -> Any:
+        """The return annotation, resolved."""
+        return typing.get_type_hints(self.method, include_extras=True)["return"]
+
+
+def declarations(interface: type) -> dict[str, Declaration]:
+    """All functions declared by ``interface`` and its bases, by name, in slot order."""
+    found: dict[str, Declaration] = {}
+    for name in dir(interface):
+        declaration = getattr(getattr(interface, name), "declaration", None)
+        if isinstance(declaration, Declaration):
+            found[name] = declaration
+    return dict(sorted(found.items(), key=lambda item: item[1].slot))
+
+
+def method_of(declaration: Declaration) -> Callable[..., Any]:
+    """The method that callers see: the declared signature, one call to ``self._call``."""
+    method = declaration.method
+    signature = inspect.signature(method)
+    names = [name for name in signature.parameters if name != "self"]
+    scope: dict[str, Any] = {"declaration": declaration}
+    head = ["self"]
+    for name in names:
+        default = signature.parameters[name].default
+        if default is inspect.Parameter.empty:
+            head.append(name)
+        else:
+            scope[f"default_{name}"] = default
+            head.append(f"{name}=default_{name}")
+    arguments = "".join(f"{name}, " for name in names)
+    exec(  # as dataclasses do: a real signature, and no packing of arguments on the hot path
+        f"def {method.__name__}({', '.join(head)}):\n"
+        f"    return self._call(declaration, ({arguments}))\n",
+        scope,
+    )
+    made: Callable[..., Any] = scope[method.__name__]
+    made.__doc__ = method.__doc__
+    made.__qualname__ = method.__qualname__
+    made.__module__ = method.__module__
+    made.__annotations__ = method.__annotations__
+    made.declaration = declaration  # type: ignore[attr-defined]
+    return made
+
+
+def c_name_of(name: str) -> str:
+    """The specification's spelling of a PEP 8 name where no acronym is involved."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def function(
+    slot: int,
+    *,
+    phase: Phase,
+    table: Table = Table.JVMTI,
+    since: str = "1.0",
+    callback_safe: bool = False,
+    capabilities: tuple[str, ...] = (),
+    errors: tuple[str, ...] = (),
+    guard: str | None = None,
+    record: str | None = None,
+    own: bool = False,
+    callback: bool = False,
+    c_name: str | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare one function.
+
+    Args:
+        slot: its index in the function table.
+        phase: when it may be called.
+        table: which function table.
+        since: the version that brought it.
+        callback_safe: may be called from heap and GC callbacks.
+        capabilities: required ones.
+        errors: those that the specification lists for it, without ``JVMTI_ERROR_``; the implied
+            ones (by parameter types, phase and capabilities) are not repeated.
+        guard: a check of the agent's own, run before the call.
+        record: a note the agent takes after the call (what it must undo when we leave).
+        own: the agent implements it in place of the VM's entry.
+        callback: it takes a callback into the controller.
+        c_name: the specification's spelling, where it cannot be derived from the name.
+    """
+
+    def declare(method: Callable[P, R]) -> Callable[P, R]:
+        declaration = Declaration(
+            table=table,
+            slot=slot,
+            method=method,
+            phase=phase,
+            since=since,
+            callback_safe=callback_safe,
+            capabilities=capabilities,
+            errors=errors,
+            guard=guard,
+            record=record,
+            own=own,
+            callback=callback,
+            c_name=c_name or c_name_of(method.__name__),
+        )
+        return typing.cast("Callable[P, R]", method_of(declaration))
+
+    return declare
+
+
+def jni_function(
+    slot: int,
+    *,
+    since: str = "1.1",
+    guard: str | None = None,
+    own: bool = False,
+    folds: tuple[int, ...] = (),
+    c_name: str | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare one function of the JNI table.
+
+    ``folds`` names the slots of its variadic and ``va_list`` twins, which need no method of
+    their own.  Everything else is as in `function`.
+    """
+    declare = function(
+        slot,
+        phase=Phase.START,
+        table=Table.JNI,
+        since=since,
+        guard=guard,
+        own=own,
+        c_name=c_name,
+    )
+
+    def with_folds(method: Callable[P, R]) -> Callable[P, R]:
+        made = declare(method)
+        made.declaration.folds = folds  # type: ignore[attr-defined]
+        return made
+
+    return with_folds
+
+
+def operation(number: int, **kind: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare an operation of the agent itself, beside JVM TI and JNI."""
+    return function(number, phase=Phase.ANY, table=Table.AGENT, own=True, **kind)

@@ -1,0 +1,913 @@
+"""Everything that can go wrong, as exceptions.
+
+::
+
+    Error                     (Exception)
+     ├─ JvmtiError           a function of JVM TI gave an error code; one subclass for each code
+     │   ├─ InvalidThread
+     │   ├─ MustPossessCapability
+     │   └─ …
+     ├─ JavaException        the called Java code threw; carries the throwable
+     ├─ SessionClosed        the session was closed or detached before the call (RuntimeError)
+     ├─ TargetLost           the JVM died or the connection broke (ConnectionError)
+     ├─ CallTimeout          the call overran its time limit and still runs (TimeoutError)
+     ├─ HandlerOverran       a handler called after its event's thread had gone on (TimeoutError)
+     ├─ InHeapCallback       called from a heap callback, where it is not allowed (RuntimeError)
+     ├─ ForeignHandle        a handle of another session was given (ValueError)
+     ├─ NotInThisVersion     the VM is too old to have the function (NotImplementedError)
+     └─ ProtocolError        what the agent sent makes no sense (RuntimeError)
+
+The last eight are this package's own; each is also the builtin exception named beside it.
+"""
+
+# The exceptions are named after the constants of JVM TI, which do not end in "Error".
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from jvmti.spec.constants import Constant, constants
+
+
+@constants(c="jvmtiError", prefix="JVMTI_ERROR_")
+class ErrorCode(Constant):
+    """The error codes, for functions that return one for each item; `ERRORS` has the exceptions."""
+
+    NONE = 0
+    INVALID_THREAD = 10
+    INVALID_THREAD_GROUP = 11
+    INVALID_PRIORITY = 12
+    THREAD_NOT_SUSPENDED = 13
+    THREAD_SUSPENDED = 14
+    THREAD_NOT_ALIVE = 15
+    INVALID_OBJECT = 20
+    INVALID_CLASS = 21
+    CLASS_NOT_PREPARED = 22
+    INVALID_METHODID = 23
+    INVALID_LOCATION = 24
+    INVALID_FIELDID = 25
+    INVALID_MODULE = 26
+    NO_MORE_FRAMES = 31
+    OPAQUE_FRAME = 32
+    TYPE_MISMATCH = 34
+    INVALID_SLOT = 35
+    DUPLICATE = 40
+    NOT_FOUND = 41
+    INVALID_MONITOR = 50
+    NOT_MONITOR_OWNER = 51
+    INTERRUPT = 52
+    INVALID_CLASS_FORMAT = 60
+    CIRCULAR_CLASS_DEFINITION = 61
+    FAILS_VERIFICATION = 62
+    UNSUPPORTED_REDEFINITION_METHOD_ADDED = 63
+    UNSUPPORTED_REDEFINITION_SCHEMA_CHANGED = 64
+    INVALID_TYPESTATE = 65
+    UNSUPPORTED_REDEFINITION_HIERARCHY_CHANGED = 66
+    UNSUPPORTED_REDEFINITION_METHOD_DELETED = 67
+    UNSUPPORTED_VERSION = 68
+    NAMES_DONT_MATCH = 69
+    UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED = 70
+    UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED = 71
+    UNSUPPORTED_REDEFINITION_CLASS_ATTRIBUTE_CHANGED = 72
+    UNSUPPORTED_OPERATION = 73
+    UNMODIFIABLE_CLASS = 79
+    UNMODIFIABLE_MODULE = 80
+    NOT_AVAILABLE = 98
+    MUST_POSSESS_CAPABILITY = 99
+    NULL_POINTER = 100
+    ABSENT_INFORMATION = 101
+    INVALID_EVENT_TYPE = 102
+    ILLEGAL_ARGUMENT = 103
+    NATIVE_METHOD = 104
+    CLASS_LOADER_UNSUPPORTED = 106
+    OUT_OF_MEMORY = 110
+    ACCESS_DENIED = 111
+    WRONG_PHASE = 112
+    INTERNAL = 113
+    UNATTACHED_THREAD = 115
+    INVALID_ENVIRONMENT = 116
+
+
+class Error(Exception):
+    """Base of all exceptions of this package."""
+
+
+ERRORS: dict[int, type[JvmtiError]] = {}
+"""The exception class of every error code."""
+
+
+class JvmtiError(Error):
+    """A function of JVM TI gave an error code.
+
+    Attributes:
+        code: the error code; `ErrorCode` has those that the specification knows.
+        function: the PEP 8 name of the function that gave it, if it is known.
+        detail: what it means here and what can be done about it.
+    """
+
+    CODE: ClassVar[int] = -1
+    """The code that this class stands for; -1 for the base class."""
+    CONSTANT: ClassVar[str] = ""
+    """The name of the code in the specification."""
+    DETAIL: ClassVar[str] = "an error code that the specification does not know"
+    """What the code means in general, and what can be done about it."""
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        if "CODE" in cls.__dict__:
+            ERRORS[cls.CODE] = cls
+
+    def __init__(
+        self, code: int | None = None, function: str | None = None, detail: str | None = None
+    ) -> None:
+        self.code = self.CODE if code is None else int(code)
+        self.function = function
+        self.detail = self.DETAIL if detail is None else detail
+        super().__init__(self.code, function, self.detail)
+
+    @property
+    def name(self) -> str:
+        """The specification's name of the code, without ``JVMTI_ERROR_``."""
+        return self.CONSTANT[len("JVMTI_ERROR_") :] or "unknown error"
+
+    def __str__(self) -> str:
+        where = f"{self.function}: " if self.function else ""
+        return f"{where}{self.name} ({self.code}): {self.detail}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+
+def error_for(code: int, function: str | None = None, detail: str | None = None) -> JvmtiError:
+    """Make the exception for an error code.
+
+    Args:
+        code: what the function gave; a code beyond the specification makes a plain `JvmtiError`.
+        function: the PEP 8 name of the function.
+        detail: what went wrong here; without it, what the code means in general.
+    """
+    return ERRORS.get(code, JvmtiError)(code, function, detail)
+
+
+class InvalidThread(JvmtiError):
+    """Not a thread that JVM TI accepts here.
+
+    The handle is stale or of another kind, or a virtual thread was given where only platform
+    threads will do.
+    """
+
+    CODE = 10
+    CONSTANT = "JVMTI_ERROR_INVALID_THREAD"
+    DETAIL = (
+        "this is not a thread that JVM TI accepts here: the handle is stale or of another kind, "
+        "or a virtual thread was given where only platform threads will do"
+    )
+
+
+class InvalidThreadGroup(JvmtiError):
+    """Not a thread group, or its handle is stale."""
+
+    CODE = 11
+    CONSTANT = "JVMTI_ERROR_INVALID_THREAD_GROUP"
+    DETAIL = "this is not a thread group, or its handle is stale"
+
+
+class InvalidPriority(JvmtiError):
+    """A thread's priority lies between 1 and 10 (see ThreadPriority)."""
+
+    CODE = 12
+    CONSTANT = "JVMTI_ERROR_INVALID_PRIORITY"
+    DETAIL = "a thread's priority lies between 1 and 10 (see ThreadPriority)"
+
+
+class ThreadNotSuspended(JvmtiError):
+    """The thread has to be suspended first, unless it is the current one.
+
+    Call suspend_thread before and resume_thread afterwards.
+    """
+
+    CODE = 13
+    CONSTANT = "JVMTI_ERROR_THREAD_NOT_SUSPENDED"
+    DETAIL = (
+        "the thread has to be suspended first, unless it is the current one; call suspend_thread "
+        "before and resume_thread afterwards"
+    )
+
+
+class ThreadSuspended(JvmtiError):
+    """The thread is suspended already; nothing was changed."""
+
+    CODE = 14
+    CONSTANT = "JVMTI_ERROR_THREAD_SUSPENDED"
+    DETAIL = "the thread is suspended already; nothing was changed"
+
+
+class ThreadNotAlive(JvmtiError):
+    """The thread has not been started yet, or has ended."""
+
+    CODE = 15
+    CONSTANT = "JVMTI_ERROR_THREAD_NOT_ALIVE"
+    DETAIL = "the thread has not been started yet, or has ended"
+
+
+class InvalidObject(JvmtiError):
+    """Not an object that lives in the VM.
+
+    It was collected (weak reference), released, or the handle is of another kind.
+    """
+
+    CODE = 20
+    CONSTANT = "JVMTI_ERROR_INVALID_OBJECT"
+    DETAIL = (
+        "this is not an object that lives in the VM: it was collected (weak reference), released, "
+        "or the handle is of another kind"
+    )
+
+
+class InvalidClass(JvmtiError):
+    """Not a class, or it was unloaded."""
+
+    CODE = 21
+    CONSTANT = "JVMTI_ERROR_INVALID_CLASS"
+    DETAIL = "this is not a class, or it was unloaded"
+
+
+class ClassNotPrepared(JvmtiError):
+    """The class is loaded but not yet prepared.
+
+    Wait for its ClassPrepare event, or see get_class_status.
+    """
+
+    CODE = 22
+    CONSTANT = "JVMTI_ERROR_CLASS_NOT_PREPARED"
+    DETAIL = (
+        "the class is loaded but not yet prepared; wait for its ClassPrepare event, or see "
+        "get_class_status"
+    )
+
+
+class InvalidMethodID(JvmtiError):
+    """Not a method of the VM: its class was unloaded, or the handle is of another kind."""
+
+    CODE = 23
+    CONSTANT = "JVMTI_ERROR_INVALID_METHODID"
+    DETAIL = (
+        "this is not a method of the VM: its class was unloaded, or the handle is of another kind"
+    )
+
+
+class InvalidLocation(JvmtiError):
+    """There is no instruction at this location of the method.
+
+    Get_line_number_table and get_method_location give valid ones.
+    """
+
+    CODE = 24
+    CONSTANT = "JVMTI_ERROR_INVALID_LOCATION"
+    DETAIL = (
+        "there is no instruction at this location of the method; get_line_number_table and "
+        "get_method_location give valid ones"
+    )
+
+
+class InvalidFieldID(JvmtiError):
+    """Not a field of the given class, or the class was unloaded."""
+
+    CODE = 25
+    CONSTANT = "JVMTI_ERROR_INVALID_FIELDID"
+    DETAIL = "this is not a field of the given class, or the class was unloaded"
+
+
+class InvalidModule(JvmtiError):
+    """Not a module, or its handle is stale."""
+
+    CODE = 26
+    CONSTANT = "JVMTI_ERROR_INVALID_MODULE"
+    DETAIL = "this is not a module, or its handle is stale"
+
+
+class NoMoreFrames(JvmtiError):
+    """The stack is not that deep; get_frame_count tells how deep it is."""
+
+    CODE = 31
+    CONSTANT = "JVMTI_ERROR_NO_MORE_FRAMES"
+    DETAIL = "the stack is not that deep; get_frame_count tells how deep it is"
+
+
+class OpaqueFrame(JvmtiError):
+    """The VM cannot do this with that frame.
+
+    It is native, or belongs to a virtual thread in a state that does not allow it.
+    """
+
+    CODE = 32
+    CONSTANT = "JVMTI_ERROR_OPAQUE_FRAME"
+    DETAIL = (
+        "the VM cannot do this with that frame: it is native, or belongs to a virtual thread in a "
+        "state that does not allow it"
+    )
+
+
+class TypeMismatch(JvmtiError):
+    """The value's type is not that of the variable or return value.
+
+    Use the function for the declared type.
+    """
+
+    CODE = 34
+    CONSTANT = "JVMTI_ERROR_TYPE_MISMATCH"
+    DETAIL = (
+        "the value's type is not that of the variable or return value; use the function for the "
+        "declared type"
+    )
+
+
+class InvalidSlot(JvmtiError):
+    """The method has no local variable in this slot.
+
+    Get_local_variable_table tells which there are.
+    """
+
+    CODE = 35
+    CONSTANT = "JVMTI_ERROR_INVALID_SLOT"
+    DETAIL = (
+        "the method has no local variable in this slot; get_local_variable_table tells which "
+        "there are"
+    )
+
+
+class Duplicate(JvmtiError):
+    """It is set already; nothing was changed."""
+
+    CODE = 40
+    CONSTANT = "JVMTI_ERROR_DUPLICATE"
+    DETAIL = "it is set already; nothing was changed"
+
+
+class NotFound(JvmtiError):
+    """It is not set, or there is no such thing."""
+
+    CODE = 41
+    CONSTANT = "JVMTI_ERROR_NOT_FOUND"
+    DETAIL = "it is not set, or there is no such thing"
+
+
+class InvalidMonitor(JvmtiError):
+    """Not a raw monitor, or it was destroyed."""
+
+    CODE = 50
+    CONSTANT = "JVMTI_ERROR_INVALID_MONITOR"
+    DETAIL = "this is not a raw monitor, or it was destroyed"
+
+
+class NotMonitorOwner(JvmtiError):
+    """The calling thread does not own the monitor; enter it first, on the same thread."""
+
+    CODE = 51
+    CONSTANT = "JVMTI_ERROR_NOT_MONITOR_OWNER"
+    DETAIL = "the calling thread does not own the monitor; enter it first, on the same thread"
+
+
+class Interrupt(JvmtiError):
+    """The wait was interrupted before it was over."""
+
+    CODE = 52
+    CONSTANT = "JVMTI_ERROR_INTERRUPT"
+    DETAIL = "the wait was interrupted before it was over"
+
+
+class InvalidClassFormat(JvmtiError):
+    """The bytes are not a well-formed class file (Java: ClassFormatError)."""
+
+    CODE = 60
+    CONSTANT = "JVMTI_ERROR_INVALID_CLASS_FORMAT"
+    DETAIL = "the bytes are not a well-formed class file (Java: ClassFormatError)"
+
+
+class CircularClassDefinition(JvmtiError):
+    """With the new definition a class would inherit from itself (Java: ClassCircularityError)."""
+
+    CODE = 61
+    CONSTANT = "JVMTI_ERROR_CIRCULAR_CLASS_DEFINITION"
+    DETAIL = (
+        "with the new definition a class would inherit from itself (Java: ClassCircularityError)"
+    )
+
+
+class FailsVerification(JvmtiError):
+    """The verifier rejects the new bytecodes (Java.
+
+    VerifyError); when code was generated, look at its stack maps first.
+    """
+
+    CODE = 62
+    CONSTANT = "JVMTI_ERROR_FAILS_VERIFICATION"
+    DETAIL = (
+        "the verifier rejects the new bytecodes (Java: VerifyError); when code was generated, "
+        "look at its stack maps first"
+    )
+
+
+class UnsupportedRedefinitionMethodAdded(JvmtiError):
+    """The new version of the class adds a method; redefinition may only change bodies."""
+
+    CODE = 63
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_ADDED"
+    DETAIL = "the new version of the class adds a method; redefinition may only change bodies"
+
+
+class UnsupportedRedefinitionSchemaChanged(JvmtiError):
+    """The new version of the class adds, removes or changes fields.
+
+    Redefinition may only change bodies.
+    """
+
+    CODE = 64
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_SCHEMA_CHANGED"
+    DETAIL = (
+        "the new version of the class adds, removes or changes fields; redefinition may only "
+        "change bodies"
+    )
+
+
+class InvalidTypestate(JvmtiError):
+    """The state of the thread was changed behind the VM's back and is no longer consistent."""
+
+    CODE = 65
+    CONSTANT = "JVMTI_ERROR_INVALID_TYPESTATE"
+    DETAIL = "the state of the thread was changed behind the VM's back and is no longer consistent"
+
+
+class UnsupportedRedefinitionHierarchyChanged(JvmtiError):
+    """The new version of the class has another superclass or other interfaces.
+
+    Redefinition may only change bodies.
+    """
+
+    CODE = 66
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_HIERARCHY_CHANGED"
+    DETAIL = (
+        "the new version of the class has another superclass or other interfaces; redefinition "
+        "may only change bodies"
+    )
+
+
+class UnsupportedRedefinitionMethodDeleted(JvmtiError):
+    """The new version of the class lacks a method of the old one.
+
+    Redefinition may only change bodies.
+    """
+
+    CODE = 67
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_DELETED"
+    DETAIL = (
+        "the new version of the class lacks a method of the old one; redefinition may only change "
+        "bodies"
+    )
+
+
+class UnsupportedVersion(JvmtiError):
+    """The class file is of a version that this VM does not read.
+
+    Compile it for the target's Java version.
+    """
+
+    CODE = 68
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_VERSION"
+    DETAIL = (
+        "the class file is of a version that this VM does not read; compile it for the target's "
+        "Java version"
+    )
+
+
+class NamesDontMatch(JvmtiError):
+    """The new class file defines a class of another name."""
+
+    CODE = 69
+    CONSTANT = "JVMTI_ERROR_NAMES_DONT_MATCH"
+    DETAIL = "the new class file defines a class of another name"
+
+
+class UnsupportedRedefinitionClassModifiersChanged(JvmtiError):
+    """The new version of the class has other class modifiers.
+
+    Redefinition may only change bodies.
+    """
+
+    CODE = 70
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED"
+    DETAIL = (
+        "the new version of the class has other class modifiers; redefinition may only change "
+        "bodies"
+    )
+
+
+class UnsupportedRedefinitionMethodModifiersChanged(JvmtiError):
+    """A method has other modifiers in the new version of the class.
+
+    Redefinition may only change bodies.
+    """
+
+    CODE = 71
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED"
+    DETAIL = (
+        "a method has other modifiers in the new version of the class; redefinition may only "
+        "change bodies"
+    )
+
+
+class UnsupportedRedefinitionClassAttributeChanged(JvmtiError):
+    """The new version of the class differs in an attribute that cannot change.
+
+    Such as its nest, record or permitted subclasses.
+    """
+
+    CODE = 72
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_REDEFINITION_CLASS_ATTRIBUTE_CHANGED"
+    DETAIL = (
+        "the new version of the class differs in an attribute that cannot change, such as its "
+        "nest, record or permitted subclasses"
+    )
+
+
+class UnsupportedOperation(JvmtiError):
+    """The VM does not do it in this case, most often because the thread is virtual."""
+
+    CODE = 73
+    CONSTANT = "JVMTI_ERROR_UNSUPPORTED_OPERATION"
+    DETAIL = "this VM does not do it in this case, most often because the thread is virtual"
+
+
+class UnmodifiableClass(JvmtiError):
+    """The class can never be modified (a primitive, array or hidden class).
+
+    Is_modifiable_class tells beforehand.
+    """
+
+    CODE = 79
+    CONSTANT = "JVMTI_ERROR_UNMODIFIABLE_CLASS"
+    DETAIL = (
+        "the class can never be modified (a primitive, array or hidden class); "
+        "is_modifiable_class tells beforehand"
+    )
+
+
+class UnmodifiableModule(JvmtiError):
+    """The module can not be modified; is_modifiable_module tells beforehand."""
+
+    CODE = 80
+    CONSTANT = "JVMTI_ERROR_UNMODIFIABLE_MODULE"
+    DETAIL = "the module can not be modified; is_modifiable_module tells beforehand"
+
+
+class NotAvailable(JvmtiError):
+    """The VM cannot give it now.
+
+    A capability of the OnLoad phase asked for too late, one that another environment holds, or
+    an unknown system property; get_potential_capabilities tells what can still be had.
+    """
+
+    CODE = 98
+    CONSTANT = "JVMTI_ERROR_NOT_AVAILABLE"
+    DETAIL = (
+        "this VM cannot give it now: a capability of the OnLoad phase asked for too late, one "
+        "that another environment holds, or an unknown system property; "
+        "get_potential_capabilities tells what can still be had"
+    )
+
+
+class MustPossessCapability(JvmtiError):
+    """The environment lacks a capability that this needs.
+
+    Ask for it with add_capabilities (some can only be had in the OnLoad phase).
+    """
+
+    CODE = 99
+    CONSTANT = "JVMTI_ERROR_MUST_POSSESS_CAPABILITY"
+    DETAIL = (
+        "the environment lacks a capability that this needs; ask for it with add_capabilities "
+        "(some can only be had in the OnLoad phase)"
+    )
+
+
+class NullPointer(JvmtiError):
+    """None was given where something is required."""
+
+    CODE = 100
+    CONSTANT = "JVMTI_ERROR_NULL_POINTER"
+    DETAIL = "None was given where something is required"
+
+
+class AbsentInformation(JvmtiError):
+    """The class file does not contain it; compile with debugging information (javac -g)."""
+
+    CODE = 101
+    CONSTANT = "JVMTI_ERROR_ABSENT_INFORMATION"
+    DETAIL = "the class file does not contain it; compile with debugging information (javac -g)"
+
+
+class InvalidEventType(JvmtiError):
+    """There is no event of this number."""
+
+    CODE = 102
+    CONSTANT = "JVMTI_ERROR_INVALID_EVENT_TYPE"
+    DETAIL = "there is no event of this number"
+
+
+class IllegalArgument(JvmtiError):
+    """An argument is outside of what the function accepts."""
+
+    CODE = 103
+    CONSTANT = "JVMTI_ERROR_ILLEGAL_ARGUMENT"
+    DETAIL = "an argument is outside of what the function accepts"
+
+
+class NativeMethod(JvmtiError):
+    """The method is native and has no bytecodes, lines or local variables."""
+
+    CODE = 104
+    CONSTANT = "JVMTI_ERROR_NATIVE_METHOD"
+    DETAIL = "the method is native and has no bytecodes, lines or local variables"
+
+
+class ClassLoaderUnsupported(JvmtiError):
+    """The class loader does not support it.
+
+    The system class loader must have appendToClassPathForInstrumentation.
+    """
+
+    CODE = 106
+    CONSTANT = "JVMTI_ERROR_CLASS_LOADER_UNSUPPORTED"
+    DETAIL = (
+        "the class loader does not support it: the system class loader must have "
+        "appendToClassPathForInstrumentation"
+    )
+
+
+class OutOfMemory(JvmtiError):
+    """The VM could not allocate the native memory for it."""
+
+    CODE = 110
+    CONSTANT = "JVMTI_ERROR_OUT_OF_MEMORY"
+    DETAIL = "the VM could not allocate the native memory for it"
+
+
+class AccessDenied(JvmtiError):
+    """The VM has the function switched off."""
+
+    CODE = 111
+    CONSTANT = "JVMTI_ERROR_ACCESS_DENIED"
+    DETAIL = "this VM has the function switched off"
+
+
+class WrongPhase(JvmtiError):
+    """The VM is not in a phase in which this may be called (too early, or it is ending).
+
+    See get_phase.
+    """
+
+    CODE = 112
+    CONSTANT = "JVMTI_ERROR_WRONG_PHASE"
+    DETAIL = (
+        "the VM is not in a phase in which this may be called (too early, or it is ending); see "
+        "get_phase"
+    )
+
+
+class Internal(JvmtiError):
+    """Something unexpected went wrong inside the VM."""
+
+    CODE = 113
+    CONSTANT = "JVMTI_ERROR_INTERNAL"
+    DETAIL = "something unexpected went wrong inside the VM"
+
+
+class UnattachedThread(JvmtiError):
+    """The calling native thread is not attached to the VM."""
+
+    CODE = 115
+    CONSTANT = "JVMTI_ERROR_UNATTACHED_THREAD"
+    DETAIL = "the calling native thread is not attached to the VM"
+
+
+class InvalidEnvironment(JvmtiError):
+    """The environment was disposed of."""
+
+    CODE = 116
+    CONSTANT = "JVMTI_ERROR_INVALID_ENVIRONMENT"
+    DETAIL = "the environment was disposed of"
+
+
+class JavaException(Error):
+    """The Java code that was called threw an exception.
+
+    Attributes:
+        throwable: a handle of the exception, or ``None`` if it could not be kept.
+        class_name: its class, as Java writes it: ``java.lang.IllegalStateException``.
+        message: what ``getMessage`` gave.
+    """
+
+    throwable: Any
+
+    def __init__(
+        self, throwable: Any = None, class_name: str = "", message: str | None = None
+    ) -> None:
+        self.throwable = throwable
+        self.class_name = class_name
+        self.message = message
+        super().__init__(throwable, class_name, message)
+
+    def __str__(self) -> str:
+        name = self.class_name or "a Java exception"
+        return name if self.message is None else f"{name}: {self.message}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A handle means nothing in another process.
+        return type(self), (None, self.class_name, self.message)
+
+
+class SessionClosed(Error, RuntimeError):
+    """The session was closed, or detached from the JVM, before the call was made."""
+
+    def __init__(
+        self, message: str = "the session with this JVM is closed; attach again for a new one"
+    ) -> None:
+        super().__init__(message)
+
+
+class TargetLost(Error, ConnectionError):
+    """The JVM died, or the connection to its agent broke, in the middle of a call."""
+
+    def __init__(
+        self, message: str = "the JVM has ended, or the connection to its agent is broken"
+    ) -> None:
+        super().__init__(message)
+
+
+class HandlerOverran(Error, TimeoutError):
+    """A handler called something after its time limit: the event's thread has gone on without it.
+
+    What the handler answers is of no effect any more.  The limit is the ``timeout`` that it was
+    registered with, or the event's own.
+
+    Attributes:
+        function: the PEP 8 name of the function that was called, if it is known.
+    """
+
+    def __init__(self, function: str | None = None) -> None:
+        super().__init__(function)
+        self.function = function
+
+    def __str__(self) -> str:
+        called = f"{self.function}(): " if self.function else ""
+        return (
+            f"{called}the handler has overrun its time limit, and the thread that the event came "
+            "from has gone on; give the handler a longer timeout, or do the work elsewhere"
+        )
+
+
+class InHeapCallback(Error, RuntimeError):
+    """A callback of a heap walk called a function that must wait until the walk is over.
+
+    The VM is stopped during the walk.  What may be called is what the reference says may be called
+    from heap callbacks: raw monitors, memory, environment storage and timers.  Raised in the
+    callback, the error ends the walk like any other.
+
+    Attributes:
+        function: the PEP 8 name of the function that was called.
+    """
+
+    def __init__(self, function: str, detail: str | None = None) -> None:
+        super().__init__(function, detail)
+        self.function = function
+        self.detail = detail
+
+    def __str__(self) -> str:
+        detail = f" ({self.detail})" if self.detail else ""
+        return (
+            f"{self.function}() cannot be called from a callback of a heap walk, while the VM is "
+            f"stopped{detail}; tag the objects, and do it after the walk"
+        )
+
+
+class CallTimeout(Error, TimeoutError):
+    """A call overran its time limit.
+
+    It is still running in the VM: what it does will be done, but its reply is discarded.
+
+    Attributes:
+        function: the PEP 8 name of the function, if it is known.
+        timeout: the time limit in seconds, if it is known.
+    """
+
+    def __init__(self, function: str | None = None, timeout: float | None = None) -> None:
+        super().__init__(function, timeout)
+        self.function = function
+        self.timeout = timeout
+
+    def __str__(self) -> str:
+        after = "in time" if self.timeout is None else f"within {self.timeout:g} s"
+        return f"{self.function or 'the call'} did not return {after} and still runs in the VM"
+
+
+class ForeignHandle(Error, ValueError):
+    """A handle was given to a session that did not issue it."""
+
+    def __init__(
+        self, message: str = "this handle belongs to another session; handles cannot be exchanged"
+    ) -> None:
+        super().__init__(message)
+
+
+class ProtocolError(Error, RuntimeError):
+    """What the agent sent makes no sense: it is of another version, or there is a defect."""
+
+    def __init__(self, message: str = "the agent sent what this version cannot read") -> None:
+        super().__init__(message)
+
+
+class NotInThisVersion(Error, NotImplementedError):
+    """The function is not in this VM's function table.
+
+    Attributes:
+        since: the version that brought it.
+        function: its PEP 8 name, if it is known.
+    """
+
+    def __init__(self, since: str, function: str | None = None) -> None:
+        self.since = since
+        self.function = function
+        super().__init__(since, function)
+
+    def __str__(self) -> str:
+        return f"{self.function or 'the function'} needs a VM of version {self.since} or later"
+
+
+__all__ = [
+    "ERRORS",
+    "AbsentInformation",
+    "AccessDenied",
+    "CallTimeout",
+    "CircularClassDefinition",
+    "ClassLoaderUnsupported",
+    "ClassNotPrepared",
+    "Duplicate",
+    "Error",
+    "ErrorCode",
+    "FailsVerification",
+    "ForeignHandle",
+    "HandlerOverran",
+    "IllegalArgument",
+    "InHeapCallback",
+    "Internal",
+    "Interrupt",
+    "InvalidClass",
+    "InvalidClassFormat",
+    "InvalidEnvironment",
+    "InvalidEventType",
+    "InvalidFieldID",
+    "InvalidLocation",
+    "InvalidMethodID",
+    "InvalidModule",
+    "InvalidMonitor",
+    "InvalidObject",
+    "InvalidPriority",
+    "InvalidSlot",
+    "InvalidThread",
+    "InvalidThreadGroup",
+    "InvalidTypestate",
+    "JavaException",
+    "JvmtiError",
+    "MustPossessCapability",
+    "NamesDontMatch",
+    "NativeMethod",
+    "NoMoreFrames",
+    "NotAvailable",
+    "NotFound",
+    "NotInThisVersion",
+    "NotMonitorOwner",
+    "NullPointer",
+    "OpaqueFrame",
+    "OutOfMemory",
+    "ProtocolError",
+    "SessionClosed",
+    "TargetLost",
+    "ThreadNotAlive",
+    "ThreadNotSuspended",
+    "ThreadSuspended",
+    "TypeMismatch",
+    "UnattachedThread",
+    "UnmodifiableClass",
+    "UnmodifiableModule",
+    "UnsupportedOperation",
+    "UnsupportedRedefinitionClassAttributeChanged",
+    "UnsupportedRedefinitionClassModifiersChanged",
+    "UnsupportedRedefinitionHierarchyChanged",
+    "UnsupportedRedefinitionMethodAdded",
+    "UnsupportedRedefinitionMethodDeleted",
+    "UnsupportedRedefinitionMethodModifiersChanged",
+    "UnsupportedRedefinitionSchemaChanged",
+    "UnsupportedVersion",
+    "WrongPhase",
+    "error_for",
+]

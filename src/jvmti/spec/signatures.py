@@ -1,0 +1,74 @@
+"""Type signatures of the VM and the names that Java programmers know."""
+
+from __future__ import annotations
+
+import re
+
+_PRIMITIVE = {
+    "Z": "boolean",
+    "B": "byte",
+    "C": "char",
+    "S": "short",
+    "I": "int",
+    "J": "long",
+    "F": "float",
+    "D": "double",
+    "V": "void",
+}
+_SIGNATURES = {name: letter for letter, name in _PRIMITIVE.items()}
+_SWAPPED = str.maketrans("/.", "./")
+_HIDDEN = re.compile(r"/(0x[0-9a-f]+|[0-9]+)\Z")
+
+
+def java_name(signature: str) -> str:
+    """The name of a type as source code has it: ``java.util.Map``, ``int[]``.
+
+    A hidden class keeps the slash before its suffix, as ``Class.getName`` shows it.
+    """
+    dimensions = len(signature) - len(signature.lstrip("["))
+    element = signature[dimensions:]
+    if element[:1] == "L" and element[-1:] == ";":
+        # The VM writes a hidden class Lp/C.0x1;, Java p.C/0x1. Release 11 has a slash in both.
+        name = _HIDDEN.sub(r".\1", element[1:-1]).translate(_SWAPPED)
+    else:
+        name = _PRIMITIVE.get(element, element)
+    return name + "[]" * dimensions
+
+
+def signature_of(name: str) -> str:
+    """The signature of the type that source code, or a class file, calls so."""
+    dimensions = 0
+    while name.endswith("[]"):
+        name = name[:-2]
+        dimensions += 1
+    if name in _SIGNATURES:
+        return "[" * dimensions + _SIGNATURES[name]
+    if name.startswith("["):
+        return "[" * dimensions + name.replace(".", "/")
+    if _HIDDEN.search(name):
+        return "[" * dimensions + f"L{name.translate(_SWAPPED)};"
+    return "[" * dimensions + f"L{name.replace('.', '/')};"
+
+
+def parameters_of(signature: str) -> list[str]:
+    """The Java names of a method's parameter types."""
+    found = []
+    at = signature.find("(") + 1
+    while at < len(signature) and signature[at] != ")":
+        start = at
+        while signature[at : at + 1] == "[":
+            at += 1
+        if signature[at : at + 1] == "L":
+            end = signature.find(";", at)
+            at = end if end >= 0 else len(signature) - 1
+        at += 1
+        found.append(java_name(signature[start:at]))
+    return found
+
+
+def result_of(signature: str) -> str:
+    """The Java name of a method's result type."""
+    return java_name(signature[signature.rfind(")") + 1 :])
+
+
+__all__ = ["java_name", "parameters_of", "result_of", "signature_of"]

@@ -1,0 +1,219 @@
+"""The types that declarations are written with.
+
+A declaration annotates its parameters and results with these names.  To a type checker they are
+ordinary Python types (``Int`` is ``int``); to the codec and to the generator of the agent's thunks
+the marker inside ``Annotated`` says which C type stands behind and how it travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+if TYPE_CHECKING:
+    import numpy
+
+    NumPyArray = numpy.ndarray[Any, Any]
+else:
+    NumPyArray = object
+
+
+class Marker:
+    """Base of everything that a declaration may put inside ``Annotated``."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Primitive(Marker):
+    """A number of fixed width: its C type and its code in the ``struct`` module (and NumPy)."""
+
+    c: str
+    code: str
+
+
+@dataclass(frozen=True)
+class ModifiedUTF8(Marker):
+    """A C string in modified UTF-8 (``char *``); ``str`` in Python."""
+
+
+@dataclass(frozen=True)
+class UTF16(Marker):
+    """A counted buffer of UTF-16 units (``jchar *`` and ``jsize``); ``str`` in Python."""
+
+
+@dataclass(frozen=True)
+class Blob(Marker):
+    """A counted buffer of bytes (``unsigned char *`` and a length); ``bytes`` in Python.
+
+    ``buffer_first`` says that the C function takes the pointer before the length.
+    """
+
+    buffer_first: bool = False
+
+
+@dataclass(frozen=True)
+class Elements(Marker):
+    """Elements of a Java primitive array as a NumPy array; ``c`` is the element's C type.
+
+    As a result, ``length`` names the parameter that says how many there are.
+    """
+
+    c: str
+    length: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodArguments(Marker):
+    """Arguments of a Java method (``const jvalue *``), checked against its signature."""
+
+
+@dataclass(frozen=True)
+class Stored(Marker):
+    """Any Python object kept by the controller; the VM holds a token (``void *``)."""
+
+
+@dataclass(frozen=True)
+class Native(Marker):
+    """An address in the target, given for information only; never accepted as an input.
+
+    ``const`` says how an event's C callback declares it.
+    """
+
+    const: bool = True
+
+
+@dataclass(frozen=True)
+class JValue(Marker):
+    """A value of any Java type (``jvalue``): a number, a ``bool``, a handle or ``None``.
+
+    ``given_by`` names the parameter that says which: a type character, a `PrimitiveType`, or a
+    method, whose return type it is.
+    """
+
+    given_by: str
+
+
+@dataclass(frozen=True)
+class TypeCharacter(Marker):
+    """The character that stands for a Java type in signatures (C ``char``); one-letter ``str``."""
+
+
+@dataclass(frozen=True)
+class InliningRecords(Marker):
+    """The records of ``jvmticmlr.h`` behind a pointer: which methods are inlined where."""
+
+
+@dataclass(frozen=True)
+class CapabilityBits(Marker):
+    """``jvmtiCapabilities``, also written as names."""
+
+
+# How a list result is laid out in the C parameter list.  Without a marker: a pointer to the
+# count, then a pointer to an array that the VM allocates and the agent frees.
+
+
+@dataclass(frozen=True)
+class ArrayBeforeCount(Marker):
+    """The pointer to the allocated array comes first, the pointer to the count second."""
+
+
+@dataclass(frozen=True)
+class CountIs(Marker):
+    """The VM allocates the array; its length is that of the input list ``parameter``."""
+
+    parameter: str
+
+
+@dataclass(frozen=True)
+class CallerBuffer(Marker):
+    """The caller provides the array: ``capacity`` elements, then a pointer to the count."""
+
+    capacity: str
+
+
+@dataclass(frozen=True)
+class ResultPerItem(Marker):
+    """The caller provides an array with one element for each item of the input ``parameter``."""
+
+    parameter: str
+
+
+@dataclass(frozen=True)
+class SameCount(Marker):
+    """An allocated array whose length is that of the list result before it."""
+
+
+@dataclass(frozen=True)
+class DeclaredBy(Marker):
+    """Methods or fields of the class given as ``parameter``."""
+
+    parameter: str
+
+
+@dataclass(frozen=True)
+class CountField(Marker):
+    """Inside a structure: the C member that holds this list's length.
+
+    ``owned`` is false where the items share the allocation of the structure around them.
+    """
+
+    member: str
+    owned: bool = True
+
+
+Byte = Annotated[int, Primitive("jbyte", "b")]
+Short = Annotated[int, Primitive("jshort", "h")]
+Char = Annotated[int, Primitive("jchar", "H")]
+Int = Annotated[int, Primitive("jint", "i")]
+Long = Annotated[int, Primitive("jlong", "q")]
+Float = Annotated[float, Primitive("jfloat", "f")]
+Double = Annotated[float, Primitive("jdouble", "d")]
+Boolean = Annotated[bool, Primitive("jboolean", "?")]
+Location = Annotated[int, Primitive("jlocation", "q")]
+Address = Annotated[int, Native()]
+Text = Annotated[str, ModifiedUTF8()]
+UnicodeText = Annotated[str, UTF16()]
+Bytes = Annotated[bytes, Blob()]
+Arguments = Annotated[Sequence[Any], MethodArguments()]
+StoredObject = Annotated[Any, Stored()]
+
+__all__ = [
+    "UTF16",
+    "Address",
+    "Arguments",
+    "ArrayBeforeCount",
+    "Blob",
+    "Boolean",
+    "Byte",
+    "Bytes",
+    "CallerBuffer",
+    "CapabilityBits",
+    "Char",
+    "CountField",
+    "CountIs",
+    "DeclaredBy",
+    "Double",
+    "Elements",
+    "Float",
+    "InliningRecords",
+    "Int",
+    "JValue",
+    "Location",
+    "Long",
+    "Marker",
+    "MethodArguments",
+    "ModifiedUTF8",
+    "Native",
+    "NumPyArray",
+    "Primitive",
+    "ResultPerItem",
+    "SameCount",
+    "Short",
+    "Stored",
+    "StoredObject",
+    "Text",
+    "TypeCharacter",
+    "UnicodeText",
+]

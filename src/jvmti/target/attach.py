@@ -1,0 +1,150 @@
+"""Attaching to a JVM that is already running."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import replace
+
+from jvmti.target import listening
+from jvmti.target.agent_library import library_for_process
+from jvmti.target.connection import Connection
+from jvmti.target.errors import (
+    AgentLibraryMissing,
+    AttachTimeout,
+    DynamicLoadingRefused,
+    JvmDied,
+    OptionsError,
+)
+from jvmti.target.hotspot import AttachPoint, last_flag, refuse_if_disabled
+from jvmti.target.listener import Listener, accept
+from jvmti.target.options import AgentOptions
+from jvmti.target.processes import Process, find, inspect
+from jvmti.target.procfs import ProcessHandle
+
+__all__ = ["attach"]
+
+
+def attach(
+    target: int | str | Process,
+    *,
+    timeout: float = 10.0,
+    options: AgentOptions | None = None,
+    library: str | os.PathLike[str] | None = None,
+) -> Connection:
+    """Connect to the agent in a running JVM, loading it if none listens there already.
+
+    Args:
+        target: pid, part of a main class or jar name, or a ``Process``.
+        timeout: seconds for everything.
+        options: further options for the agent; it is told where to connect in any case. They are
+            of no effect when an agent listens already.
+        library: the agent library; by default the packaged one that fits the target.
+
+    Raises:
+        AttachError: any of its kinds.
+        OptionsError: ``options`` names a socket to connect to.
+    """
+    deadline = time.monotonic() + timeout
+    options = options or AgentOptions()
+    if options.connect is not None:
+        raise OptionsError("connect is for attach itself to choose")
+    process = find(target)
+    with process.open() as handle:
+        if process.needs_helper():
+            connected, preloaded = _attach_elsewhere(process, handle, deadline, options, library)
+        else:
+            connected, preloaded = _attach_here(process, handle, deadline, options, library)
+        if process.libjvm is None or not process.main:
+            # It was still starting; now there is more to know of it.
+            try:
+                process = inspect(process.pid)
+            except BaseException:
+                connected.close()
+                raise
+    return Connection(connected, process, preloaded=preloaded)
+
+
+def _attach_here(
+    process: Process,
+    handle: ProcessHandle,
+    deadline: float,
+    options: AgentOptions,
+    library: str | os.PathLike[str] | None,
+) -> tuple[socket.socket, bool]:
+    paths = listening.socket_paths(process.jvm_arguments, process.uid, process.namespace_pid)
+    connected = listening.connect(paths, process.pid, process.uid, deadline)
+    if connected is not None:
+        return connected, True
+    _refuse(process)
+    path = _library(library, process, handle)
+    point = AttachPoint(
+        handle, process.namespace_pid, process.uid, deadline=deadline, started=process.started
+    )
+    with Listener() as listener:
+        point.load(path, str(replace(options, connect=listener.path)))
+        return _accept(listener.socket, process, handle, deadline), False
+
+
+def _attach_elsewhere(
+    process: Process,
+    handle: ProcessHandle,
+    deadline: float,
+    options: AgentOptions,
+    library: str | os.PathLike[str] | None,
+) -> tuple[socket.socket, bool]:
+    from jvmti.target.hotspot import peer_credentials
+    from jvmti.target.namespaces import Helper
+
+    with Helper(process, timeout=deadline - time.monotonic()) as helper:
+        connected = helper.connect_listening()
+        if connected is not None:
+            # The helper has looked already; but it is no more trusted than the target.
+            if peer_credentials(connected)[0] == process.pid:
+                return connected, True
+            connected.close()
+        _refuse(process)
+        path = _library(library, process, handle)
+        listening_socket, there = helper.listen()
+        with listening_socket:
+            helper.load_copy(path, str(replace(options, connect=there)))
+            return _accept(listening_socket, process, handle, deadline), False
+
+
+def _refuse(process: Process) -> None:
+    refuse_if_disabled(process)
+    if last_flag(process, "EnableDynamicAgentLoading") is False:
+        raise DynamicLoadingRefused(
+            f"JVM {process.pid} refuses agents while it runs: it was started with "
+            "-XX:-EnableDynamicAgentLoading. Start it without that option, or start it with "
+            "the agent (jvmti.launch, or what `jvmti options --listen` prints)"
+        )
+
+
+def _library(
+    library: str | os.PathLike[str] | None, process: Process, handle: ProcessHandle
+) -> str:
+    if library is None:
+        return library_for_process(process, handle)
+    path = os.path.abspath(os.fspath(library))
+    if not os.path.isfile(path):
+        raise AgentLibraryMissing(f"the agent library {path} is not a file")
+    return path
+
+
+def _accept(
+    listening_socket: socket.socket, process: Process, handle: ProcessHandle, deadline: float
+) -> socket.socket:
+    def is_target(pid: int, uid: int) -> bool:
+        return pid == process.pid and uid in (process.uid, os.geteuid())
+
+    connected = accept(listening_socket, is_target, deadline, handle)
+    if connected is not None:
+        return connected
+    if not handle.alive():
+        raise JvmDied(f"JVM {process.pid} ended while the agent was starting in it")
+    raise AttachTimeout(
+        f"the agent was loaded into JVM {process.pid} and did not connect back in time; its own "
+        "log, by the option log=PATH, says why"
+    )

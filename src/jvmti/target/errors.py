@@ -1,0 +1,149 @@
+"""What can go wrong on the way to a JVM.
+
+    AttachError
+    ├── TargetNotFound          no process, or no JVM, answers to the given target
+    │   ├── NoSuchProcess
+    │   ├── NotAJvm
+    │   ├── NoMatch
+    │   └── SeveralMatch        ``candidates`` lists them
+    ├── AttachRefused           the JVM, or the system, says no
+    │   ├── AttachDisabled      -XX:+DisableAttachMechanism
+    │   ├── DynamicLoadingRefused   -XX:-EnableDynamicAgentLoading
+    │   ├── NotPermitted        another user, namespace or group
+    │   └── SuspiciousFile      something that is not the JVM's own lies in the way
+    ├── AttachTimeout
+    │   └── JvmStopped          the process is stopped by a signal
+    ├── JvmDied                 it ended meanwhile
+    ├── AgentLibraryMissing     no agent library fits the target
+    ├── AgentLoadFailed         the JVM could not load the agent, or the agent refused
+    ├── OptionsTooLong          the JVM's attach protocol cannot carry them
+    ├── ProtocolError           an answer that makes no sense
+    └── LaunchFailed            a started program ended, or never became a JVM
+
+Malformed option strings are :class:`OptionsError`, a ``ValueError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "AgentLibraryMissing",
+    "AgentLoadFailed",
+    "AttachDisabled",
+    "AttachError",
+    "AttachRefused",
+    "AttachTimeout",
+    "DynamicLoadingRefused",
+    "JvmDied",
+    "JvmStopped",
+    "LaunchFailed",
+    "NoMatch",
+    "NoSuchProcess",
+    "NotAJvm",
+    "NotPermitted",
+    "OptionsError",
+    "OptionsTooLong",
+    "ProtocolError",
+    "SeveralMatch",
+    "SuspiciousFile",
+    "TargetNotFound",
+]
+
+
+class AttachError(Exception):
+    """A JVM could not be reached. The message says what was tried and what to do."""
+
+
+class TargetNotFound(AttachError):
+    """The target names no process, or no JVM, that can be seen from here."""
+
+
+class NoSuchProcess(TargetNotFound):
+    """There is no process with this pid."""
+
+
+class NotAJvm(TargetNotFound):
+    """The process exists and does not run a JVM."""
+
+
+class NoMatch(TargetNotFound):
+    """No JVM has this text in the name of its main class or jar."""
+
+
+class SeveralMatch(TargetNotFound):
+    """More than one JVM has this text in its name; ``candidates`` describes each of them."""
+
+    def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.candidates = tuple(candidates)
+
+
+class AttachRefused(AttachError):
+    """The JVM, or the operating system, does not allow it."""
+
+
+class AttachDisabled(AttachRefused):
+    """The JVM was started with ``-XX:+DisableAttachMechanism``."""
+
+
+class DynamicLoadingRefused(AttachRefused):
+    """The JVM was started with ``-XX:-EnableDynamicAgentLoading``."""
+
+
+class NotPermitted(AttachRefused):
+    """The caller's user, group or namespace does not give it the right to."""
+
+
+class SuspiciousFile(AttachRefused):
+    """A file, directory or socket on the way is not what, or not whose, it has to be."""
+
+
+class AttachTimeout(AttachError, TimeoutError):
+    """The JVM did not answer in time."""
+
+
+class JvmStopped(AttachTimeout):
+    """The process is stopped (by SIGSTOP, a terminal or a debugger) and cannot answer."""
+
+
+class JvmDied(AttachError):
+    """The JVM ended while it was being attached to."""
+
+
+class AgentLibraryMissing(AttachError):
+    """There is no agent library for the C library and processor of the target."""
+
+
+class AgentLoadFailed(AttachError):
+    """The JVM could not load the agent library, or the agent refused to start.
+
+    ``code`` is what the agent's entry point returned, None when it was never called.
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class OptionsTooLong(AttachError):
+    """An argument is longer than this JVM's attach protocol can carry."""
+
+
+class ProtocolError(AttachError):
+    """The JVM answered with something that is not in the attach protocol."""
+
+
+class LaunchFailed(AttachError):
+    """The started program ended, or ran on, without connecting.
+
+    ``returncode`` is its exit status (negative: the signal), None when it was still running.
+    """
+
+    def __init__(self, message: str, returncode: int | None = None) -> None:
+        super().__init__(message)
+        self.returncode = returncode
+
+
+class OptionsError(ValueError):
+    """An agent option string breaks the grammar; the message quotes the part that does."""

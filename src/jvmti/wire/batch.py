@@ -1,0 +1,91 @@
+"""Batches: several calls in one message."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from jvmti.spec.declaration import Declaration
+from jvmti.spec.errors import Error, ProtocolError
+from jvmti.wire.channel import Frame
+from jvmti.wire.codecs import codec_of
+from jvmti.wire.protocol import Kind
+from jvmti.wire.session import Session
+
+_ENTRY = struct.Struct("<HII")
+_RESULT = struct.Struct("<HBI")
+
+
+class Deferred:
+    """The outcome of one call of a batch, there once the batch has been sent."""
+
+    __slots__ = ("_error", "_value", "done", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.done = False
+        self._value: Any = None
+        self._error: Error | None = None
+
+    def result(self) -> Any:
+        """What the call returned.
+
+        Raises:
+            Error: what the call would have raised by itself; a RuntimeError before the batch has
+                been sent.
+        """
+        if not self.done:
+            raise RuntimeError(f"{self.name}() has not been sent; leave the batch first")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+class Batch:
+    """Collects calls and sends them as one message when the ``with`` block ends."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._parts: list[bytes] = []
+        self._calls: list[tuple[Declaration, Deferred]] = []
+        self._arguments: list[Any] = []
+        """Kept until the batch is sent: handles given up before would be stale in it."""
+
+    def add(
+        self, declaration: Declaration, environment: int, arguments: tuple[Any, ...]
+    ) -> Deferred:
+        """Add one call; wrong arguments are refused here and now."""
+        payload = codec_of(declaration).encode(self.session, arguments)
+        self._parts.append(_ENTRY.pack(declaration.number, environment, len(payload)) + payload)
+        deferred = Deferred(declaration.name)
+        self._calls.append((declaration, deferred))
+        self._arguments.append(arguments)
+        return deferred
+
+    def send(self) -> None:
+        """Send what has been collected and settle every `Deferred`."""
+        if not self._calls:
+            return
+        payload = struct.pack("<I", len(self._calls)) + b"".join(self._parts)
+        calls, self._calls, self._parts = self._calls, [], []
+        reply = self.session.request(Kind.BATCH, 0, 0, payload, "batch")
+        self._arguments.clear()
+        if reply.status:
+            raise ProtocolError("the replies of the batch are too large for one message")
+        view = memoryview(reply.payload)
+        at = 0
+        for declaration, deferred in calls:
+            status, flags, size = _RESULT.unpack_from(view, at)
+            at += _RESULT.size
+            piece = view[at : at + size]
+            at += size
+            deferred.done = True
+            if status:
+                deferred._error = self.session.error(
+                    declaration, Frame(Kind.RETURN, flags, status, 0, 0, bytes(piece))
+                )
+            else:
+                deferred._value = codec_of(declaration).decode(piece, self.session)
+
+
+__all__ = ["Batch", "Deferred"]

@@ -1,0 +1,432 @@
+"""A channel: this Python thread facing one thread of the JVM.
+
+Requests carry a sequence number and so do replies.  When a call is interrupted or runs out of time
+its reply comes later; it is recognised by its number and thrown away, so the channel stays usable.
+
+While a request waits, the thread it is served by may have something to tell: the agent then begins
+a conversation within, which `Channel.answer` carries on until it is answered.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable
+
+from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
+from jvmti.wire import protocol
+from jvmti.wire.protocol import Kind
+
+Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
+"""Answers the callbacks of a heap walk from the first one on, and gives the next other frame."""
+
+HEADER = struct.Struct(protocol.HEADER)
+_INBOX = 64 * 1024
+_HEADER_SIZE = protocol.HEADER_SIZE
+_EVENT = int(Kind.EVENT)
+_CALLBACK = int(Kind.CALLBACK)
+_OPENINGS = (_EVENT, _CALLBACK)
+_ANSWER = int(Kind.ANSWER)
+_EMPTY_ANSWER = HEADER.pack(0, _ANSWER, 0, 0, 0, 0, 0)[:-4]
+_ATOMIC = 2048
+"""Bytes that the kernel takes in one piece, however little room the socket has."""
+
+
+class Frame:
+    """One frame from the agent."""
+
+    __slots__ = ("conversation", "environment", "flags", "kind", "payload", "status")
+
+    def __init__(
+        self,
+        kind: int,
+        flags: int,
+        status: int,
+        environment: int,
+        conversation: int,
+        payload: bytes,
+    ) -> None:
+        self.kind = kind
+        self.flags = flags
+        self.status = status
+        """Of a reply; the number of the event or callback in a frame that begins a conversation."""
+        self.environment = environment
+        self.conversation = conversation
+        self.payload = payload
+
+
+class Channel:
+    """A socket to one service thread of the agent."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self.late: dict[int, str] = {}
+        """Calls whose replies are still to come: what they were, by sequence number."""
+        self.messages = 0
+        self.bytes = 0
+        self.broken: str | None = None
+        self.answer: Callable[[Channel, Frame], None] | None = None
+        """Carries on a conversation that the agent has begun, and answers it."""
+        self._waited: set[int] = set()
+        """Requests whose replies are waited for; all but one are around a conversation."""
+        self._arrived: dict[int, Frame] = {}
+        """Replies that came while a conversation within their request was going on."""
+        self._sequence = 0
+        self._inbox = bytearray(_INBOX)
+        self._view = memoryview(self._inbox)
+        self._start = 0
+        self._end = 0
+        self._limited = False
+        connected.settimeout(None)
+
+    def close(self) -> None:
+        """Close the socket; the agent's service thread ends.
+
+        A thread that waits for a reply here is woken: closing alone would leave it waiting.
+        """
+        self.broken = self.broken or "the channel is closed"
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # closed already, or the other side is gone
+        self.socket.close()
+
+    def __del__(self) -> None:
+        try:
+            # Without a farewell, because a forked child may be what drops its copy here.
+            self.socket.close()
+        except AttributeError:  # the interpreter is shutting down
+            pass
+
+    def request(
+        self,
+        kind: Kind,
+        function: int,
+        environment: int,
+        payload: bytes,
+        *,
+        timeout: float | None = None,
+        before: bytes = b"",
+        flags: int = 0,
+        descriptor: int | None = None,
+        name: str = "",
+        conversation: int = 0,
+        walk: Walk | None = None,
+    ) -> Frame:
+        """Send one frame and wait for its reply.
+
+        Args:
+            before: frames without a reply that go ahead in the same piece.
+            timeout: seconds to wait for the reply; ``None`` waits for ever.
+            descriptor: passed along with the frame.
+            name: what the call is called in errors.
+            conversation: which one the request belongs to; 0 is the channel's own.
+            walk: answers the callbacks of a heap walk.
+
+        Raises:
+            CallTimeout: no reply in time; it will be discarded when it comes.
+            TargetLost: the other side is gone.
+        """
+        if self.broken is not None:
+            raise TargetLost(self.broken)
+        sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF
+        frame = (
+            before
+            + HEADER.pack(len(payload), kind, flags, function, sequence, environment, conversation)
+            + payload
+        )
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self._waited.add(sequence)
+        try:
+            self._send(frame, descriptor, deadline)
+            self.messages += 1
+            self.bytes += len(frame)
+            while True:
+                got, reply = self._receive(deadline)
+                if walk is not None and reply.kind == _CALLBACK:
+                    got, reply = walk(self, reply, deadline)
+                if got == sequence and reply.kind not in _OPENINGS:
+                    return reply
+                self._another(got, reply)
+                if sequence in self._arrived:
+                    return self._arrived.pop(sequence)
+        except CallTimeout:
+            self.late[sequence] = name
+            still = "it still runs in the VM"
+            if walk is not None:
+                self._abandon(sequence)
+                still = "the walk has been ended"
+            raise CallTimeout(f"{name}() has not returned within {timeout:g} s; {still}") from None
+        except (KeyboardInterrupt, SystemExit):
+            if self._arrived.pop(sequence, None) is None:
+                self.late[sequence] = name
+                if walk is not None:
+                    self._abandon(sequence)
+            raise
+        finally:
+            self._waited.discard(sequence)
+
+    def _abandon(self, sequence: int) -> None:
+        """Tell the agent that nobody answers the callbacks of a walk any more."""
+        if self.broken is None:
+            self._send(HEADER.pack(0, Kind.ABANDON, 0, 0, sequence, 0, 0), None, None)
+
+    def _another(self, got: int, frame: Frame) -> None:
+        """Take a frame that is not the reply waited for."""
+        if frame.kind == _CALLBACK:
+            return  # of a walk that was abandoned
+        if frame.kind == _EVENT and self.answer is not None:
+            self.answer(self, frame)
+        elif got in self._waited:
+            self._arrived[got] = frame
+        else:
+            self.late.pop(got, None)
+
+    def wait_for(self, kind: Kind, timeout: float | None) -> Frame:
+        """Wait for a frame of a kind that the agent sends by itself.
+
+        Raises:
+            CallTimeout: none came in time.
+            TargetLost: the other side is gone.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            got, frame = self._receive(deadline)
+            if frame.kind == kind:
+                return frame
+            self._another(got, frame)
+
+    def next_event(self, answer: bytes = b"") -> tuple[int, int, int, bytes]:
+        """Wait for a conversation that the agent begins: its number, environment, own number and
+        payload.
+
+        Only for threads that signals do not reach.
+
+        Args:
+            answer: the frame that ends the conversation before it.
+
+        Raises:
+            TargetLost: the agent has let go of the channel, or is gone.
+        """
+        if answer:
+            self.send_answer(answer)
+        if self._start == self._end and len(self._inbox) <= 16 * _INBOX:
+            # The usual case without what the others need: a thread of the JVM waits.
+            try:
+                received = self.socket.recv_into(self._inbox)
+            except (OSError, ValueError) as error:
+                raise self._lost(error) from None
+            if received == 0:
+                raise self._lost(None)
+            if received >= _HEADER_SIZE:
+                size, kind, _, number, _, environment, conversation = HEADER.unpack_from(
+                    self._inbox
+                )
+                if kind == _EVENT and received == size + _HEADER_SIZE:
+                    return (
+                        number,
+                        environment,
+                        conversation,
+                        self._view[_HEADER_SIZE:received].tobytes(),
+                    )
+            self._start, self._end = 0, received
+        frame = self.wait_for(Kind.EVENT, None)
+        return frame.status, frame.environment, frame.conversation, frame.payload
+
+    def send_answer(self, frame: bytes) -> None:
+        """Send the frame that ends a conversation, of `answer_frame`; it is mostly short."""
+        self.messages += 1
+        self.bytes += len(frame)
+        if len(frame) > _ATOMIC:
+            self._send(frame, None, None)
+            return
+        try:
+            self.socket.send(frame)
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def settle(self, grace: float) -> bool:
+        """Wait a moment for late replies; false when one is still missing."""
+        deadline = time.monotonic() + grace
+        while self.late:
+            try:
+                got, frame = self._receive(deadline)
+            except CallTimeout:
+                return False
+            self._another(got, frame)
+        return True
+
+    def _send(self, frame: bytes, descriptor: int | None, deadline: float | None) -> None:
+        try:
+            if descriptor is None:
+                if deadline is None or len(frame) <= _ATOMIC:
+                    self.socket.sendall(frame)
+                else:
+                    self._send_until(frame, deadline)
+            else:
+                sent = socket.send_fds(self.socket, [frame], [descriptor])
+                self.socket.sendall(frame[sent:])
+        except CallTimeout:
+            self.close()  # in the middle of a frame
+            raise
+        except OSError as error:
+            raise self._lost(error) from None
+        except BaseException:
+            # Part of a long frame may be on its way, so nothing more can follow it.  A short one
+            # goes in one piece or not at all, and either way the next can follow.
+            if len(frame) > _ATOMIC:
+                self.close()
+            raise
+
+    def _send_until(self, frame: bytes, deadline: float) -> None:
+        """Send a frame that a target which does not read may never take."""
+        rest = memoryview(frame)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLOUT)
+        while rest:
+            if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+                raise CallTimeout("the request was not taken in time")
+            try:
+                rest = rest[self.socket.send(rest, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                continue
+
+    def next_block(self, answer: bytes, deadline: float | None) -> bytes | tuple[int, Frame]:
+        """Answer a block of callbacks and wait for the next; another frame ends the walk.
+
+        Raises:
+            CallTimeout: nothing came in time.
+            TargetLost: the other side is gone.
+        """
+        self.send_answer(answer)
+        if deadline is None and self._start == self._end:
+            # As often as there are objects in a walk.
+            self._fill_empty()
+            received = self._end
+            if received > _HEADER_SIZE and self._inbox[4] == _CALLBACK:
+                if received == HEADER.unpack_from(self._inbox)[0] + _HEADER_SIZE:
+                    self._end = 0
+                    return self._view[_HEADER_SIZE:received].tobytes()
+        sequence, frame = self._receive(deadline)
+        return frame.payload if frame.kind == _CALLBACK else (sequence, frame)
+
+    def _receive(self, deadline: float | None) -> tuple[int, Frame]:
+        if self._end == self._start and deadline is None:
+            # Mostly nothing is left of the last frame, and the next comes whole.
+            self._fill_empty()
+        if self._end - self._start < _HEADER_SIZE:
+            self._fill(_HEADER_SIZE, deadline)
+        size, kind, flags, status, sequence, environment, conversation = HEADER.unpack_from(
+            self._inbox, self._start
+        )
+        if size > protocol.MAXIMUM_REPLY:
+            self.close()
+            raise ProtocolError(f"the agent announces a frame of {size} bytes")
+        whole = _HEADER_SIZE + size
+        if self._end - self._start < whole:
+            self._fill(whole, deadline)
+        start = self._start + _HEADER_SIZE
+        payload = b""
+        if size:
+            # A copy, because the inbox is used again before the reply may be done with.
+            payload = self._view[start : start + size].tobytes()
+        self._start = start + size
+        return sequence, Frame(kind, flags, status, environment, conversation, payload)
+
+    def _fill_empty(self) -> None:
+        self._start = self._end = 0
+        inbox = self._inbox
+        if len(inbox) > 16 * _INBOX:
+            self._resize(_INBOX)
+            inbox = self._inbox
+        inbox[4] = 0  # as in `_fill`
+        try:
+            received = self.socket.recv_into(inbox)
+        except (KeyboardInterrupt, SystemExit):
+            if inbox[4]:
+                self.close()
+            raise
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from None
+        if received == 0:
+            raise self._lost(None)
+        self._end = received
+
+    def _fill(self, need: int, deadline: float | None) -> None:
+        if self._start == self._end:
+            self._start = self._end = 0
+            if len(self._inbox) > 16 * _INBOX:
+                self._resize(_INBOX)
+        if self._start + need > len(self._inbox):
+            rest = bytes(self._view[self._start : self._end])
+            if need > len(self._inbox):
+                self._resize(max(need, 2 * len(self._inbox)))
+            self._view[: len(rest)] = rest
+            self._start, self._end = 0, len(rest)
+        while self._end - self._start < need:
+            if self._end == 0:
+                # A frame's fifth byte is never 0, so it tells whether something has come.
+                self._inbox[4] = 0
+            try:
+                if deadline is not None:
+                    left = deadline - time.monotonic()
+                    poll = select.poll()
+                    poll.register(self.socket, select.POLLIN)
+                    if not poll.poll(max(left, 0) * 1000):
+                        raise CallTimeout("no reply in time")
+                room = self._view[self._end :] if self._end else self._view
+                received = self.socket.recv_into(room)
+            except CallTimeout:
+                raise
+            except (KeyboardInterrupt, SystemExit):
+                # Raised between the arrival of bytes and the note of their number, the number is
+                # lost: the channel cannot go on, and the thread's next call opens another.
+                if self._end > 0 or self._inbox[4]:
+                    self.close()
+                raise
+            except (OSError, ValueError) as error:
+                raise self._lost(error) from None
+            if received == 0:
+                raise self._lost(None)
+            self._end += received
+
+    def _resize(self, size: int) -> None:
+        self._inbox = bytearray(size)
+        self._view = memoryview(self._inbox)
+
+    def _lost(self, error: Exception | None) -> TargetLost:
+        reason = "the JVM has ended, or its agent has closed the connection"
+        if error is not None:
+            reason += f" ({error})"
+        self.broken = reason
+        self.socket.close()
+        return TargetLost(reason)
+
+
+def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> bytes:
+    """The frame that ends a conversation, and frames without a reply that go ahead of it."""
+    if payload or before:
+        return before + HEADER.pack(len(payload), _ANSWER, 0, 0, 0, 0, conversation) + payload
+    return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
+
+
+class ThreadChannel:
+    """Closes a thread's channel when the thread's locals go."""
+
+    __slots__ = ("channel", "keeps", "process")
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.keeps = True
+        """False once the session has taken the channel over, with a call still running on it."""
+        self.process = os.getpid()
+
+    def __del__(self) -> None:
+        if self.keeps and self.process == os.getpid():
+            self.channel.close()
+
+
+__all__ = ["Channel", "Frame", "ThreadChannel", "answer_frame"]

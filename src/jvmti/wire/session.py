@@ -1,0 +1,717 @@
+"""A session: this process's stay on one JVM, over one connection to its agent.
+
+It opens a channel for each Python thread that calls, keeps the books of handles, and turns the
+statuses of replies into exceptions.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import socket
+import struct
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from jvmti.spec.declaration import Declaration
+from jvmti.spec.errors import (
+    CallTimeout,
+    Error,
+    HandlerOverran,
+    InHeapCallback,
+    JavaException,
+    NotInThisVersion,
+    ProtocolError,
+    SessionClosed,
+    TargetLost,
+    error_for,
+)
+from jvmti.wire import protocol
+from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, answer_frame
+from jvmti.wire.codecs import U64, codec_of
+from jvmti.wire.protocol import Flag, Kind, Status
+
+log = logging.getLogger("jvmti")
+
+GREETING = struct.Struct("<QI16siiBI")
+_RELEASE = struct.Struct("<QI")
+_GRACE = 0.1
+"""How long a call waits for the late reply of the one before it on the same channel, in seconds."""
+
+_GONE_WITHIN = 0.25
+"""How long after one channel the first connection may end where both do, in seconds."""
+
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+class Conversation:
+    """What a handler is in: its calls go this way, to the thread that asked for it."""
+
+    __slots__ = ("channel", "number", "stopped")
+
+    def __init__(self, channel: Channel, number: int, stopped: bool = False) -> None:
+        self.channel = channel
+        self.number = number
+        self.stopped = stopped
+        """The VM is stopped meanwhile, so nothing can be given up."""
+
+
+class _Wrapper(weakref.ref[Any]):
+    """A weak reference to a wrapper that knows its handle."""
+
+    __slots__ = ("handle",)
+    handle: int
+
+
+class _Local(threading.local):
+    """What each Python thread has of a session."""
+
+    holder: ThreadChannel | None = None
+    conversation: Conversation | None = None
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What the agent says of itself when it connects."""
+
+    version: int
+    """The VM's JVM TI version number."""
+    digest: bytes
+    """Names the interface that the agent was built from."""
+    pid: int
+    """The JVM's process id, as it sees itself."""
+    held: bool
+    """The VM waits in the OnLoad phase."""
+    token: str
+
+
+class Session:
+    """One controller's stay on one JVM.
+
+    Args:
+        connected: the socket to the agent.
+        classes: the class of handle for each kind; see `jvmti.refs`.
+        timeout: seconds for the greeting.
+        digest: the interface that the agent must have been built from; None takes any.
+    """
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        classes: dict[int, Any],
+        *,
+        timeout: float = 10.0,
+        digest: bytes | None = None,
+    ) -> None:
+        self.classes = classes
+        self.control = Channel(connected)
+        self.control_lock = threading.Lock()
+        self.timeout: float | None = None
+        """The time limit of calls that do not set their own, in seconds."""
+        self.closed: str | None = None
+        self.detached = False
+        """The session was closed from this side."""
+        self.identify: Callable[[Any], Any] | None = None
+        self.same: Callable[[Any, Any], bool] | None = None
+        self.describe_exception: Callable[[Any], tuple[str, str | None]] | None = None
+        self.read_memory: Callable[[Any, int, int], bytes] | None = None
+        self.write_memory: Callable[[Any, int, bytes], None] | None = None
+        self.model: Any = None
+        """What the classes of handles ask for more than their number."""
+        self.events: Any = None
+        """The handlers of events; see `jvmti.events.handlers`."""
+        self.streams: Any = None
+        """Opens streams of events; see `jvmti.events.streams`."""
+        self.callbacks: Any = None
+        """What makes the calls that call back; see `jvmti.callbacks.calling`."""
+        self.handle: Callable[[int, int, bytes], bytes] | None = None
+        """Handles what the agent tells: its number, environment and payload; gives the answer."""
+        self.live = False
+        """The VM is live: there are service threads."""
+        self.running: list[Channel] = []
+        """Channels given up because a call on them did not come back."""
+        self._attended: weakref.WeakSet[Channel] = weakref.WeakSet()
+        """Those of them that a thread waits for."""
+        self._wrappers: dict[int, _Wrapper] = {}
+        self._issued: dict[int, Any] = {}
+        """Wrappers of what the agent never takes back: method and field ids."""
+        self._lock = threading.Lock()
+        self._released: deque[tuple[int, int]] = deque()
+        self._released_blocks: deque[bytes] = deque()
+        self._local = _Local()
+        self._channels: weakref.WeakSet[Channel] = weakref.WeakSet()
+        self._stored: dict[int, Any] = {}
+        self._next_token = 1
+        self._process = os.getpid()
+        self.greeting = self._greet(timeout)
+        self.held = self.greeting.held
+        self.live = not self.held
+        self.control.answer = self.answer
+        if digest is not None and self.greeting.digest != digest:
+            self.control.close()
+            raise ProtocolError(
+                "the agent in the target was built from other declarations than this package's; "
+                "restart the target, or use the version of jvmti that it was loaded by"
+            )
+        _sessions.add(self)
+
+    # ---- the first connection --------------------------------------------------------------
+
+    def _greet(self, timeout: float) -> Greeting:
+        try:
+            _, reply = self.control._receive(time.monotonic() + timeout)
+        except CallTimeout:
+            self.control.close()
+            raise TargetLost(f"the agent did not greet within {timeout:g} s") from None
+        payload = reply.payload
+        if reply.kind != Kind.GREETING or len(payload) < GREETING.size:
+            self.control.close()
+            raise ProtocolError("what answered is not an agent of this package")
+        magic, version, digest, vm, pid, held, length = GREETING.unpack_from(payload)
+        if magic != protocol.MAGIC or version != protocol.VERSION:
+            self.control.close()
+            raise ProtocolError(
+                f"the agent in the target speaks protocol {version}, this package "
+                f"{protocol.VERSION}; start the target with this version's agent"
+            )
+        token = bytes(payload[GREETING.size : GREETING.size + length]).decode()
+        return Greeting(vm, digest, pid, bool(held), token)
+
+    def hello(self, name: str, timeout: float = 10.0) -> None:
+        """Introduce ourselves: a name for others to read, and a descriptor of our process."""
+        descriptor: int | None
+        try:
+            descriptor = os.pidfd_open(os.getpid())
+        except (OSError, AttributeError):
+            descriptor = None  # an older kernel; the end of the connection tells as well
+        try:
+            self.control.request(
+                Kind.HELLO,
+                0,
+                0,
+                name.encode()[:250],
+                timeout=timeout,
+                descriptor=descriptor,
+                name="hello",
+            )
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    # ---- channels --------------------------------------------------------------------------
+
+    def channel(self, timeout: float | None = None) -> Channel:
+        """The calling thread's channel, opened at its first call."""
+        holder = self._local.holder
+        if holder is not None:
+            channel = holder.channel
+            if channel.broken is None:
+                if not channel.late or channel.settle(_GRACE):
+                    return channel
+                # A call of this thread is still running in the VM: leave it its channel.
+                holder.keeps = False
+                self.running.append(channel)
+                log.warning("still running in the VM: %s", ", ".join(channel.late.values()))
+        self.check_open()
+        channel = self.open(timeout)
+        self._local.holder = ThreadChannel(channel)
+        return channel
+
+    def open(self, timeout: float | None = None, *, events: bool = False) -> Channel:
+        """A new channel: to a service thread of its own, or an idle one for ``events``."""
+
+        def ask(descriptor: int) -> None:
+            with self.control_locked(timeout):
+                reply = self.control.request(
+                    Kind.OPEN,
+                    0,
+                    0,
+                    b"",
+                    timeout=10.0 if timeout is None else timeout,
+                    descriptor=descriptor,
+                    flags=Flag.EVENTS if events else 0,
+                    name="opening a channel",
+                )
+            if reply.status:
+                raise error_for(
+                    reply.status, None, "only the first thread can call before the VM is live"
+                )
+
+        try:
+            return self._open(ask)
+        except TargetLost as lost:
+            if self.closed is None:
+                self.closed = str(lost)
+            elif self.detached:
+                raise SessionClosed(self.closed) from None
+            raise
+
+    def open_with(
+        self, declaration: Declaration, environment: int, payload: bytes, timeout: float | None
+    ) -> Channel:
+        """A new channel, whose other end goes along with a call."""
+
+        def ask(descriptor: int) -> None:
+            reply = self.request(
+                Kind.CALL,
+                declaration.number,
+                environment,
+                payload,
+                declaration.name,
+                timeout,
+                descriptor=descriptor,
+            )
+            if reply.status:
+                raise self.error(declaration, reply)
+
+        return self._open(ask)
+
+    def _open(self, ask: Callable[[int], None]) -> Channel:
+        """A channel whose other end ``ask`` hands to the agent."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            ask(theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        channel = Channel(ours)
+        channel.answer = self.answer
+        self._channels.add(channel)
+        return channel
+
+    def adopt(self, channel: Channel | None) -> None:
+        """Let the calling thread's calls go over a channel; ``None`` is one of its own again."""
+        self._local.holder = None if channel is None else ThreadChannel(channel)
+
+    def await_live(self, timeout: float | None) -> None:
+        """Wait until a VM that was held is live, handling what it tells on the way.
+
+        Raises:
+            CallTimeout: it is not live in time.
+            TargetLost: it ended before it was live.
+        """
+        with self.control_locked(timeout):
+            try:
+                self.control.wait_for(Kind.LIVE, timeout)
+            except CallTimeout:
+                raise CallTimeout("proceed", timeout) from None
+            except TargetLost as lost:
+                self.closed = str(lost)
+                raise
+        self.live = True
+
+    def answer(self, channel: Channel, frame: Frame) -> None:
+        """Carry on the conversation that a frame begins: handle it on this thread and answer."""
+        local = self._local
+        outer = local.conversation
+        local.conversation = Conversation(channel, frame.conversation)
+        payload = b""
+        try:
+            if self.handle is not None:
+                payload = self.handle(frame.status, frame.environment, frame.payload)
+        finally:
+            local.conversation = outer
+            try:
+                channel.send_answer(self.answer_frame(frame.conversation, payload))
+            except TargetLost as lost:
+                log.debug("no answer: %s", lost)
+
+    def converse(self, channel: Channel) -> Conversation:
+        """Let all that the calling thread calls from now on belong to conversations of a channel,
+        the one whose number is in what is returned.
+        """
+        self._local.conversation = conversation = Conversation(channel, 0)
+        return conversation
+
+    def answer_frame(self, conversation: int, payload: bytes) -> bytes:
+        """The frame that ends a conversation, with what the agent is to let go of before that."""
+        if self._released or self._released_blocks:
+            return answer_frame(conversation, payload, self._releases())
+        return answer_frame(conversation, payload)
+
+    @contextmanager
+    def control_locked(self, timeout: float | None) -> Iterator[None]:
+        """The control connection for this thread alone.
+
+        Raises:
+            CallTimeout: another thread keeps it; before the VM is live there is only one thread
+                of the VM to talk to, and Python threads queue for it.
+        """
+        if not self.control_lock.acquire(timeout=30.0 if timeout is None else timeout):
+            raise CallTimeout(
+                "another thread is using the only thread that the VM has before it is live"
+            )
+        try:
+            yield
+        finally:
+            self.control_lock.release()
+
+    # ---- calls -----------------------------------------------------------------------------
+
+    def check_open(self) -> None:
+        """Raise SessionClosed when the session is over."""
+        if self.closed is not None:
+            raise SessionClosed(self.closed)
+        if os.getpid() != self._process:
+            raise SessionClosed("this process is a fork of the one that attached; attach anew")
+
+    def call(
+        self,
+        declaration: Declaration,
+        environment: int,
+        arguments: tuple[Any, ...],
+        timeout: float | None = None,
+    ) -> Any:
+        """Call a declared function and give its result.
+
+        Raises:
+            Error: any of its kinds; see `jvmti.spec.errors`.
+        """
+        codec = declaration.codec or codec_of(declaration)
+        payload = codec.encode(self, arguments)
+        return self.call_encoded(declaration, environment, payload, timeout)
+
+    def call_encoded(
+        self, declaration: Declaration, environment: int, payload: bytes, timeout: float | None
+    ) -> Any:
+        """The same with arguments that are encoded already."""
+        reply = self.request(
+            Kind.CALL, declaration.number, environment, payload, declaration.name, timeout
+        )
+        if reply.status:
+            raise self.error(declaration, reply)
+        return codec_of(declaration).decode(reply.payload, self)
+
+    def request(
+        self,
+        kind: Kind,
+        function: int,
+        environment: int,
+        payload: bytes,
+        name: str,
+        timeout: float | None = None,
+        **further: Any,
+    ) -> Frame:
+        """Send a frame on the calling thread's channel and wait for the reply."""
+        if timeout is None:
+            timeout = self.timeout
+        if len(payload) > protocol.MAXIMUM_REQUEST:
+            raise ValueError(
+                f"{name}(): {len(payload)} bytes of arguments; a request takes at most "
+                f"{protocol.MAXIMUM_REQUEST}"
+            )
+        conversation = self._local.conversation
+        if conversation is not None:
+            return self._request(
+                conversation.channel,
+                kind,
+                function,
+                environment,
+                payload,
+                name,
+                timeout,
+                {**further, "conversation": conversation.number},
+                conversation.stopped,
+            )
+        if self.held:
+            with self.control_locked(timeout):
+                return self._request(
+                    self.control, kind, function, environment, payload, name, timeout, further
+                )
+        if self.closed is not None or self._process != os.getpid():
+            self.check_open()
+        channel = self.channel(timeout)
+        return self._request(channel, kind, function, environment, payload, name, timeout, further)
+
+    def _request(
+        self,
+        channel: Channel,
+        kind: Kind,
+        function: int,
+        environment: int,
+        payload: bytes,
+        name: str,
+        timeout: float | None,
+        further: dict[str, Any],
+        stopped: bool = False,
+    ) -> Frame:
+        before = b"" if stopped else self._releases()
+        try:
+            reply = channel.request(
+                kind,
+                function,
+                environment,
+                payload,
+                timeout=timeout,
+                before=before,
+                name=name,
+                **further,
+            )
+        except (CallTimeout, KeyboardInterrupt):
+            if self.events is not None and self.events.any and "conversation" not in further:
+                self.attend()
+            raise
+        except TargetLost as lost:
+            if self.detached and self.closed is not None:
+                raise SessionClosed(f"{name}(): {self.closed}") from None
+            if self.closed is None and self.gone():
+                self.closed = str(lost)
+            if self.closed is None and "conversation" in further:
+                # The agent lets go of the channel when its thread goes on without an answer.
+                raise HandlerOverran(name) from None
+            raise
+        if reply.status == Status.HANDLER_OVERRAN:
+            raise HandlerOverran(name)
+        if reply.kind == Kind.MALFORMED:
+            raise ProtocolError(f"{name}(): {bytes(reply.payload).decode(errors='replace')}")
+        return reply
+
+    def gone(self) -> bool:
+        """Whether the agent has left, rather than one channel alone."""
+        # A process that dies closes its descriptors one after the other.
+        return self._ended(_GONE_WITHIN)
+
+    def _ended(self, timeout: float | None) -> bool:
+        """Whether the first connection has ended, or does within a time in seconds."""
+        try:
+            poll = select.poll()
+            # What there is to read is for those who call.
+            poll.register(self.control.socket, select.POLLRDHUP)
+            return bool(poll.poll(None if timeout is None else max(timeout, 0) * 1000))
+        except (OSError, ValueError):
+            return True  # it is closed already
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the connection has ended; false when the time passes first."""
+        ended = self._ended(timeout)
+        if ended and self.closed is None:
+            self.closed = "the JVM has ended, or its agent has closed the connection"
+        return ended
+
+    def still_running(self) -> tuple[str, ...]:
+        """What calls are that were given up and have not returned; the others are forgotten."""
+        for channel in list(self.running):
+            if channel in self._attended:
+                continue
+            try:
+                returned = channel.settle(0)
+            except Error:
+                returned = True
+            if returned:
+                self._returned(channel)
+        return tuple(name for channel in list(self.running) for name in channel.late.values())
+
+    def _returned(self, channel: Channel) -> None:
+        with self._lock:
+            if channel in self.running:
+                self.running.remove(channel)
+        channel.close()
+
+    def attend(self) -> None:
+        """Leave this thread's channel, with the call it has given up, to a thread of its own.
+
+        The call may run into events, which somebody has to handle.
+        """
+        holder = self._local.holder
+        if holder is None or not holder.channel.late or holder.channel.broken is not None:
+            return
+        channel = holder.channel
+        holder.keeps = False
+        self._local.holder = None
+        self._attended.add(channel)
+        self.running.append(channel)
+
+        def wait() -> None:
+            try:
+                while not channel.settle(60):
+                    pass
+            except Error as error:
+                log.debug("a call that was given up: %s", error)
+            self._returned(channel)
+
+        threading.Thread(target=wait, name="jvmti call given up", daemon=True).start()
+
+    def error(self, declaration: Declaration, reply: Frame) -> Error:
+        """The exception for a reply whose status is not zero."""
+        status = reply.status
+        name = declaration.name
+        payload = bytes(reply.payload)
+        if status == Status.JAVA_EXCEPTION:
+            throwable = self.wrap(U64.unpack_from(payload)[0]) if len(payload) >= 8 else None
+            return self.java_exception(throwable)
+        detail = payload.decode(errors="replace") if reply.flags & Flag.DETAIL else None
+        if status == Status.NOT_IN_THIS_VERSION:
+            return NotInThisVersion(declaration.since, name)
+        if status == Status.IN_HEAP_CALLBACK:
+            return InHeapCallback(name, detail)
+        if status >= Status.JAVA_EXCEPTION:
+            what = Status(status).name.lower().replace("_", " ")
+            return ProtocolError(f"{name}(): {what}{': ' + detail if detail else ''}")
+        error = error_for(status, name)
+        if detail:
+            return error_for(status, name, f"{error.detail} [{detail}]")
+        if type(error).__name__ == "MustPossessCapability" and declaration.capabilities:
+            names = ", ".join(f'"{capability}"' for capability in declaration.capabilities)
+            return error_for(status, name, f"needs env.add_capabilities({{{names}}})")
+        return error
+
+    def java_exception(self, throwable: Any) -> JavaException:
+        """A Java exception as a Python one, described where that can be had."""
+        class_name, message = "java.lang.Throwable", None
+        if throwable is not None and self.describe_exception is not None:
+            try:
+                class_name, message = self.describe_exception(throwable)
+            except Error as error:
+                log.debug("the exception cannot be described: %s", error)
+        return JavaException(throwable, class_name, message)
+
+    # ---- handles ---------------------------------------------------------------------------
+
+    def wrap(self, handle: int) -> Any:
+        """The Python object for a handle that the agent sent, counted."""
+        issued = self._issued.get(handle)
+        if issued is not None:
+            return issued
+        with self._lock:
+            reference = self._wrappers.get(handle)
+            known = reference() if reference is not None else None
+            # A wrapper that was released here may be sent again by a call that began before.
+            if known is not None and known._handle:
+                if hasattr(known, "_count"):
+                    known._count += 1
+                return known
+            cls = self.classes.get(handle >> 56)
+            if cls is None:
+                raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
+            made = cls(self, handle)
+            if cls.LASTING:
+                self._issued[handle] = made
+                return made
+            kept = _Wrapper(made, self._forget)
+            kept.handle = handle
+            self._wrappers[handle] = kept
+            return made
+
+    def wrap_again(self, known: Any) -> bool:
+        """Count a handle that the agent has sent once more; false where it was given up."""
+        with self._lock:
+            if not known._handle:
+                return False
+            known._count += 1
+            return True
+
+    def _forget(self, wrapper: Any) -> None:
+        """A wrapper is no more; another may have taken its place already."""
+        handle = wrapper.handle
+        if self._wrappers.get(handle) is wrapper:
+            self._wrappers.pop(handle, None)
+
+    def give_up(self, handle: int, count: int) -> None:
+        """Note that a handle is not needed; the next request tells the agent."""
+        if count > 0:
+            self._released.append((handle, count))
+
+    def give_up_block(self, block: bytes) -> None:
+        """The same for many handles at once, already encoded."""
+        self._released_blocks.append(block)
+
+    def _releases(self) -> bytes:
+        if not self._released and not self._released_blocks:
+            return b""
+        parts: list[bytes] = []
+        try:
+            while True:
+                parts.append(_RELEASE.pack(*self._released.popleft()))
+        except IndexError:
+            pass
+        try:
+            while True:
+                parts.append(self._released_blocks.popleft())
+        except IndexError:
+            pass
+        payload = b"".join(parts)
+        limit = protocol.MAXIMUM_REQUEST // _RELEASE.size * _RELEASE.size
+        return b"".join(
+            HEADER.pack(len(piece), Kind.RELEASE, 0, 0, 0, 0, 0) + piece
+            for piece in (payload[i : i + limit] for i in range(0, len(payload), limit))
+        )
+
+    def identity(self, item: Any) -> Any:
+        """The wrapper whose handle stands for an object's identity as long as it lives."""
+        if self.identify is None:
+            raise SessionClosed("the session cannot tell identities yet")
+        return self.identify(item)
+
+    def same_object(self, one: Any, other: Any) -> bool:
+        """Whether two handles name the same object."""
+        if self.same is None or self.closed is not None:
+            return False
+        return self.same(one, other)
+
+    def store(self, value: Any) -> int:
+        """A token for any Python object; ``None`` is 0."""
+        if value is None:
+            return 0
+        with self._lock:
+            token = self._next_token
+            self._next_token += 1
+            self._stored[token] = value
+        return token
+
+    def stored(self, token: int) -> Any:
+        """The object behind a token; the agent's memory may hold those of others."""
+        return self._stored.get(token)
+
+    # ---- the end ---------------------------------------------------------------------------
+
+    def detach(self, timeout: float = 10.0) -> None:
+        """Leave: the agent undoes what this session did, and answers when all is done."""
+        if self.closed is not None:
+            self._close_sockets()
+            return
+        self.closed = "the session has been detached; attach again to go on"
+        self.detached = True
+        for channel in list(self._channels):
+            channel.close()
+        try:
+            with self.control_locked(timeout):
+                self.control.request(Kind.GOODBYE, 0, 0, b"", timeout=timeout, name="detach")
+        except (TargetLost, CallTimeout) as error:
+            log.debug("no farewell: %s", error)
+        finally:
+            self._close_sockets()
+
+    def leave(self, why: str) -> None:
+        """Close the session without a farewell: the agent has ended it."""
+        self.closed = why
+        self.detached = True
+        self._close_sockets()
+
+    def _close_sockets(self) -> None:
+        for channel in [*self._channels, *self.running]:
+            channel.close()
+        self.control.close()
+
+    def _forked(self) -> None:
+        """In a forked child: close our copies, so that the agent sees the parent's end."""
+        self.closed = "this process is a fork of the one that attached; attach anew"
+        for channel in [*self._channels, *self.running, self.control]:
+            channel.broken = self.closed
+            channel.socket.close()
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

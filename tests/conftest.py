@@ -1,0 +1,149 @@
+"""What the tests share: a JVM of each kind, and Java programs running on it.
+
+`jvm`                  the JVM that the test runs on, one after the other
+`java_program`         starts a program of tests/java; it ends with the test
+`shared_java_program`  the same for a whole module of tests
+`java_classes`         compiles a program only
+`jdk`                  home of a JDK with javac, javap and jcmd, for witnesses
+`static_agent`         libjvmti.a, for linking the agent into a launcher
+`jdk_headers`          directories of jni.h and jvmti.h, for compiling one
+`evidence`             where a test of conformance says what it shows
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import compiler
+import jvms
+import programs
+from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+
+@pytest.fixture(scope="session", params=jvms.selected(), ids=str)
+def jvm(request: pytest.FixtureRequest) -> jvms.Jvm:
+    """The Java virtual machine that the test runs on."""
+    chosen: jvms.Jvm = request.param
+    if chosen.missing:
+        (pytest.fail if jvms.was_named() else pytest.skip)(chosen.missing)
+    return chosen
+
+
+@pytest.fixture
+def java_program(jvm: jvms.Jvm, tmp_path: Path) -> Iterator[programs.JavaPrograms]:
+    """Start Java programs that end with the test: `java_program("Idle", jvm_args=[…])`."""
+    started = programs.JavaPrograms(jvm, tmp_path)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def shared_java_program(
+    jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[programs.JavaPrograms]:
+    """Start Java programs that the tests of one module use together."""
+    started = programs.JavaPrograms(jvm, tmp_path_factory.mktemp(f"shared-{jvm}"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def java_classes() -> Callable[..., Path]:
+    """Compile a program: `java_classes("Idle", debug=False)` is a directory of classes."""
+    return compiler.classes
+
+
+@pytest.fixture(scope="session")
+def jdk() -> Path:
+    """Home of a JDK that has the tools: javac, javap, jcmd."""
+    home = jvms.distribution_jdk() or compiler.javac_home(compiler.OLDEST)
+    if home is None:
+        pytest.skip("no JDK here; `make java` installs one")
+    return home
+
+
+@pytest.fixture(scope="session")
+def jdk_headers() -> list[Path]:
+    """Return the directories that a C compiler finds jni.h and jvmti.h in."""
+    include = jvms.named("25").home / "include"
+    return [include, include / "linux"]
+
+
+@pytest.fixture(scope="session")
+def static_agent() -> Path:
+    """Build the agent as a static library and return its path."""
+    build = jvms.ROOT / "build" / "static"
+    programs_here = Path(sys.executable).parent
+    cmake = programs_here / "cmake"
+    configure = [cmake, "-G", "Ninja", "-S", jvms.ROOT / "native", "-B", build]
+    configure += [f"-DCMAKE_MAKE_PROGRAM={programs_here / 'ninja'}"]
+    configure += ["-DJVMTI_AGENT_STATIC=ON", f"-DPython_EXECUTABLE={sys.executable}"]
+    for command in (configure, [cmake, "--build", build, "--target", "jvmti_agent_static"]):
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+    return build / "agent" / "libjvmti.a"
+
+
+@pytest.fixture
+def evidence(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> Iterator[Evidence]:
+    """Where a test says what it shows; that counts when it passes."""
+    claims = Evidence(jvm.name)
+    yield claims
+    report = request.node.stash.get(REPORT, None)
+    if report is not None and report.passed:
+        for function, what in claims.claims:
+            BOOK.enter(function, jvm.name, what)
+
+
+REPORT: pytest.StashKey[pytest.TestReport] = pytest.StashKey()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the report of the call for the fixture `evidence`."""
+    report = yield
+    if report.when == "call":
+        item.stash[REPORT] = report
+    return report
+
+
+@pytest.fixture(scope="session")
+def is_whole_run(request: pytest.FixtureRequest) -> bool:
+    """Whether this run has all tests of conformance and events, on all JVMs."""
+    return is_whole(request.config)
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether a run has all tests of conformance and events, on all JVMs."""
+    asked = [Path(argument.split("::")[0]).resolve() for argument in config.args]
+    return (
+        [jvm.name for jvm in jvms.selected()] == list(jvms.NAMES)
+        and not any(jvm.missing for jvm in jvms.selected())
+        and not config.option.keyword
+        and not config.option.markexpr
+        and not any("::" in argument for argument in config.args)
+        and all(any(one == path or path in one.parents for path in asked) for one in FOLDERS)
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of completeness look at what all the others have shown, so they come last."""
+    items.sort(key=lambda item: item.path.name == "test_completeness.py")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down what has been shown."""
+    if BOOK.shown:
+        BOOK.save(SAVED, whole=is_whole(session.config))

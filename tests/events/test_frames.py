@@ -1,0 +1,295 @@
+"""What a debugger does to the frames of a thread that it has stopped."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+import jvms
+import jvmti
+import programs
+from conformance.evidence import Evidence
+from events.seen import Code, Seen
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.constants import ClassStatus
+
+on_both_kinds = pytest.mark.parametrize("kind", ["thread", "virtual"])
+
+
+def needs(env: jvmti.Env, *names: str) -> None:
+    """Skip where the VM does not offer a capability, as the interpreter-only one."""
+    if Capabilities.of(*names) & ~env.get_capabilities():
+        pytest.skip(f"this VM has no {' '.join(names)}")
+
+
+def set_of(kind: str, jvm: jvms.Jvm) -> None:
+    if kind == "virtual" and jvm.feature < 21:
+        pytest.skip("this release has no virtual threads")
+
+
+READ: dict[str, tuple[str, Any]] = {
+    "z": ("int", 1),
+    "b": ("int", -8),
+    "c": ("int", ord("C")),
+    "s": ("int", -16),
+    "i": ("int", -32),
+    "j": ("long", -64),
+    "f": ("float", 1.5),
+    "d": ("double", -2.25),
+    "o": ("object", "text"),
+}
+WRITTEN: dict[str, Any] = {
+    "z": 0,
+    "b": 8,
+    "c": ord("D"),
+    "s": 16,
+    "i": 32,
+    "j": 64,
+    "f": -1.5,
+    "d": 2.25,
+    "o": "other",
+}
+
+
+@on_both_kinds
+def test_local_variables_of_all_types_are_read_and_written_in_a_breakpoint(
+    kind: str,
+    program: programs.JavaProgram,
+    vm: jvmti.VM,
+    code: Code,
+    jvm: jvms.Jvm,
+    evidence: Evidence,
+) -> None:
+    set_of(kind, jvm)
+    env = vm.env
+    functions = [f"{verb}_local_{type_}" for verb in ("get", "set") for type_, _ in READ.values()]
+    evidence.proves(*functions)
+    slots = {entry.name: entry.slot for entry in env.get_local_variable_table(code["mixed"])}
+    found: dict[str, Any] = {}
+
+    def exchange(event: Any) -> None:
+        for name, (type_, _) in READ.items():
+            get = getattr(env, f"get_local_{type_}")
+            value = get(event.thread, 0, slots[name])
+            found[name] = str(value) if type_ == "object" else value
+            new = vm.jni.new_string(WRITTEN[name]) if type_ == "object" else WRITTEN[name]
+            getattr(env, f"set_local_{type_}")(event.thread, 0, slots[name], new)
+
+    env.set_breakpoint(code["mixed"], 0)
+    with env.on("Breakpoint", exchange):
+        answer = program.ask(f"{kind} runner variables")
+    assert found == {name: value for name, (_, value) in READ.items()}
+    assert answer == "false,8,68,16,32,64,-1.5,2.25,other,33"
+
+
+def test_a_variable_of_a_caller_is_changed(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+) -> None:
+    env = vm.env
+    slot = next(e.slot for e in env.get_local_variable_table(code["outer"]) if e.name == "value")
+    seen: list[int] = []
+
+    def change(event: Any) -> None:
+        seen.append(env.get_local_int(event.thread, 1, slot))
+        with pytest.raises(jvmti.errors.TypeMismatch):
+            env.get_local_object(event.thread, 1, slot)
+
+    env.set_breakpoint(code["inner"], 0)
+    with env.on("Breakpoint", change):
+        assert program.ask("nested 4") == "11"
+    assert seen == [4]
+    assert vm.handler_errors == []
+
+
+@on_both_kinds
+def test_a_popped_frame_is_entered_again(
+    kind: str,
+    program: programs.JavaProgram,
+    vm: jvmti.VM,
+    code: Code,
+    jvm: jvms.Jvm,
+    evidence: Evidence,
+) -> None:
+    set_of(kind, jvm)
+    needs(vm.env, "can_pop_frame")
+    evidence.proves("pop_frame")
+    entered: list[int] = []
+
+    def pop_once(event: Any) -> None:
+        entered.append(vm.env.get_local_int(event.thread, 0, 0))
+        if len(entered) == 1:
+            vm.env.pop_frame(event.thread)
+
+    vm.env.set_breakpoint(code["inner"], 0)
+    with vm.env.on("Breakpoint", pop_once):
+        assert program.ask(f"{kind} runner nested 4") == "11"
+    assert entered == [5, 5]
+
+
+def test_popping_a_frame_lets_go_of_its_lock(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+) -> None:
+    """The monitor has an owner in the frame, none when it was popped, and one when it is back."""
+    env = vm.env
+    needs(env, "can_pop_frame", "can_get_monitor_info")
+    owners: list[Any] = []
+    usage = functools.partial(env.get_object_monitor_usage, code.cls)
+
+    def look(event: Any) -> None:
+        if event.method == code["locked"]:
+            found = usage()
+            owners.append((found.owner and found.owner.name, found.entry_count))
+            if len(owners) == 1:
+                env.pop_frame(event.thread)
+                env.set_breakpoint(code["locking"], event_location(event))
+        else:
+            found = usage()
+            owners.append((found.owner, found.entry_count))
+
+    def event_location(event: Any) -> int:
+        """Where the caller is, which it comes back to."""
+        return int(env.get_frame_location(event.thread, 1).location)
+
+    env.set_breakpoint(code["locked"], 0)
+    with env.on("Breakpoint", look, thread=vm.threads["main"]):
+        assert program.ask("locking 4") == "5 free"
+    assert owners == [("main", 1), (None, 0), ("main", 1)]
+
+
+RETURNED: dict[str, tuple[str, Any, str]] = {
+    "aBoolean": ("int", 1, "true"),
+    "aByte": ("int", -8, "-8"),
+    "aChar": ("int", ord("C"), "67"),
+    "aShort": ("int", -16, "-16"),
+    "anInt": ("int", -32, "-32"),
+    "aLong": ("long", -64, "-64"),
+    "aFloat": ("float", 1.5, "1.5"),
+    "aDouble": ("double", -2.25, "-2.25"),
+    "aString": ("object", "ours", "ours"),
+    "aVoid": ("void", None, "nothing"),
+}
+
+
+@pytest.mark.parametrize("method", RETURNED)
+def test_a_method_is_made_to_return_early_from_a_handler(
+    method: str, program: programs.JavaProgram, vm: jvmti.VM, evidence: Evidence
+) -> None:
+    """Its code does not run: the program counts zero calls."""
+    needs(vm.env, "can_force_early_return")
+    type_, value, printed = RETURNED[method]
+    evidence.proves(f"force_early_return_{type_}")
+    returning = Code(vm, "Events$Returning")
+    left = Seen(lambda event: event.method == returning[method])
+
+    def leave(event: Any) -> None:
+        force = getattr(vm.env, f"force_early_return_{type_}")
+        if type_ == "void":
+            force(None)
+        else:
+            force(None, vm.jni.new_string(value) if type_ == "object" else value)
+
+    vm.env.set_breakpoint(returning[method], 0)
+    with (
+        vm.env.on("Breakpoint", leave),
+        vm.env.on("MethodExit", left, thread=vm.threads["main"]),
+    ):
+        assert program.ask(f"returned {method}") == f"{printed} 0"
+    vm.env.clear_breakpoint(returning[method], 0)
+    assert program.ask(f"returned {method}").endswith(" 1")
+    event = left.only
+    assert not event.was_popped_by_exception
+    assert (str(event.return_value) if type_ == "object" else event.return_value) == value
+
+
+def test_a_virtual_thread_is_made_to_return_early(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+) -> None:
+    set_of("virtual", jvm)
+    needs(vm.env, "can_force_early_return")
+    vm.env.set_breakpoint(code["inner"], 0)
+    with vm.env.on("Breakpoint", lambda event: vm.env.force_early_return_int(event.thread, 100)):
+        assert program.ask("virtual runner nested 4") == "101"
+
+
+@on_both_kinds
+def test_an_exception_is_thrown_into_the_handler_s_own_thread(
+    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+) -> None:
+    """Asynchronously: the thread throws it at the place where the handler stopped it."""
+    set_of(kind, jvm)
+    jni = vm.jni
+    failure = jni.find_class("java/lang/ArithmeticException")
+    make = jni.get_method_id(failure, "<init>", "(Ljava/lang/String;)V")
+
+    def stop(event: Any) -> None:
+        thrown = jni.new_object(failure, make, [jni.new_string("from a handler")])
+        vm.env.stop_thread(event.thread, thrown)
+
+    vm.env.set_breakpoint(code["inner"], 0)
+    with vm.env.on("Breakpoint", stop):
+        answer = program.ask(f"{kind} runner nested 4")
+    assert answer == "error java.lang.ArithmeticException: from a handler"
+
+
+def lines_of(env: jvmti.Env, method: Any) -> list[int]:
+    """Where the lines of a method begin."""
+    return sorted({entry.start_location for entry in env.get_line_number_table(method)})
+
+
+def test_a_thousand_breakpoints(program: programs.JavaProgram, vm: jvmti.VM, code: Code) -> None:
+    """In every line of the program, and where the methods of many other classes begin."""
+    env = vm.env
+    placed: list[tuple[Any, int]] = []
+    for method in code.cls.methods:
+        placed += [(method, location) for location in lines_of(env, method)]
+    for cls in vm.classes("java.util.*"):
+        if cls.status & ClassStatus.PREPARED:
+            abstract_or_native = 0x0400 | 0x0100
+            placed += [(one, 0) for one in cls.methods if not one.modifiers & abstract_or_native]
+    placed = placed[:1000]
+    assert len(placed) == 1000
+    for method, location in placed:
+        env.set_breakpoint(method, location)
+    seen: list[tuple[Any, int]] = []
+    with env.on(
+        "Breakpoint",
+        lambda event: seen.append((event.method, event.location)),
+        thread=vm.threads["main"],
+    ):
+        assert program.ask("nested 4", timeout=60) == "11"
+    inside = [one for one in seen if one[0] in (code["outer"], code["inner"])]
+    outer = [(code["outer"], location) for location in lines_of(env, code["outer"])]
+    inner = [(code["inner"], location) for location in lines_of(env, code["inner"])]
+    assert inside == [*outer[:2], *inner, *outer[2:]]
+    assert set(seen) <= set(placed)
+    for method, location in placed:
+        env.clear_breakpoint(method, location)
+    with env.on("Breakpoint", seen.append):
+        before = len(seen)
+        assert program.ask("nested 4") == "11"
+        assert len(seen) == before
+
+
+def test_a_frame_pop_is_told_before_the_breakpoint_behind_it(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+) -> None:
+    """The order of a step out: the method is left, then the caller goes on."""
+    env = vm.env
+    order: list[str] = []
+
+    def stop(event: Any) -> None:
+        order.append(f"breakpoint in {event.method.name}")
+        if event.method == code["inner"]:
+            env.notify_frame_pop(event.thread, 0)
+
+    behind = lines_of(env, code["outer"])[-1]
+    env.set_breakpoint(code["inner"], 0)
+    env.set_breakpoint(code["outer"], behind)
+    with (
+        env.on("Breakpoint", stop),
+        env.on("FramePop", lambda event: order.append(f"left {event.method.name}")),
+    ):
+        assert program.ask("nested 4") == "11"
+    assert order == ["breakpoint in inner", "left inner", "breakpoint in outer"]

@@ -1,0 +1,294 @@
+"""JNI calls of native code on their way through Python, against what has arrived in Java.
+
+The program's library calls in the variadic form, with a `va_list` and with an array; Python
+functions stand in the way, go through with the calls or do not, and the program tells what it got.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jvmti
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import jvms
+    import programs
+
+SOURCE = Path(__file__).parent.parent / "native" / "calls.c"
+VALUES = "true, -8, €, -16000, -2000000000, -9000000000000000000, 1.5, -2.25"
+TOLD = [True, -8, 0x20AC, -16000, -2000000000, -9000000000000000000, 1.5, -2.25]
+#: A call of the library, the JNI function that it is, and the Java method that it arrives in.
+FORMS = {
+    "int": ("CallIntMethod", "takesInt", "-1999999999"),
+    "double": ("CallStaticDoubleMethodV", "takesDouble", "-1.25"),
+    "object": ("NewObject", "<init>", ""),
+    "long": ("CallNonvirtualLongMethod", "takesLong", "-8999999999999999999"),
+}
+
+
+@pytest.fixture(scope="module")
+def calling(
+    jvm: jvms.Jvm,
+    shared_java_program: programs.JavaPrograms,
+    jdk_headers: list[Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> programs.JavaProgram:
+    """The program with its library loaded."""
+    library = tmp_path_factory.mktemp("calls") / "libcalls.so"
+    include = [f"-I{directory}" for directory in jdk_headers]
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", *include, "-o", library, SOURCE], check=True)
+    encoding = ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]
+    program = shared_java_program("NativeCalls", jvm_args=["-XX:+StartAttachListener", *encoding])
+    program.expect("ready", timeout=60)
+    assert program.ask(f"library {library}") == "loaded"
+    return program
+
+
+@pytest.fixture
+def vm(calling: programs.JavaProgram) -> Iterator[jvmti.VM]:
+    """A session on it, which leaves the table as it was."""
+    with jvmti.attach(calling.pid, timeout=30) as attached:
+        attached.timeout = 60
+        before = attached.env.get_jni_function_table()
+        yield attached
+        attached.env.set_jni_function_table({})
+        assert attached.env.get_jni_function_table() == before
+        assert attached._session.callbacks.jni.errors == []
+    assert calling.ask("many 3") == "6 3"
+
+
+def answer_of(form: str, text: str) -> str:
+    """What the program answers where nobody stands in the way."""
+    arrived = f"[{form}, {VALUES}, {text}]"
+    result = FORMS[form][2]
+    return f"{result} {arrived}" if result else f"{arrived} NativeCalls"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_wrapped_call_is_seen_with_its_values_and_arrives_with_them(
+    form: str, calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    assert calling.ask(f"{form} before") == answer_of(form, "before")
+    function, method, _ = FORMS[form]
+    seen: list[tuple[str, str, list[Any]]] = []
+
+    def wrapper(original: Any, *arguments: Any) -> Any:
+        called, values = arguments[-2], arguments[-1]
+        seen.append((original.name, called.name, [*values[:-1], str(values[-1])]))
+        return original()
+
+    vm.env.set_jni_function_table({function: wrapper})
+    assert calling.ask(f"{form} within") == answer_of(form, "within")
+    assert seen == [(function, method, [*TOLD, "within"])]
+
+
+@pytest.mark.parametrize(
+    ("form", "result", "answer"),
+    [
+        ("int", 2147483647, "2147483647 nothing"),
+        ("double", 0.1, "0.1 nothing"),
+        ("long", -(1 << 63), "-9223372036854775808 nothing"),
+        ("object", None, "null"),
+    ],
+)
+def test_a_replaced_call_does_not_arrive_and_has_the_answer_of_python(
+    form: str, result: Any, answer: str, calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    times = calling.ask("times")
+    vm.env.set_jni_function_table({FORMS[form][0]: lambda original, *given: result})
+    assert calling.ask(f"{form} replaced") == answer
+    assert calling.ask("times") == times
+
+
+def test_an_object_of_python_s_choice_takes_the_place_of_a_new_one(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """It is made by another call of the same function, with other values."""
+
+    def another(original: Any, cls: Any, constructor: Any, values: list[Any]) -> Any:
+        text = vm.jni.new_string_utf("made by Python")
+        return original(cls, constructor, [False, 1, 65, 2, 3, 4, 0.5, 0.25, text])
+
+    vm.env.set_jni_function_table({"NewObject": another})
+    told = "[object, false, 1, A, 2, 3, 4, 0.5, 0.25, made by Python] NativeCalls"
+    assert calling.ask("object ignored") == told
+
+
+def test_calls_are_counted_as_often_as_they_arrive(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    with vm.jni.count() as counting:
+        assert calling.ask("many 10000") == f"{10000 * 9999} 10000"
+        for form in FORMS:
+            assert calling.ask(f"{form} counted") == answer_of(form, "counted")
+    counts = {name: one.calls for name, one in counting.read().items()}
+    assert counts["CallStaticIntMethod"] == 10_000
+    assert [counts[FORMS[form][0]] for form in FORMS] == [1, 1, 1, 1]
+    assert "CallStaticIntMethodA" not in counts
+
+
+def everything_told(calls: list[str], *left_out: str) -> dict[str, Callable[..., Any]]:
+    """Wrappers around all functions that the library's odder ways use."""
+
+    def wrapper(original: Any, *arguments: Any) -> Any:
+        result = original()
+        calls.append(original.name)
+        return result
+
+    names = {
+        "PushLocalFrame", "PopLocalFrame", "ThrowNew", "FindClass", "ExceptionCheck",
+        "ExceptionOccurred", "ExceptionClear", "DeleteLocalRef", "GetStringUTFChars",
+        "NewStringUTF", "GetStaticMethodID", "CallStaticLongMethod",
+        "CallObjectMethod", "GetMethodID", "GetObjectClass",
+    }  # fmt: skip
+    return dict.fromkeys(names - {*left_out}, wrapper)
+
+
+def test_an_exception_that_waits_is_there_for_the_call_and_after_it(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    assert calling.ask("thrown by native code") == "by native code"
+    calls: list[str] = []
+    vm.env.set_jni_function_table(everything_told(calls))
+    assert calling.ask("thrown by native code") == "by native code"
+    assert {"ExceptionOccurred", "DeleteLocalRef", "PopLocalFrame"} <= set(calls)
+    # Once while it waits and once after the frame; the program's output may have its own.
+    assert calls.count("ExceptionCheck") >= 2
+
+
+def test_python_may_call_the_vm_while_the_program_s_exception_waits(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """It is put aside for it, and neither seen nor lost."""
+    found: list[Any] = []
+
+    def check(original: Any) -> Any:
+        found.append(vm.jni.exception_check())
+        found.append(str(vm.jni.new_string_utf("while it waits")))
+        return original()
+
+    vm.env.set_jni_function_table({"ExceptionCheck": check})
+    assert calling.ask("thrown still") == "still"
+    assert len(found) >= 4
+    assert found == [False, "while it waits"] * (len(found) // 2)
+
+
+def test_an_exception_of_the_called_method_reaches_native_code(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    calls: list[str] = []
+    vm.env.set_jni_function_table(everything_told(calls))
+    assert calling.ask("fails on purpose") == "on purpose"
+    assert {"CallStaticLongMethod", "ExceptionOccurred", "ExceptionClear"} <= set(calls)
+
+
+def test_frames_of_local_references_are_the_program_s_own(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    calls: list[str] = []
+    vm.env.set_jni_function_table(everything_told(calls))
+    assert calling.ask("framed 20") == "from the innermost frame"
+    assert calls.count("PushLocalFrame") == calls.count("PopLocalFrame") == 21
+    # Another string for it, made in the frame that it comes out of.
+    vm.env.set_jni_function_table(
+        {"NewStringUTF": lambda original, text: vm.jni.new_string_utf(f"{text}, changed")}
+    )
+    assert calling.ask("framed 3") == "from the innermost frame, changed"
+
+
+def test_a_field_found_by_its_reflection_is_of_the_class_that_has_it(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    found: dict[str, Any] = {}
+
+    def from_reflection(original: Any, reflected: Any) -> Any:
+        field = found["from"] = original()
+        return field
+
+    def to_reflection(original: Any, cls: Any, field: Any, is_static: bool) -> Any:
+        found["to"] = field
+        return original()
+
+    vm.env.set_jni_function_table(
+        {"FromReflectedField": from_reflection, "ToReflectedField": to_reflection}
+    )
+    assert calling.ask("reflected") == "42 true"
+    cls = vm.find_class("NativeCalls")
+    assert set(found) == {"from", "to"}
+    for field in found.values():
+        assert vm.env.get_field_name(cls, field).name == "answer"
+        assert vm.jni.get_static_int_field(cls, field) == 42
+
+
+# Controllers that go ---------------------------------------------------------------------------
+
+BLOCKING = """
+import sys, threading, jvmti
+vm = jvmti.attach(int(sys.argv[1]))
+def stays(original, *arguments):
+    print("inside", flush=True)
+    threading.Event().wait()
+vm.env.set_jni_function_table({"CallIntMethod": stays})
+print("there", flush=True)
+threading.Event().wait()
+"""
+
+
+def test_a_call_goes_on_when_the_controller_that_holds_it_is_killed(
+    calling: programs.JavaProgram,
+) -> None:
+    with jvmti.attach(calling.pid, timeout=30) as observer:
+        before = observer.env.get_jni_function_table()
+        script = textwrap.dedent(BLOCKING)
+        with subprocess.Popen(
+            [sys.executable, "-c", script, str(calling.pid)], stdout=subprocess.PIPE, text=True
+        ) as controller:
+            try:
+                assert controller.stdout is not None
+                assert controller.stdout.readline() == "there\n"
+                assert observer.env.get_jni_function_table() != before
+                calling.send("int held")
+                assert controller.stdout.readline() == "inside\n"
+            finally:
+                os.kill(controller.pid, signal.SIGKILL)
+        # The real call is made, and the table is the VM's own again.
+        assert calling.read_line() == answer_of("int", "held")
+        # What another controller may have, nobody has any more.
+        with observer.jni.count("CallIntMethod") as counting:
+            assert calling.ask("int after") == answer_of("int", "after")
+        assert counting.read()["CallIntMethod"].calls == 1
+        assert observer.env.get_jni_function_table() == before
+
+
+def test_a_call_goes_on_when_its_session_is_left_in_the_middle(
+    calling: programs.JavaProgram,
+) -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def stays(original: Any, *arguments: Any) -> Any:
+        inside.set()
+        assert go_on.wait(60)
+        return 5
+
+    vm = jvmti.attach(calling.pid, timeout=30)
+    before = vm.env.get_jni_function_table()
+    vm.env.set_jni_function_table({"CallIntMethod": stays})
+    calling.send("int left")
+    assert inside.wait(30)
+    vm.detach()
+    assert calling.read_line() == answer_of("int", "left")
+    go_on.set()
+    with jvmti.attach(calling.pid, timeout=30) as observer:
+        assert observer.env.get_jni_function_table() == before
+    assert calling.ask("int after") == answer_of("int", "after")

@@ -1,0 +1,24 @@
+"""A short run of what tests/robustness/fuzz_dumps.py does a million times."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent / "robustness" / "fuzz_dumps.py"
+
+
+@pytest.mark.stress
+def test_damaged_dumps_harm_nobody() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "2000", "7"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

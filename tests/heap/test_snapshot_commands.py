@@ -1,0 +1,145 @@
+"""The verbs of ``jvmti heap`` that look at snapshots, of a file and of a running JVM."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import programs
+from heap.test_live_snapshot import left_behind
+
+COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
+
+
+def run(*words: str | int | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def printed(*words: str | int | Path) -> str:
+    ended = run(*words)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    return ended.stdout
+
+
+def found(*words: str | int | Path) -> Any:
+    return json.loads(printed(*words, "--json"))
+
+
+@pytest.fixture(scope="module")
+def leaking(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
+    started = shared_java_program("Leaking")
+    started.expect("ready")
+    return started
+
+
+@pytest.fixture(scope="module")
+def file(leaking: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("dump") / "leaking.hprof"
+    assert "written to" in printed("dump", leaking.pid, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    yield path
+    path.unlink()
+
+
+@pytest.fixture(params=["file", "live"])
+def source(
+    request: pytest.FixtureRequest, leaking: programs.JavaProgram, file: Path
+) -> str | int | Path:
+    return file if request.param == "file" else leaking.pid
+
+
+def test_the_summary_has_the_classes_with_what_they_retain(source: int | Path) -> None:
+    summary = found("summary", source, "--top", 1000)
+    [entry] = [one for one in summary["classes"] if one["name"] == "Leaking$Entry"]
+    assert entry["count"] == 2000
+    assert entry["retained"] >= 2000 * 1000
+    assert summary["fault"] is None
+    assert "Leaking$Entry" in printed("summary", source)
+
+
+def test_what_holds_much_is_found(source: int | Path, leaking: programs.JavaProgram) -> None:
+    drops = found("dominators", source)
+    assert drops["drops"][0]["class"] == "java.lang.Object[]"
+    assert drops["drops"][0]["retained"] > drops["total"] / 2
+    suspect = found("leaks", source)["suspects"][0]
+    assert suspect["children_class"] == "Leaking$Entry"
+    assert [one["reference"] for one in suspect["path"]][1:] == ["static LEAK", "elementData"]
+    assert "static LEAK" in printed("leaks", source)
+    assert left_behind(leaking.pid) == []
+
+
+def test_the_path_to_a_class_is_shown(source: int | Path) -> None:
+    tree = found("path", source, "Leaking$Entry")
+    assert tree["objects"] == 2000
+    [root] = tree["paths"]
+    [leak] = root["children"]
+    assert (leak["reference"], leak["count"]) == ("static LEAK", 2000)
+    assert "static LEAK" in printed("path", source, "Leaking$Entry")
+
+
+def test_repeated_texts_and_wasted_room_are_shown(source: int | Path) -> None:
+    [text] = [one for one in found("strings", source) if "again and again" in one["text"]]
+    assert text["count"] > 100
+    rows = {one["class"]: one for one in found("collections", source)}
+    assert rows["java.util.ArrayList"]["empty"] >= 300
+    assert "ArrayList" in printed("collections", source)
+    assert "again and again" in printed("strings", source)
+
+
+def test_growth_is_shown(file: Path, leaking: programs.JavaProgram, tmp_path: Path) -> None:
+    same = found("diff", file, file)
+    assert same["classes"] == same["places"] == []
+    assert "objects" in printed("diff", leaking.pid, "--wait", "0.2")
+
+
+def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:
+    redacted = tmp_path / "redacted.hprof"
+    printed("dump", file, redacted, "--redact")
+    assert b"again and again" in file.read_bytes()
+    assert b"again and again" not in redacted.read_bytes()
+    assert found("summary", redacted)["objects"] == found("summary", file)["objects"]
+
+
+def test_nothing_is_written_over(file: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("precious")
+    ended = run("dump", file, there)
+    assert ended.returncode == 1
+    assert "--force" in ended.stderr
+    assert there.read_text() == "precious"
+    printed("dump", file, there, "--force")
+    assert there.read_bytes() == file.read_bytes()
+
+
+def test_tables_can_be_opened_again(file: Path, tmp_path: Path) -> None:
+    printed("dump", file, tmp_path / "tables", "--parquet")
+    assert (tmp_path / "tables" / "objects.parquet").exists()
+    assert found("summary", tmp_path / "tables")["objects"] == found("summary", file)["objects"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["summary", "/etc/hostname"], 1, "not a heap dump"),
+        (["summary", "/no/such.hprof"], 3, "no such file"),
+        (["path", "FILE"], 2, "one class or pattern"),
+        (["path", "FILE", "Leakin"], 1, "Leaking"),
+        (["dominators", "FILE", "--least", "-1"], 2, "positive"),
+        (["dump", "FILE"], 2, "one name"),
+        (["dump", "FILE", "/no/where/x.hprof"], 1, "No such file"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: list[str], code: int, said: str, file: Path) -> None:
+    ended = run(*[str(file) if word == "FILE" else word for word in words])
+    assert ended.returncode == code, ended.stderr
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,98 @@
+/* The native methods of the test program NativeCalls: JNI calls in the forms that C has for them. */
+#include <jni.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define TYPES "(ZBCSIJFDLjava/lang/String;)"
+
+static jboolean truth = JNI_TRUE;
+static jbyte small = -8;
+static jchar letter = 0x20AC;
+static jshort shorter = -16000;
+static jint whole = -2000000000;
+static jlong wide = -9000000000000000000LL;
+static jfloat single = 1.5f;
+static jdouble fraction = -2.25;
+
+#define VALUES truth, small, letter, shorter, whole, wide, single, fraction
+
+JNIEXPORT jint JNICALL Java_NativeCalls_variadicInt(JNIEnv* env, jobject self, jstring text) {
+  jclass type = (*env)->GetObjectClass(env, self);
+  jmethodID method = (*env)->GetMethodID(env, type, "takesInt", TYPES "I");
+  return (*env)->CallIntMethod(env, self, method, VALUES, text);
+}
+
+static jdouble list_double(JNIEnv* env, jclass type, jmethodID method, ...) {
+  va_list given;
+  va_start(given, method);
+  jdouble result = (*env)->CallStaticDoubleMethodV(env, type, method, given);
+  va_end(given);
+  return result;
+}
+
+JNIEXPORT jdouble JNICALL Java_NativeCalls_listDouble(JNIEnv* env, jclass type, jstring text) {
+  jmethodID method = (*env)->GetStaticMethodID(env, type, "takesDouble", TYPES "D");
+  return list_double(env, type, method, VALUES, text);
+}
+
+JNIEXPORT jobject JNICALL Java_NativeCalls_variadicObject(JNIEnv* env, jclass type, jstring text) {
+  jmethodID constructor = (*env)->GetMethodID(env, type, "<init>", TYPES "V");
+  return (*env)->NewObject(env, type, constructor, VALUES, text);
+}
+
+JNIEXPORT jlong JNICALL Java_NativeCalls_nonvirtualLong(JNIEnv* env, jobject self, jclass above,
+                                                        jstring text) {
+  jmethodID method = (*env)->GetMethodID(env, above, "takesLong", TYPES "J");
+  return (*env)->CallNonvirtualLongMethod(env, self, above, method, VALUES, text);
+}
+
+JNIEXPORT jint JNICALL Java_NativeCalls_manyTimes(JNIEnv* env, jclass type, jint times) {
+  jmethodID method = (*env)->GetStaticMethodID(env, type, "twice", "(I)I");
+  jint sum = 0;
+  for (jint i = 0; i < times; ++i) sum += (*env)->CallStaticIntMethod(env, type, method, i);
+  return sum;
+}
+
+/* Calls what may be called while an exception waits, and lets the exception wait on. */
+JNIEXPORT jint JNICALL Java_NativeCalls_whileThrown(JNIEnv* env, jclass type, jstring text) {
+  const char* bytes = (*env)->GetStringUTFChars(env, text, NULL);
+  (*env)->PushLocalFrame(env, 4);
+  (*env)->ThrowNew(env, (*env)->FindClass(env, "java/io/IOException"), bytes);
+  jint found = (*env)->ExceptionCheck(env) ? 1 : 0;
+  jthrowable thrown = (*env)->ExceptionOccurred(env);
+  found += thrown != NULL ? 2 : 0;
+  (*env)->DeleteLocalRef(env, thrown);
+  (*env)->ReleaseStringUTFChars(env, text, bytes);
+  (*env)->PopLocalFrame(env, NULL);
+  return found + ((*env)->ExceptionCheck(env) ? 4 : 0);
+}
+
+/* A call that throws: clears the exception and gives its message. */
+JNIEXPORT jstring JNICALL Java_NativeCalls_thrownByCall(JNIEnv* env, jclass type, jstring text) {
+  jmethodID method = (*env)->GetStaticMethodID(env, type, "fails", "(Ljava/lang/String;)J");
+  jlong result = (*env)->CallStaticLongMethod(env, type, method, text);
+  jthrowable thrown = (*env)->ExceptionOccurred(env);
+  if (thrown == NULL || result != 0) return NULL;
+  (*env)->ExceptionClear(env);
+  jmethodID message = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, thrown), "getMessage",
+                                          "()Ljava/lang/String;");
+  return (*env)->CallObjectMethod(env, thrown, message);
+}
+
+/* Strings made in frames within frames; what the innermost made comes out as their result. */
+JNIEXPORT jstring JNICALL Java_NativeCalls_framed(JNIEnv* env, jclass type, jint depth) {
+  if ((*env)->PushLocalFrame(env, 8) != 0) return NULL;
+  jstring made = depth == 0 ? (*env)->NewStringUTF(env, "from the innermost frame")
+                            : Java_NativeCalls_framed(env, type, depth - 1);
+  (*env)->NewStringUTF(env, "that goes with the frame");
+  return (*env)->PopLocalFrame(env, made);
+}
+
+/* There and back again: the name of a field found by its reflection, and the reflection of that. */
+JNIEXPORT jint JNICALL Java_NativeCalls_reflected(JNIEnv* env, jclass type, jobject reflected,
+                                                  jobjectArray back) {
+  jfieldID field = (*env)->FromReflectedField(env, reflected);
+  jobject again = (*env)->ToReflectedField(env, type, field, JNI_TRUE);
+  (*env)->SetObjectArrayElement(env, back, 0, again);
+  return (*env)->GetStaticIntField(env, type, field);
+}
