@@ -16,6 +16,7 @@ import pytest
 import steady
 
 import jvmti
+from interrupts import interrupted_after, lost_ones
 from jvmti.spec.errors import CallTimeout, SessionClosed, TargetLost
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def test_ctrl_c_in_the_middle_of_a_call_leaves_the_session_usable(vm: jvmti.VM) 
 
 # Between the making of a socket and its assignment an interrupt leaves it to the collector, which
 # closes it and says so.
+@lost_ones
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_ctrl_c_between_quick_calls_never_mixes_up_replies(vm: jvmti.VM) -> None:
     threads = vm.env.get_all_threads()
@@ -79,13 +81,30 @@ def test_ctrl_c_between_quick_calls_never_mixes_up_replies(vm: jvmti.VM) -> None
     interrupted = 0
     for number in range(150):
         try:
-            press_ctrl_c_after(0.002 + number % 7 / 5000)
-            while True:
-                for thread, name in zip(threads, names, strict=True):
-                    assert vm.env.get_thread_info(thread).name == name
+            with interrupted_after(0.002 + number % 7 / 5000):
+                while True:
+                    for thread, name in zip(threads, names, strict=True):
+                        assert vm.env.get_thread_info(thread).name == name
         except KeyboardInterrupt:
             interrupted += 1
     assert interrupted == 150
+
+
+@lost_ones
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_ctrl_c_while_channels_are_opened_leaves_the_session_usable(vm: jvmti.VM) -> None:
+    session = vm.env._session
+    interrupted = 0
+    for number in range(200):
+        try:
+            with interrupted_after(0.0005 + number % 7 / 5000):
+                while True:
+                    session.adopt(None)  # the next call opens a channel
+                    vm.env.get_phase()
+        except KeyboardInterrupt:
+            interrupted += 1
+    assert interrupted == 200
+    assert vm.env.get_phase() == 4
 
 
 def test_a_call_that_overruns_its_limit_is_shown_as_running_until_it_returns(

@@ -454,10 +454,11 @@ class HeapWalk:
         """Answer blocks until something else comes, and give that."""
         local = self.session._local
         outer = local.conversation
-        local.conversation = Conversation(channel, frame.conversation, stopped=True)
+        inner = Conversation(channel, frame.conversation, stopped=True)
         head = HEADER.pack(_ANSWER.size, Kind.ANSWER, 0, 0, 0, 0, frame.conversation)
         block, next_block, payload = self.block, channel.next_block, frame.payload
         try:
+            local.conversation = inner  # here, because Ctrl-C comes where something is called
             while True:
                 got = next_block(head + block(payload), deadline)
                 if not isinstance(got, bytes):

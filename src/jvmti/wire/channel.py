@@ -333,8 +333,10 @@ class Channel:
         if size:
             # A copy, because the inbox is used again before the reply may be done with.
             payload = self._view[start : start + size].tobytes()
+        frame = Frame(kind, flags, status, environment, conversation, payload)
+        # From here to who waits for it nothing is called, so that no Ctrl-C can come between.
         self._start = start + size
-        return sequence, Frame(kind, flags, status, environment, conversation, payload)
+        return sequence, frame
 
     def _fill_empty(self) -> None:
         self._start = self._end = 0

@@ -16,6 +16,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,25 @@ class Greeting:
     held: bool
     """The VM waits in the OnLoad phase."""
     token: str
+
+
+def _apart(function: Callable[[], Channel]) -> Channel:
+    """What a function returns, called where no signal interrupts it.
+
+    What is cut off in the middle of the first connection would be the end of the session.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    future: Future[Channel] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="jvmti opening a channel", daemon=True).start()
+    return future.result()
 
 
 class Session:
@@ -245,7 +265,7 @@ class Session:
                 )
 
         try:
-            return self._open(ask)
+            return _apart(lambda: self._open(ask))
         except TargetLost as lost:
             if self.closed is None:
                 self.closed = str(lost)
