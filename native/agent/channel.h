@@ -7,6 +7,7 @@
 
 #include <jvmti.h>
 
+#include "clock.h"
 #include "frames.h"
 #include "session.h"
 
@@ -51,7 +52,6 @@ class Unserved {
 // Makes the thread-local key; false when the process has no more of them.
 bool prepare_serving();
 
-int64_t now_in_milliseconds();
 void close_socket(int descriptor);
 
 struct JniCall;
@@ -117,6 +117,8 @@ class Channel {
   enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
+  ssize_t take(int flags);
+  void await_quick_answer();
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
   void work(const Header& header);
@@ -147,6 +149,8 @@ class Channel {
   void limit_receiving(int64_t milliseconds);
   bool overran_ = false;
   bool unheard_ = false;       // nothing has come yet in the innermost conversation
+  bool quick_ = true;          // the last answer that was waited for awake came in time
+  unsigned slow_ = 0;
   int64_t received_limit_ = 0;  // what the socket's own limit is set to; 0 is none
   Inbox inbox_;
   const uint8_t* payload_ = nullptr;  // of the frame in progress

@@ -11,7 +11,7 @@ import pytest
 
 import jvmti
 import programs
-from jvmti.heap.names import NothingMatches
+from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.passes import PassOverran
 from jvmti.heap.pauses import PauseTooLong
 from jvmti.spec.errors import CallTimeout
@@ -203,10 +203,10 @@ def maps(vm: jvmti.VM) -> list[str]:
 
 
 def test_a_pattern_that_fits_nothing_is_an_error(vm: jvmti.VM) -> None:
-    with pytest.raises(NothingMatches, match=r"near it: .*Holdings\$Order"):
+    with pytest.raises(NoSuchClass, match=r"near it: .*Holdings\$Order"):
         vm.heap.scan("Holdings$Oder")
     scan = vm.heap.scan("Holdings$Order")
-    with pytest.raises(NothingMatches):
+    with pytest.raises(NoSuchClass):
         scan["Holdings$Item"]
     with pytest.raises(IndexError):
         scan.live([1000])
