@@ -163,10 +163,6 @@ bool Channel::fill(size_t need) {
     }
   }
   while (inbox_.end - inbox_.start < need) {
-    if (unheard_) {
-      await_quick_answer();
-      if (!unheard_) continue;
-    }
     // The first answer is mostly the only one: the socket's own limit spares it a system call.
     bool limited = unheard_ && deadline >= 0 && process < 0;
     if (limited) {
@@ -192,7 +188,7 @@ bool Channel::fill(size_t need) {
         return false;
       }
     }
-    ssize_t received = take(0);
+    ssize_t received = take();
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN && limited) overran_ = true;
     if (received <= 0) return false;
@@ -201,7 +197,7 @@ bool Channel::fill(size_t need) {
 }
 
 // Appends what has come to the inbox, and takes the descriptor that came along.
-ssize_t Channel::take(int flags) {
+ssize_t Channel::take() {
   iovec part{inbox_.data + inbox_.end, inbox_.size - inbox_.end};
   msghdr message{};
   message.msg_iov = &part;
@@ -209,7 +205,7 @@ ssize_t Channel::take(int flags) {
   alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t received = recvmsg(descriptor_, &message, flags | MSG_CMSG_CLOEXEC);
+  ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
   if (received <= 0) return received;
   unheard_ = false;
   inbox_.end += static_cast<size_t>(received);
@@ -225,20 +221,6 @@ ssize_t Channel::take(int flags) {
     }
   }
   return received;
-}
-
-// Waits for a quick answer without going to sleep, because to be woken takes as long as the answer.
-// Where answers are not quick, or there is no processor free to give them, that is seldom tried.
-void Channel::await_quick_answer() {
-  constexpr int64_t kQuick = 20'000;  // nanoseconds
-  constexpr int kSeldom = 32;
-  if (!quick_ && ++slow_ % kSeldom != 0) return;
-  quick_ = true;
-  int64_t until = nanoseconds_now() + kQuick;
-  do {
-    if (take(MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EINTR)) return;
-  } while (nanoseconds_now() < until);
-  quick_ = false;
 }
 
 // Set again only where it differs by more than the clock does between two events.

@@ -117,8 +117,7 @@ class Channel {
   enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
-  ssize_t take(int flags);
-  void await_quick_answer();
+  ssize_t take();
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
   void work(const Header& header);
@@ -149,8 +148,6 @@ class Channel {
   void limit_receiving(int64_t milliseconds);
   bool overran_ = false;
   bool unheard_ = false;       // nothing has come yet in the innermost conversation
-  bool quick_ = true;          // the last answer that was waited for awake came in time
-  unsigned slow_ = 0;
   int64_t received_limit_ = 0;  // what the socket's own limit is set to; 0 is none
   Inbox inbox_;
   const uint8_t* payload_ = nullptr;  // of the frame in progress
