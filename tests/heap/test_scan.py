@@ -241,6 +241,7 @@ def test_a_program_that_makes_objects_is_scanned_all_the_same(
     with jvmti.attach(changing.pid) as vm:
         for _ in range(5):
             scan = vm.heap.scan(strings=True, fields=True, arrays=True)
+            assert scan.missed == 0
             assert scan.by_class()["Holdings$Order"][0] == 1000
             orders = scan["Holdings$Order"]
             assert sorted(orders["number"].tolist()) == list(range(1000))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _SPARE_ROWS = 4096
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 """How often a scan is made, each time with more room, while the program makes objects."""
 _MOST_WANTED = 20_000
 """Rows that one pass looks for; GetObjectsWithTags takes the square of it."""
