@@ -341,11 +341,13 @@ def _tree(snapshot: Snapshot) -> list[Content]:
 def _branches(snapshot: Snapshot, above: Branch, whole: int, level: int) -> list[Element]:
     rows = [_branch(snapshot, above, one, whole, level) for one in above.branches]
     if above.others:
+        most = f"{above.others_of_class:,} of them" if above.others_of_class < above.others else ""
         rows.append(
             _element(
                 "li",
                 _measure(above.others_retained, whole),
-                f"{'others' if above.branches else 'not shown'}: {above.others:,} objects",
+                f"{'others' if above.branches else 'not shown'}: {above.others:,} objects"
+                f"{',' if most else ''} {most} of class {above.others_class}",
                 class_="others",
             )
         )
@@ -366,7 +368,7 @@ def _branch(snapshot: Snapshot, above: Branch, branch: Branch, whole: int, level
     content.append(_named(branch.object))
     if not branch.children:
         return _element("li", *content)
-    unfolded = {"open": ""} if level < 4 and branch.retained > whole / 5 else {}
+    unfolded = {"open": ""} if level < 3 and branch.retained > whole / 5 else {}
     below = _branches(snapshot, branch, whole, level + 1)
     return _element(
         "li", _element("details", _element("summary", *content), _element("ul", *below), **unfolded)
@@ -425,7 +427,16 @@ def _classes(snapshot: Snapshot) -> list[Content]:
         ),
         _table(
             ["objects", "bytes", "retained", "class", "loader"],
-            [(row.count, row.bytes, row.retained, row.name, row.loader) for row in rows],
+            [
+                (
+                    row.count,
+                    row.bytes,
+                    row.retained,
+                    row.name,
+                    None if row.loader is None else _element("small", row.loader),
+                )
+                for row in rows
+            ],
             rest,
         ),
     ]

@@ -54,10 +54,11 @@ class Command:
 
 
 def _name(given: argparse.Namespace) -> str:
-    if given.target is None:
+    target: str | None = given.target
+    if target is None:
         return " ".join(given.launched or ())
-    if os.path.exists(given.target):
-        return os.path.basename(os.path.abspath(given.target))
+    if os.path.exists(target):
+        return os.path.basename(os.path.abspath(target))
     with contextlib.suppress(TargetNotFound):
-        return find(given.target).describe()
-    return str(given.target)
+        return find(target).describe()
+    return target
