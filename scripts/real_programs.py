@@ -231,7 +231,8 @@ PAGES = (
 )
 
 
-def tomcat(scratch: Path) -> Outcome:
+def unpacked_tomcat(scratch: Path) -> tuple[Path, int]:
+    """A new Tomcat, and the port that it will listen on."""
     archive = from_maven(f"org.apache.tomcat:tomcat:{TOMCAT}:zip", scratch / "downloads")
     home = scratch / f"apache-tomcat-{TOMCAT}"
     shutil.rmtree(home, ignore_errors=True)
@@ -243,6 +244,11 @@ def tomcat(scratch: Path) -> Outcome:
     settings = home / "conf" / "server.xml"
     text = settings.read_text().replace('port="8005"', 'port="-1"')
     settings.write_text(text.replace('port="8080"', f'port="{port}" address="127.0.0.1"'))
+    return home, port
+
+
+def tomcat(scratch: Path) -> Outcome:
+    home, port = unpacked_tomcat(scratch)
     process = subprocess.Popen(
         ["sh", home / "bin" / "catalina.sh", "run"],
         env=listening_environment(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import stat
 import tempfile
 import zlib
 from typing import Any, BinaryIO, NamedTuple
@@ -61,18 +62,24 @@ def write(path: str | os.PathLike[str], data: memoryview, *, force: bool = False
         FileExistsError: there is something already, and not `force`.
         OSError: there is no room, or no permission.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (0 if force else os.O_EXCL)
     descriptor = os.open(path, flags, 0o600)
     try:
-        room = os.fstatvfs(descriptor)
-        if room.f_bavail * room.f_frsize < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
-        rest = data
-        while rest:
-            rest = rest[os.write(descriptor, rest[:_BLOCK]) :]
-    except BaseException:
-        os.unlink(path)
-        raise
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        if is_file:
+            os.fchmod(descriptor, 0o600)  # what is written over may have been readable by others
+            os.ftruncate(descriptor, 0)
+        try:
+            room = os.fstatvfs(descriptor)
+            if is_file and room.f_bavail * room.f_frsize < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+            rest = data
+            while rest:
+                rest = rest[os.write(descriptor, rest[:_BLOCK]) :]
+        except BaseException:
+            if is_file:
+                os.unlink(path)
+            raise
     finally:
         os.close(descriptor)
 

@@ -65,15 +65,12 @@ def places_below(
     distinct, group = numpy.unique(labels, return_inverse=True)
     sizes = numpy.zeros(len(distinct), numpy.uint64)
     numpy.add.at(sizes, group, tree.retained[children])
+    sorted_children = children[numpy.argsort(group, kind="stable")]
+    ends = numpy.cumsum(numpy.bincount(group))
     found = []
     for at in numpy.argsort(sizes)[::-1][:width].tolist():
         is_class, index = divmod(int(distinct[at]), classes)
-        found.append(
-            Place(
-                snapshot.classes.names[index],
-                bool(is_class),
-                children[group == at],
-                int(sizes[at]),
-            )
-        )
+        begin = int(ends[at - 1]) if at else 0
+        members = sorted_children[begin : int(ends[at])]
+        found.append(Place(snapshot.classes.names[index], bool(is_class), members, int(sizes[at])))
     return found

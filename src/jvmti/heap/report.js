@@ -63,7 +63,7 @@ const open = (area) => {
   for (let at = area; at !== map; at = at.parentElement) {
     if (at.classList.contains("area") && at.querySelector(":scope > .inside")) at.classList.add("opened");
   }
-  reachable().querySelector(":scope > .area")?.focus();
+  reachable().querySelector(":scope > .area")?.focus({ preventScroll: true });
   say(area);
 };
 const close = () => {
@@ -71,7 +71,7 @@ const close = () => {
   if (!opened) return;
   opened.classList.remove("opened");
   reachable();
-  opened.focus();
+  opened.focus({ preventScroll: true });
 };
 map.addEventListener("click", (event) => {
   const area = event.target.closest(".area");

@@ -341,13 +341,14 @@ def _tree(snapshot: Snapshot) -> list[Content]:
 def _branches(snapshot: Snapshot, above: Branch, whole: int, level: int) -> list[Element]:
     rows = [_branch(snapshot, above, one, whole, level) for one in above.branches]
     if above.others:
-        most = f"{above.others_of_class:,} of them" if above.others_of_class < above.others else ""
+        most = f", {above.others_of_class:,} of them"
         rows.append(
             _element(
                 "li",
                 _measure(above.others_retained, whole),
                 f"{'others' if above.branches else 'not shown'}: {above.others:,} objects"
-                f"{',' if most else ''} {most} of class {above.others_class}",
+                f"{most if above.others_of_class < above.others else ''}"
+                f" of class {above.others_class}",
                 class_="others",
             )
         )
