@@ -357,6 +357,7 @@ is in their own fields and texts. What comes back is checked for sense: a line b
 method, a constant pool ends where its last entry does, a string has the length that Java says.
 Meanwhile `jvmti conformance`, a second controller, calls every function of JVM TI and JNI in the
 same JVM. And afterwards the program goes on with its work.
+[Their heaps](heap_real_programs.md) have a page of their own.
 
 """
 

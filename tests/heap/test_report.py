@@ -80,7 +80,7 @@ class Page:
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self._tree = ElementTree.TreeBuilder()
         parser = HTMLParser()
-        parser.handle_starttag = self._start  # type: ignore[method-assign]
+        parser.handle_starttag = self._start  # type: ignore[assignment, method-assign]
         parser.handle_endtag = self._tree.end  # type: ignore[assignment, method-assign]
         parser.handle_data = self._tree.data  # type: ignore[assignment, method-assign]
         parser.feed(text)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy
+
 from jvmti.heap.places import Place, places_below
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ _WIDTH = 200
 """Places of one kind below one that are looked at."""
 _DEEPEST = 10
 """Levels of areas inside of others."""
+_LONGEST = 100
+"""Levels that are gone down for one area."""
+_NAMES = 7
+"""Places that an area is named after, at most."""
 _SINGLE = 0.95
 """From this share on the only large place below another is written behind it instead of inside."""
 
@@ -101,17 +107,43 @@ def _followed(
     snapshot: Snapshot, tree: DominatorTree, area: Area, place: Place
 ) -> tuple[Place, list[Place]]:
     """Go down as long as there is hardly anything but one place below."""
-    for _ in range(100):
-        below = places_below(snapshot, tree, place.members, _WIDTH)
+    names: list[str] = []
+    for _ in range(_LONGEST):
+        place, below = _below(snapshot, tree, place)
+        names.append(_area(place).name)
         if not below or below[0].retained < _SINGLE * area.retained:
             break
         place = below[0]
-        if area.name.count(" → ") < 6:
-            area.name += f" → {_area(place).name}"
-        elif not area.name.endswith("…"):
-            area.name += " → …"
-        area.count = len(place.members)
+    area.name = " → ".join(names[:_NAMES]) + (" → …" if len(names) > _NAMES else "")
+    area.count = len(place.members)
     return place, below
+
+
+def _below(snapshot: Snapshot, tree: DominatorTree, place: Place) -> tuple[Place, list[Place]]:
+    """A place with what is of its own kind below, as the links of a list are; and what is left."""
+    own = [place.members]
+    found: dict[str, list[Place]] = {}
+    layer = place.members
+    for step in range(_LONGEST):
+        below = places_below(snapshot, tree, layer, _WIDTH)
+        layer = numpy.zeros(0, numpy.uint32)
+        for one in below:
+            if one.name == place.name and step + 1 < _LONGEST:
+                layer = numpy.append(layer, one.members)
+            else:
+                found.setdefault(one.name, []).append(one)
+        if not len(layer):
+            break
+        own.append(layer)
+    merged = [
+        same[0]._replace(
+            members=numpy.concatenate([one.members for one in same]),
+            retained=sum(one.retained for one in same),
+        )
+        for same in found.values()
+    ]
+    merged.sort(key=lambda one: -one.retained)
+    return place._replace(members=numpy.concatenate(own)), merged
 
 
 def _joined(areas: list[Area], least: int) -> list[Area]:
