@@ -562,3 +562,16 @@ def test_a_damaged_dump_is_called_so(file: Path, tmp_path: Path) -> None:
     page = written(file.read_bytes()[: file.stat().st_size * 3 // 4], tmp_path)
     assert "The dump is damaged" in page.text
     assert_harmless(page)
+
+
+def test_what_a_dump_does_not_tell_is_said_in_its_place(tmp_path: Path) -> None:
+    writer = Writer()
+    java_object = writer.class_(0x1000, "java/lang/Object")
+    name = "java/nio/DirectByteBuffer"
+    buffer = writer.class_(0x1100, name, [("cleaner", OBJECT)], super_=java_object)
+    writer.root(0x01, writer.instance(0x2000, buffer, 0x2000))
+    page = written(writer.finish(), tmp_path)
+    assert "cannot be told: no object of java.nio.DirectByteBuffer" in text_of(
+        page.section("buffers")
+    )
+    assert "java.nio.DirectByteBuffer" in [row[3] for row in page.tables("classes")[0]]

@@ -25,6 +25,7 @@ import numpy
 from jvmti.heap import files
 from jvmti.heap.containers import Collections, collections
 from jvmti.heap.duplicates import duplicate_arrays, duplicate_strings
+from jvmti.heap.errors import HeapError
 from jvmti.heap.outline import Branch, outline
 from jvmti.heap.suspects import (
     class_loader_leaks,
@@ -94,7 +95,11 @@ def page(snapshot: Snapshot, title: str) -> str:
         if snapshot._report is not None:
             snapshot._report(STEP, number, len(sections))
         contents.append(_element("a", heading, href=f"#{name}"))
-        main.append(_element("section", _element("h2", heading), *make(snapshot), id=name))
+        try:
+            content = make(snapshot)
+        except HeapError as error:  # in a damaged dump a class may lack what all VMs have
+            content = [_element("p", f"This cannot be told: {error}", class_="fault")]
+        main.append(_element("section", _element("h2", heading), *content, id=name))
     if snapshot._report is not None:
         snapshot._report(STEP, len(sections), len(sections))
     header = _element("header", _element("h1", title), *_facts(snapshot), contents)
