@@ -300,7 +300,8 @@ jvmti heap leaks spark.hprof
 ```
 
 Times are those of the whole command on a machine with two processors, with the program at work
-on them while it is dumped, and nothing else. A suspect is no verdict: a cache that is meant to be there looks the same.
+on them while it is dumped, and nothing else. A suspect is no verdict: a cache that is
+meant to be there looks the same.
 
 """
 

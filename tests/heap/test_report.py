@@ -167,8 +167,8 @@ def test_what_has_no_row_is_summed(
     assert len(page.tables("classes")[0]) == 20
     rest = text_of(page.section("classes"))
     assert f"and {len(histogram) - 20:,} more classes" in rest
-    assert f"{histogram.count - sum(row.count for row in shown):,} objects" in rest
-    assert f"{histogram.bytes - sum(row.bytes for row in shown):,} bytes" in rest
+    assert f"{histogram.total_count - shown.total_count:,} objects" in rest
+    assert f"{histogram.total_bytes - shown.total_bytes:,} bytes" in rest
 
 
 def test_the_tree_adds_up(page: Page, snapshot: jvmti.heap.Snapshot) -> None:
@@ -571,7 +571,5 @@ def test_what_a_dump_does_not_tell_is_said_in_its_place(tmp_path: Path) -> None:
     buffer = writer.class_(0x1100, name, [("cleaner", OBJECT)], super_=java_object)
     writer.root(0x01, writer.instance(0x2000, buffer, 0x2000))
     page = written(writer.finish(), tmp_path)
-    assert "cannot be told: no object of java.nio.DirectByteBuffer" in text_of(
-        page.section("buffers")
-    )
+    assert "cannot be told: java.nio.DirectByteBuffer" in text_of(page.section("buffers"))
     assert "java.nio.DirectByteBuffer" in [row[3] for row in page.tables("classes")[0]]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.heap.classes import OBJECT, TYPES, Class, Field, near
+from jvmti.heap.classes import OBJECT, TYPES, Class, Field
 from jvmti.heap.errors import HeapError, NoSuchField
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
+from jvmti.heap.names import near
 from jvmti.heap.strings import read_strings
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class Objects(Sequence["Object | None"]):
         if not kinds and len(objects):
             known = sorted({field.name for cls in classes for field in cls.all_fields})
             of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
-            raise NoSuchField(f"no object of {of} has a field {name!r}; {near(name, known)}")
+            raise NoSuchField(name, near(name, known), of)
         if len(kinds) > 1:
             one, other = list(kinds.items())[:2]
             raise HeapError(

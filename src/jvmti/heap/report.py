@@ -66,9 +66,8 @@ def write(
     snapshot: Snapshot, path: str | os.PathLike[str], *, title: str, force: bool = False
 ) -> None:
     """See `Snapshot.report`."""
-    if not force and os.path.lexists(path):
-        raise FileExistsError(17, "File exists", os.fspath(path))
-    files.write(path, memoryview(page(snapshot, title).encode()), force=force)
+    with files.created(path, force=force) as descriptor:
+        files.write_all(descriptor, memoryview(page(snapshot, title).encode()))
 
 
 def page(snapshot: Snapshot, title: str) -> str:
@@ -423,8 +422,8 @@ def _classes(snapshot: Snapshot) -> list[Content]:
     if len(histogram) > len(rows):
         rest = (
             f"and {len(histogram) - len(rows):,} more classes with "
-            f"{histogram.count - sum(row.count for row in rows):,} objects, "
-            f"{histogram.bytes - sum(row.bytes for row in rows):,} bytes"
+            f"{histogram.total_count - rows.total_count:,} objects, "
+            f"{histogram.total_bytes - rows.total_bytes:,} bytes"
         )
     return [
         _said(
@@ -449,7 +448,7 @@ def _classes(snapshot: Snapshot) -> list[Content]:
 
 
 def _packages(snapshot: Snapshot) -> list[Content]:
-    rows = snapshot.histogram().by_package().rows
+    rows = snapshot.histogram().by_package()
     of_class = [package(name) for name in snapshot.classes.names]
     numbers = {name: at for at, name in enumerate(dict.fromkeys(of_class))}
     groups = numpy.array([numbers[name] for name in of_class], numpy.uint32)

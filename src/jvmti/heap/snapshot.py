@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
+from jvmti.heap.histogram import Histogram
 from jvmti.heap.library import (
     CLASS_EDGE,
     FINAL,
@@ -27,7 +28,6 @@ from jvmti.heap.library import (
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
-from jvmti.heap.snapshot_histogram import SnapshotHistogram, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,13 +151,29 @@ class Snapshot:
         kept = self._kept
         return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
 
-    def histogram(self, *, retained: bool = False) -> SnapshotHistogram:
-        """Objects and bytes of each class.
+    def histogram(self, *, retained: bool = False) -> Histogram:
+        """Objects and bytes of each class that has objects, those that take most bytes first.
+
+        A dump does not tell of modules.
 
         Args:
-            retained: whether also with what each class retains.
+            retained: whether also with what would be freed with each class's objects.
         """
-        return histogram(self, retained=retained)
+        count, size = (column.astype(numpy.int64) for column in self._dump.histogram(self._kept))
+        rows = numpy.flatnonzero(count)
+        classes = [self.classes.by_index(row) for row in rows.tolist()]
+        held = self.dominators().retained_by_class()[rows].astype(numpy.int64) if retained else None
+        found = Histogram(
+            [cls.name for cls in classes],
+            [cls.loader_name for cls in classes],
+            [None] * len(classes),
+            count[rows],
+            size[rows],
+            retained=held,
+            pause=self.pause,
+            source="snapshot",
+        )
+        return found.top(len(found))
 
     # Objects
 
@@ -332,7 +348,8 @@ class Snapshot:
             FileExistsError: there is something already; ``force=True`` writes over it.
             OSError: there is no room; what was written is removed again.
         """
-        files.write(path, self._dump.file.data, force=force)
+        with files.created(path, force=force) as descriptor:
+            files.write_all(descriptor, self._dump.file.data)
 
     def report(
         self,
