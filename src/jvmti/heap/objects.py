@@ -156,7 +156,7 @@ class Objects(Sequence["Object | None"]):
         if not kinds and len(objects):
             known = sorted({field.name for cls in classes for field in cls.all_fields})
             of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
-            raise NoSuchField(name, near(name, known), f"no object of {of}")
+            raise NoSuchField(name, near(name, known), of)
         if len(kinds) > 1:
             one, other = list(kinds.items())[:2]
             raise HeapError(

@@ -351,6 +351,31 @@ class Snapshot:
         with files.created(path, force=force) as descriptor:
             files.write_all(descriptor, self._dump.file.data)
 
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Heap",
+        force: bool = False,
+    ) -> None:
+        """Write a report to an HTML file that needs nothing else, readable by its owner only.
+
+        It says what fills the heap and what holds it, and has an answer to each question that
+        `jvmti.heap` has one for.  Texts of the heap are in it.
+
+        Args:
+            path: the new file.
+            title: what stands above it.
+            force: whether to write over an existing file.
+
+        Raises:
+            FileExistsError: there is something already.
+            OSError: there is no room; what was written is removed again.
+        """
+        from jvmti.heap.report import write
+
+        write(self, path, title=title, force=force)
+
     def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of `to_arrow`, and the dump itself, into a directory.
 

@@ -19,6 +19,7 @@ VERBS = (
     "dominators",
     "path",
     "leaks",
+    "report",
     "diff",
     "strings",
     "collections",
