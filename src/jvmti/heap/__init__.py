@@ -28,6 +28,7 @@ from jvmti.heap.errors import (
     NotADump,
     TooManyObjects,
 )
+from jvmti.heap.groups import Groups
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import Node, PathTree
@@ -62,6 +63,7 @@ __all__ = [
     "Fault",
     "Field",
     "Frame",
+    "Groups",
     "Growth",
     "HeapError",
     "SnapshotHistogram",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
+from jvmti.heap.errors import HeapError, NoSuchField, NotADump
 from jvmti.heap.library import (
     CLASS_EDGE,
     FINAL,
@@ -151,13 +152,36 @@ class Snapshot:
         kept = self._kept
         return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
 
-    def histogram(self, *, retained: bool = False) -> SnapshotHistogram:
-        """Objects and bytes of each class.
+    def histogram(self, *, retained: bool = False, by: str = "class") -> SnapshotHistogram:
+        """Objects and bytes of each class, package or class loader.
 
         Args:
-            retained: whether also with what each class retains.
+            retained: whether also with what each retains, in bytes.  What the static fields of a
+                class hold counts for its package and its loader, but not for the class.
+            by: ``"class"``, ``"package"`` or ``"loader"``.
         """
-        return histogram(self, retained=retained)
+        return histogram(self, retained=retained, by=by)
+
+    def static(self, name: str) -> Any:
+        """The value of a static field: ``snapshot.static("com.acme.Server.sessions")``.
+
+        It is a number, an object, or None for null.  A field that is inherited is found, too.
+
+        Raises:
+            NoSuchClass: no class has such a name.
+            NoSuchField: it has no such static field.
+            HeapError: several loaders have a class of that name; see `classes` for each of them.
+        """
+        class_name, dot, field = name.rpartition(".")
+        if not dot:
+            raise NoSuchField(f"{name!r} is no class and field, as in com.acme.Server.sessions")
+        found = [cls for cls in self.classes[class_name] if cls.is_dumped]
+        if len(found) != 1:
+            raise HeapError(
+                f"{len(found)} classes are called {class_name}; "
+                f"take one of snapshot.classes[{class_name!r}]"
+            )
+        return found[0][field]
 
     # Objects
 
@@ -387,6 +411,24 @@ class Snapshot:
         at = numpy.arange(len(sources)) + numpy.repeat(first - starts, counts)
         return sources, self._dump.targets[at]
 
+    @property
+    def _array_head(self) -> int:
+        """Bytes of a primitive array's record before its elements."""
+        return 1 + int(self._dump.summary.identifier_size) + 9
+
+    def _elements(
+        self, kind: numpy.dtype[Any], arrays: Indices, lengths: NDArray[numpy.int64]
+    ) -> NDArray[Any]:
+        """The elements of primitive arrays, one behind the other."""
+        begins = self._dump.positions[arrays].astype(numpy.int64) + self._array_head
+        ends = begins + lengths * kind.itemsize
+        file = self._dump.file
+        pieces = [
+            file[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        data = numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces])
+        return data.view(kind.newbyteorder(">")).astype(kind, copy=False)
+
     def _value(self, kind: int, bits: int) -> Any:
         if kind == OBJECT:
             if not bits:
@@ -456,7 +498,10 @@ def open_snapshot(
         mapped = map_parquet(path)
     else:
         mapped = files.map_file(path)
-    dump = Dump(mapped.data, threads, report)
+    try:
+        dump = Dump(mapped.data, threads, report)
+    except NotADump as error:
+        raise NotADump(f"{os.fspath(path)}: {error}") from None
     fault = _fault(dump)
     if mapped.fault is not None:
         fault = Fault(len(mapped.data), mapped.fault, 1 + (fault.places if fault else 0),

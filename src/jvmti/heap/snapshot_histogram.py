@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from jvmti.heap.classes import Class
+    from jvmti.heap.library import Indices, Sizes
     from jvmti.heap.snapshot import Snapshot
 
 __all__ = ["SnapshotHistogram", "SnapshotHistogramRow"]
@@ -57,9 +60,7 @@ class SnapshotHistogram:
         """The same by package."""
         sums: dict[str, list[int]] = {}
         for row in self.rows:
-            element = row.name.replace("[]", "")
-            package = element.rpartition(".")[0] or "(none)"
-            entry = sums.setdefault(package, [0, 0])
+            entry = sums.setdefault(_package(row.name), [0, 0])
             entry[0] += row.count
             entry[1] += row.bytes
         rows = [
@@ -86,22 +87,58 @@ class SnapshotHistogram:
         return f"<SnapshotHistogram of {self.count:,} objects, {self.bytes:,} bytes>"
 
 
-def histogram(snapshot: Snapshot, *, retained: bool = False) -> SnapshotHistogram:
-    """Count the objects of a snapshot by class."""
-    counts, sizes = snapshot._dump.histogram(snapshot._kept)
-    held = snapshot.dominators().retained_by_class() if retained else None
-    rows = []
-    for index in numpy.flatnonzero(counts).tolist():
-        cls = snapshot.classes.by_index(index)
-        loader = cls.loader
-        rows.append(
-            SnapshotHistogramRow(
-                cls.name,
-                None if loader is None else f"{loader.cls.name}@{loader.address:x}",
-                int(counts[index]),
-                int(sizes[index]),
-                None if held is None else int(held[index]),
-            )
+def histogram(
+    snapshot: Snapshot,
+    *,
+    retained: bool = False,
+    by: str = "class",
+    chosen: NDArray[numpy.bool_] | None = None,
+) -> SnapshotHistogram:
+    """Count the objects of a snapshot, or some chosen ones, by class, package or loader."""
+    counts, sizes = snapshot._dump.histogram(snapshot._kept if chosen is None else chosen)
+    tree = snapshot.dominators() if retained else None
+    if by == "class":
+        names = [(cls.name, _loader(cls)) if count else ("", None)
+                 for cls, count in zip(snapshot.classes, counts.tolist(), strict=True)]  # fmt: skip
+        held = None if tree is None else tree.retained_by_class()
+    elif by in ("package", "loader"):
+        numbers: dict[str, int] = {}
+        labels = [
+            _package(cls.name) if by == "package" else _loader(cls) or "bootstrap"
+            for cls in snapshot.classes
+        ]
+        group = numpy.array(
+            [numbers.setdefault(label, len(numbers)) for label in labels], numpy.uint32
         )
+        names = [(name, None) for name in numbers]
+        counts, sizes = _summed(counts, group, len(names)), _summed(sizes, group, len(names))
+        held = None if tree is None else tree.retained_by_group(group, len(names))
+    else:
+        raise ValueError(f"by is 'class', 'package' or 'loader', not {by!r}")
+    used = (counts > 0) if held is None or by == "class" else (counts > 0) | (held > 0)
+    rows = [
+        SnapshotHistogramRow(
+            *names[index],
+            int(counts[index]),
+            int(sizes[index]),
+            None if held is None else int(held[index]),
+        )
+        for index in numpy.flatnonzero(used).tolist()
+    ]
     rows.sort(key=lambda row: (-row.bytes, row.name))
     return SnapshotHistogram(rows)
+
+
+def _summed(values: Sizes, group: Indices, count: int) -> Sizes:
+    found = numpy.zeros(count, numpy.uint64)
+    numpy.add.at(found, group, values.astype(numpy.uint64))
+    return found
+
+
+def _loader(cls: Class) -> str | None:
+    loader = cls.loader
+    return None if loader is None else f"{loader.cls.name}@{loader.address:x}"
+
+
+def _package(class_name: str) -> str:
+    return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
