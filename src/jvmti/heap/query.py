@@ -130,6 +130,8 @@ def _parsed(text: str) -> ast.expr:
         if error.lineno and error.offset and error.lineno <= text.count("\n") + 1:
             column = min(error.offset - (error.lineno == 1), len(text) + 1)
             place = f"at {_at(text, error.lineno, max(column, 1))}: "
+        elif error.lineno:
+            place = "at the end: "
         raise QueryError(f"{place}{error.msg}") from error
     except (ValueError, MemoryError, RecursionError) as error:
         raise QueryError(f"this is no expression: {error}") from error

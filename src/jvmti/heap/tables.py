@@ -16,11 +16,13 @@ from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.snapshot_histogram import SnapshotHistogram
 
-__all__ = ["ObjectTable", "Table", "is_text", "plain", "shown", "table"]
+__all__ = ["ObjectTable", "Table", "column", "is_text", "plain", "shown", "table"]
 
 _STRING, _CLASS = "java.lang.String", "java.lang.Class"
 _OWN = ("them", "object", "class_name", "bytes", "retained", "length", "text")
 """What a table of objects has beside their fields."""
+_ITEMS = 5
+"""Items of a list in a cell that are shown."""
 
 
 class Table(Mapping[str, Any]):
@@ -43,6 +45,14 @@ class Table(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    def settled(self) -> Table:
+        """The same with numbers in place of objects that are no texts; see `plain`."""
+        found = {}
+        for name, one in self.items():
+            numbers = isinstance(one, Objects) and not is_text(one)
+            found[name] = numpy.ma.MaskedArray(one.indices, one.nulls) if numbers else one
+        return Table(found)
+
     def rows(self, chosen: Any) -> Table:
         """Some of the rows: a slice, or a mask."""
         return Table({name: column[chosen] for name, column in self.items()})
@@ -58,16 +68,12 @@ class ObjectTable(Table):
     well, and ``them`` is the column of the objects.
     """
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, names: list[str] | None = None) -> None:
         self.objects = objects
         self.count = len(objects)
         indices = objects._snapshot._classes_among(objects.present().indices)
         self._classes = [objects._snapshot.classes.by_index(index) for index in indices]
-        arrays = any(cls.is_array for cls in self._classes)
-        texts = any(cls.name in (_STRING, _CLASS) for cls in self._classes)
-        self._own = ["object", "class_name", "bytes", "retained"]
-        self._own += ["length"] * arrays + ["text"] * texts
-        self._fields = self._shared_fields()
+        self._names = self._known() if names is None else names
 
     def __getitem__(self, name: str) -> Any:
         them = self.objects
@@ -95,21 +101,27 @@ class ObjectTable(Table):
         )
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._own, *self._fields])
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._own) + len(self._fields)
+        return len(self._names)
 
     def rows(self, chosen: Any) -> ObjectTable:
-        """Some of the rows."""
-        return ObjectTable(self.objects[chosen])
+        """Some of the rows: a slice of them has the same columns."""
+        names = self._names if isinstance(chosen, slice) else None
+        return ObjectTable(self.objects[chosen], names)
 
-    def _shared_fields(self) -> list[str]:
+    def _known(self) -> list[str]:
+        names = ["object", "class_name", "bytes", "retained"]
+        if any(cls.is_array for cls in self._classes):
+            names.append("length")
         if any(cls.name in (_STRING, _CLASS) for cls in self._classes):
-            return []  # what they are is their text
+            return [*names, "text"]  # and not what a string consists of
         of_each = [_field_types(cls) for cls in self._classes]
         shared = of_each[0].items() if of_each else ()
-        return [name for name, kind in shared if all(one.get(name) == kind for one in of_each)]
+        return names + [
+            name for name, kind in shared if all(one.get(name) == kind for one in of_each)
+        ]
 
 
 def table(value: Any) -> Table:
@@ -137,26 +149,26 @@ def table(value: Any) -> Table:
                 {name: one for name, one in found.items() if name in always or any(_known(one))}
             )
         case Groups():
-            return Table({"key": _column(value.keys), "count": value.count, "bytes": value.bytes})
+            return Table({"key": column(value.keys), "count": value.count, "bytes": value.bytes})
         case PathTree():
-            return Table({"path": _column(value.lines())})
+            return Table({"path": column(value.lines())})
         case numpy.ndarray():
             return _of_array(value)
         case Mapping():
             if value and all(_is_column(one) for one in value.values()) and _alike(value.values()):
-                return Table({str(name): _column(one) for name, one in value.items()})
-            return Table({"key": _column(value.keys()), "value": _column(value.values())})
+                return Table({str(name): column(one) for name, one in value.items()})
+            return Table({"key": column(value.keys()), "value": column(value.values())})
         case tuple() if any(map(_is_column, value)) and _alike(value) and not _named(value):
-            return Table({_name(at): _column(one) for at, one in enumerate(value)})
+            return Table({_name(at): column(one) for at, one in enumerate(value)})
         case str() | bytes():
-            return Table({"value": _column([value])})
+            return Table({"value": column([value])})
     if hasattr(value, "column_names") and hasattr(value, "to_pydict"):  # of Arrow
-        return Table({name: _column(items) for name, items in value.to_pydict().items()})
+        return Table({name: column(items) for name, items in value.to_pydict().items()})
     if _named(value):
         return _of_rows([_attributes(value)])
     if isinstance(value, Iterable):
         return _of_items(list(value))
-    return Table({"value": _column([value])})
+    return Table({"value": column([value])})
 
 
 def plain(column: NDArray[Any] | Objects) -> list[Any]:
@@ -198,6 +210,9 @@ def _cell(item: Any) -> Any:
             return item.name
         case numpy.generic():
             return _cell(item.item())
+        case list() | tuple() | numpy.ndarray():
+            text = ", ".join(str(_cell(one)) for one in item[:_ITEMS])
+            return f"{text}, … {len(item):,} in all" if len(item) > _ITEMS else text
     return str(item)
 
 
@@ -226,7 +241,7 @@ def _of_object(obj: Object) -> Table:
     if obj.as_class is not None:
         return _of_class(obj.as_class)
     if obj.text is not None:
-        return Table({"value": _column([obj.text])})
+        return Table({"value": column([obj.text])})
     if obj.length is not None:
         elements = obj.array
         return Table({"index": numpy.arange(len(elements)), "value": elements})
@@ -251,12 +266,12 @@ def _of_classes(classes: list[Class]) -> Table:
     index = [cls.index for cls in classes]
     return Table(
         {
-            "class_name": _column([cls.name for cls in classes]),
-            "superclass": _column([cls.superclass for cls in classes]),
-            "loader": _column([cls.loader for cls in classes]),
+            "class_name": column([cls.name for cls in classes]),
+            "superclass": column([cls.superclass for cls in classes]),
+            "loader": column([cls.loader for cls in classes]),
             "count": counts[index],
             "bytes": sizes[index],
-            "instance_size": _column([cls.instance_size for cls in classes]),
+            "instance_size": column([cls.instance_size for cls in classes]),
         }
     )
 
@@ -281,17 +296,17 @@ def _of_items(items: list[Any]) -> Table:
     if items and all(_named(one) for one in items) and len({type(one) for one in items}) == 1:
         return _of_rows([_attributes(one) for one in items])
     if items and all(isinstance(one, tuple) and len(one) == len(items[0]) for one in items):
-        return Table({_name(at): _column(part) for at, part in enumerate(zip(*items, strict=True))})
-    column = _column(items)
-    return ObjectTable(column) if isinstance(column, Objects) else Table({"value": column})
+        return Table({_name(at): column(part) for at, part in enumerate(zip(*items, strict=True))})
+    found = column(items)
+    return ObjectTable(found) if isinstance(found, Objects) else Table({"value": found})
 
 
 def _of_rows(rows: list[dict[str, Any]], names: list[str] | None = None) -> Table:
     names = names or list(dict.fromkeys(name for row in rows for name in row))
-    return Table({name: _column([row.get(name) for row in rows]) for name in names})
+    return Table({name: column([row.get(name) for row in rows]) for name in names})
 
 
-def _column(items: Any) -> NDArray[Any] | Objects:
+def column(items: Any) -> NDArray[Any] | Objects:
     """Items as a column: objects, numbers if all are of one kind, else whatever they are."""
     if isinstance(items, (Objects, numpy.ndarray)):
         return items
@@ -305,10 +320,10 @@ def _column(items: Any) -> NDArray[Any] | Objects:
         numbers = numpy.array(items)
         if numbers.dtype.kind in "bif":  # not what is too large for it
             return numbers
-    column = numpy.empty(len(items), object)
+    found = numpy.empty(len(items), object)
     for at, item in enumerate(items):
-        column[at] = item
-    return column
+        found[at] = item
+    return found
 
 
 def _is_column(value: Any) -> bool:

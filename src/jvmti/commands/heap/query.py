@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy
@@ -18,9 +19,9 @@ from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.commands.outputs import add_output, output
 from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.tables import Table, plain, shown, table
+from jvmti.heap.tables import Table, column, plain, shown, table
 from jvmti.report.batch_files import BatchFile
-from jvmti.report.tables import console, print_json, print_table
+from jvmti.report.tables import WIDEST, console, print_json, print_table
 from jvmti.report.text import printable
 
 _TOP = 20
@@ -89,14 +90,20 @@ class Command:
         columns = _read("--columns: ", expressions, given.columns)
         with snapshot_of(given) as snapshot:
             answer = _answer(snapshot, question, where, columns)
+            rows = answer.rows(slice(given.top))
             if path is not None:
-                _write(path, answer.rows(slice(given.top)), given.force)
-                console().print(printable(f"{_rows(answer, given.top):,} rows written to {path}"))
+                _write(path, rows.settled(), given.force)
+                console().print(printable(f"{rows.count:,} rows written to {path}"))
             elif given.json:
-                rows = [row for part in _parts(answer, given.top) for row in _records(part)]
-                print_json({"count": answer.count, "pause": snapshot.pause, "rows": rows})
+                print_json(
+                    {
+                        "count": answer.count,
+                        "pause": snapshot.pause,
+                        "rows": [row for part in _parts(rows.settled()) for row in _records(part)],
+                    }
+                )
             elif given.csv:
-                _print_csv(answer, given.top)
+                _print_csv(rows.settled())
             else:
                 print_head(snapshot)
                 _print(answer, _TOP if given.top is None else given.top)
@@ -142,24 +149,18 @@ def _mask(value: Any, count: int) -> Any:
 
 def _fitting(value: Any, found: Table) -> Any:
     """A value as a column of a table: one for each row, or the same for all."""
-    if isinstance(value, list | tuple):
-        value = table(list(value))["value"]
     if not hasattr(value, "__len__") or isinstance(value, str):
-        value = table([value] * found.count)["value"]
-    if len(value) != found.count:
-        raise ValueError(f"{len(value):,} values for {found.count:,} rows")
-    return value
+        value = [value] * found.count
+    made = column(value)
+    if len(made) != found.count:
+        raise ValueError(f"{len(made):,} values for {found.count:,} rows")
+    return made
 
 
-def _rows(answer: Table, top: int | None) -> int:
-    return answer.count if top is None else min(top, answer.count)
-
-
-def _parts(answer: Table, top: int | None) -> Iterator[Table]:
+def _parts(rows: Table) -> Iterator[Table]:
     """The rows in parts, so that their text is never there all at once."""
-    rows = _rows(answer, top)
-    for begin in range(0, rows, _BATCH):
-        yield answer.rows(slice(begin, min(begin + _BATCH, rows)))
+    for begin in range(0, rows.count, _BATCH):
+        yield rows.rows(slice(begin, begin + _BATCH))
 
 
 def _records(part: Table) -> list[dict[str, Any]]:
@@ -172,11 +173,11 @@ def _finite(item: Any) -> Any:
     return None if isinstance(item, float) and not math.isfinite(item) else item
 
 
-def _print_csv(answer: Table, top: int | None) -> None:
+def _print_csv(rows: Table) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(answer)
+    writer.writerow(rows)
     harmless = sys.stdout.isatty()
-    for part in _parts(answer, top):
+    for part in _parts(rows):
         columns = [plain(part[name]) for name in part]
         for row in zip(*columns, strict=True):
             writer.writerow(
@@ -186,23 +187,19 @@ def _print_csv(answer: Table, top: int | None) -> None:
 
 def _write(path: str, rows: Table, force: bool) -> None:
     """Write a file that only its owner can read; nothing is left of one that does not fit."""
-
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags | (0 if force else os.O_EXCL), 0o600)
-
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
     try:
-        if path.endswith(".jsonl"):
-            with open(path, "w", encoding="ascii", opener=opener) as lines:
-                for part in _parts(rows, None):
-                    lines.writelines(json.dumps(row) + "\n" for row in _records(part))
-            return
-        from jvmti.heap.arrow import record_batch
-
-        batch = record_batch(rows)
-        file = BatchFile(path, opener)
+        descriptor = os.open(path, flags, 0o600)
         try:
-            file.write(batch)
-            file.close()
+            if path.endswith(".jsonl"):
+                with open(descriptor, "w", encoding="ascii") as lines:
+                    for part in _parts(rows):
+                        lines.writelines(json.dumps(row) + "\n" for row in _records(part))
+            else:
+                from jvmti.heap.arrow import record_batch
+
+                with closing(BatchFile(path, lambda name, flags: descriptor)) as file:
+                    file.write(record_batch(rows))
         except BaseException:
             os.unlink(path)
             raise
@@ -212,17 +209,34 @@ def _write(path: str, rows: Table, force: bool) -> None:
 
 def _print(answer: Table, top: int) -> None:
     rows = answer.rows(slice(top))
-    heads, columns = [], []
+    heads, cells = [], []
     for name in rows:
-        cells = shown(rows[name])
-        numbers = [item for item in cells if item is not None]
+        items = shown(rows[name])
+        numbers = [item for item in items if item is not None]
         right = bool(numbers) and all(isinstance(item, int | float) for item in numbers)
         heads.append((">" if right else "") + name.upper())
-        columns.append([_text(item, name) for item in cells])
-    print_table(heads, list(zip(*columns, strict=True)))
+        cells.append([_text(item, name) for item in items])
+    fitting = _fit(heads, cells)
+    print_table(heads[:fitting], list(zip(*cells[:fitting], strict=True)))
+    if fitting < len(heads):
+        names = ", ".join(list(rows)[fitting:])
+        console().print(f"… and more columns: {printable(names)}; --columns chooses")
     if rows.count < answer.count:
         more = answer.count - rows.count
         console().print(f"… and {more:,} more; --top shows more of them")
+
+
+def _fit(heads: list[str], cells: list[list[Any]]) -> int:
+    """How many columns a terminal has room for; a pipe has for all."""
+    out = console()
+    if not out.is_terminal:
+        return len(heads)
+    left = out.width
+    for at, (head, column) in enumerate(zip(heads, cells, strict=True)):
+        left -= 3 + min(max(len(str(item)) for item in [head, *column]), WIDEST)
+        if left < 0:
+            return max(at, 1)
+    return len(heads)
 
 
 def _text(item: Any, name: str) -> Any:
