@@ -126,13 +126,13 @@ def _parsed(text: str) -> ast.expr:
     try:
         return ast.parse(_wrapped(text), _FILE, "eval").body
     except SyntaxError as error:
-        place = ""
-        if error.lineno and error.offset and error.lineno <= text.count("\n") + 1:
-            column = min(error.offset - (error.lineno == 1), len(text) + 1)
-            place = f"at {_at(text, error.lineno, max(column, 1))}: "
-        elif error.lineno:
-            place = "at the end: "
-        raise QueryError(f"{place}{error.msg}") from error
+        line, column = error.lineno or 1, (error.offset or 1) - (error.lineno == 1)
+        if line > text.count("\n") + 1:  # only the bracket that was put behind it is wrong
+            try:
+                ast.parse(text, _FILE, "eval")
+            except SyntaxError as own:
+                error, line, column = own, own.lineno or 1, own.offset or 1
+        raise QueryError(f"at {_at(text, line, max(column, 1))}: {error.msg}") from error
     except (ValueError, MemoryError, RecursionError) as error:
         raise QueryError(f"this is no expression: {error}") from error
 

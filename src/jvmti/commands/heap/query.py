@@ -232,8 +232,8 @@ def _fit(heads: list[str], cells: list[list[Any]]) -> int:
     if not out.is_terminal:
         return len(heads)
     left = out.width
-    for at, (head, column) in enumerate(zip(heads, cells, strict=True)):
-        left -= 3 + min(max(len(str(item)) for item in [head, *column]), WIDEST)
+    for at, (head, items) in enumerate(zip(heads, cells, strict=True)):
+        left -= 3 + min(max(len(str(item)) for item in [head, *items]), WIDEST)
         if left < 0:
             return max(at, 1)
     return len(heads)
