@@ -123,6 +123,8 @@ def expressions(text: str) -> list[Expression]:
 
 
 def _parsed(text: str) -> ast.expr:
+    if not text.strip():
+        raise QueryError("the expression is empty")
     try:
         return ast.parse(_wrapped(text), _FILE, "eval").body
     except SyntaxError as error:
@@ -131,7 +133,7 @@ def _parsed(text: str) -> ast.expr:
             try:
                 ast.parse(text, _FILE, "eval")
             except SyntaxError as own:
-                error, line, column = own, own.lineno or 1, own.offset or 1
+                error, line, column = own, own.lineno or 1, own.offset or len(text) + 1
         raise QueryError(f"at {_at(text, line, max(column, 1))}: {error.msg}") from error
     except (ValueError, MemoryError, RecursionError) as error:
         raise QueryError(f"this is no expression: {error}") from error
