@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import HeapError
 from jvmti.heap.passes import NoRoom
-from jvmti.spec.errors import Error
+from jvmti.spec.errors import Error, OutOfMemory
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 from jvmti.wire.codecs import codec_of
@@ -105,6 +105,11 @@ def _lend(vm: VM, descriptor: int, room: int) -> str:
         declaration.name,
         descriptor=descriptor,
     )
+    if room and reply.status == OutOfMemory.CODE:
+        raise NoRoom(
+            "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
+            f"{room >> 20} MB free that they may take; nothing was done"
+        )
     if reply.status:
         raise session.error(declaration, reply)
     return str(codec.decode(reply.payload, session))
