@@ -177,8 +177,10 @@ jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
   }
   char found[LentFiles::kLongestName];
   if (!call.session.files.lend(descriptor, room.c(), found)) {
-    call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the VM has no name for the file: %s", strerror(errno));
-    return JVMTI_ERROR_ACCESS_DENIED;
+    // No room is told apart: it is for the user to make some.
+    jvmtiError why = errno == ENOSPC ? JVMTI_ERROR_OUT_OF_MEMORY : JVMTI_ERROR_ACCESS_DENIED;
+    call.refuse(why, "the VM has no name for the file: %s", strerror(errno));
+    return why;
   }
   jvmtiError error = agent.env->Allocate(sizeof found, reinterpret_cast<unsigned char**>(name));
   if (error != JVMTI_ERROR_NONE) {

@@ -147,9 +147,8 @@ def test_classes_have_the_figures_of_the_histogram(
     ]
     [packages] = page.tables("packages")
     sums = {row.name: [row.count, row.bytes] for row in snapshot.histogram().by_package()}
-    assert {row[3]: row[:2] for row in packages} == {
-        name: count for name, count in sums.items() if name in {row[3] for row in packages}
-    }
+    # One that has none of the objects may have classes whose static fields hold some.
+    assert all(row[:2] == sums.get(row[3], [0, 0]) for row in packages)
     [own] = [row for row in packages if row[3] == "(none)"]
     assert own[2] >= snapshot.objects("Leaking$Entry").retained.sum()
     assert page.text.count(f"<dd>{len(snapshot):,}</dd>") == 1

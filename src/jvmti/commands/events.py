@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
-import os
 import signal
 import sys
 import time
@@ -17,6 +16,7 @@ import numpy
 
 import jvmti
 from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.outputs import add_output, output
 from jvmti.commands.targets import (
     add_json,
     add_target,
@@ -34,7 +34,7 @@ from jvmti.events.names import NameColumn
 from jvmti.events.records import Records, has_thread
 from jvmti.events.streams import Stream
 from jvmti.model.vm import VM
-from jvmti.report.event_files import SUFFIXES, EventFile, open_file
+from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
 from jvmti.report.tables import print_json, print_table
 from jvmti.report.text import duration
@@ -115,13 +115,7 @@ class Command:
             action="store_true",
             help="show counts and rates by event, class, method and thread at the end instead",
         )
-        parser.add_argument(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="write the events to a file instead: .parquet, .arrow or .jsonl",
-        )
-        parser.add_argument("--force", action="store_true", help="overwrite the file")
+        add_output(parser, "the events")
         add_json(parser)
 
     def run(self, given: argparse.Namespace) -> None:
@@ -131,12 +125,12 @@ class Command:
             given.target = None
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)
-        output = _output(given)
+        path = output(given)
         signal.signal(signal.SIGTERM, _interrupt)
         clock = Clock(time.monotonic_ns(), time.time())
         with contextlib.ExitStack() as stack:
             # Before anything is started, because it says what is missing.
-            file = None if output is None else open_file(output, clock)
+            file = None if path is None else open_file(path, clock)
             if file is not None:
                 stack.callback(file.close)
             vm = stack.enter_context(_session(given))
@@ -328,19 +322,6 @@ def _filters(words: list[str]) -> dict[str, list[str]]:
             )
         found.setdefault(kind, []).append(pattern)
     return found
-
-
-def _output(given: argparse.Namespace) -> str | None:
-    path: str | None = given.output
-    if path is None:
-        return None
-    if os.path.splitext(path)[1] not in SUFFIXES:
-        raise CommandFailed(f"{path}: the name must end in one of {', '.join(SUFFIXES)}", USAGE)
-    if given.json:
-        raise CommandFailed("either --json or a file", USAGE)
-    if os.path.exists(path) and not given.force:
-        raise CommandFailed(f"{path} is there already; --force overwrites it", USAGE)
-    return path
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ from jvmti.heap.errors import (
     NotADump,
     TooManyObjects,
 )
+from jvmti.heap.groups import Groups
 from jvmti.heap.histogram import Histogram, HistogramRow
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
@@ -63,6 +64,7 @@ __all__ = [
     "Fault",
     "Field",
     "Frame",
+    "Groups",
     "Growth",
     "HeapError",
     "Histogram",

@@ -17,7 +17,9 @@ from jvmti.heap.classes import OBJECT, TYPES
 from jvmti.heap.errors import NotADump
 from jvmti.heap.files import Mapped, map_descriptor
 from jvmti.heap.library import EXTENT_CLASS, NONE
+from jvmti.heap.objects import Objects
 from jvmti.heap.roots import KINDS
+from jvmti.heap.tables import Table, is_text, plain
 
 try:
     import pyarrow
@@ -26,10 +28,9 @@ except ImportError as error:
     raise ImportError("Arrow tables need pyarrow: pip install 'jvmti[arrow]'") from error
 
 if TYPE_CHECKING:
-    from jvmti.heap.objects import Objects
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["map_parquet", "objects_table", "tables", "write_parquet"]
+__all__ = ["map_parquet", "objects_table", "record_batch", "tables", "write_parquet"]
 
 _DUMP = "dump.parquet"
 _BLOCK = 16 << 20
@@ -112,6 +113,29 @@ def objects_table(objects: Objects) -> Any:
             "length": _nullable(lengths, lengths < 0),
         }
     )
+
+
+def record_batch(table: Table) -> Any:
+    """What a question gave as a record batch; see `jvmti.heap.tables.plain` for objects."""
+    return pyarrow.record_batch([_array(table[name]) for name in table], names=list(table))
+
+
+def _array(column: NDArray[Any] | Objects) -> Any:
+    if isinstance(column, Objects) and not is_text(column):
+        return _nullable(column.indices, column.nulls)
+    if not isinstance(column, Objects) and column.dtype.kind in "biuf":
+        values = numpy.ma.getdata(column)
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        return _nullable(native, numpy.ma.getmaskarray(column))
+    # Text of Java may have halves of characters, for which Arrow has no place.
+    items = [
+        item.encode("utf-8", "replace").decode() if isinstance(item, str) else item
+        for item in plain(column)
+    ]
+    try:
+        return pyarrow.array(items)
+    except (pyarrow.ArrowException, OverflowError):  # of several kinds
+        return pyarrow.array([None if item is None else str(item) for item in items])
 
 
 def write_parquet(

@@ -151,11 +151,13 @@ class Class:
     def field(self, name: str) -> tuple[Field, int] | None:
         """A field of its objects by name, its own or inherited, and where it is among them.
 
-        The place is in bytes from the beginning of an object's fields in the file.
+        The place is in bytes from the beginning of an object's fields in the file.  One that a
+        subclass hides is ``"com.acme.Base.number"``.
         """
         before = 0
+        declared_by, _, name = name.rpartition(".")
         for cls in (self, *self.superclasses):
-            for field in cls.fields:
+            for field in cls.fields if declared_by in ("", cls.name) else ():
                 if field.name == name and not field.static:
                     return field, before + field.offset
             before += int(cls._record["own_bytes"])

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy
 from numpy.typing import NDArray
 
 from jvmti.heap.classes import OBJECT, TYPES, Class, Field
 from jvmti.heap.errors import HeapError, NoSuchField
+from jvmti.heap.groups import Groups, group
+from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.names import near
-from jvmti.heap.strings import read_strings
+from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
 
 __all__ = ["Object", "Objects"]
 
+Key: TypeAlias = "str | Sequence[Any] | NDArray[Any] | Objects | Callable[[Objects], Any]"
+"""A value for each object: the name of a field, the values, or what gives them."""
+
 
 class Objects(Sequence["Object | None"]):
     """A column of objects, some of which may be null.
 
-    ``column["customer"]["name"]`` follows fields by name: a reference gives another column of the
-    same length, a primitive field an array of NumPy, masked where the object is null or has no
-    such field.  ``column[3]`` is an object; a slice, a mask or an array of numbers gives a column.
+    ``column["customer"]["name"]`` follows fields by name, also those that only some of the objects
+    have: a reference gives another column of the same length, a primitive field an array of NumPy,
+    masked where the object is null or has no such field.  A field that a subclass hides is
+    ``column["com.acme.Base.number"]``.
+
+    ``column[3]`` is an object; a slice, a mask or an array of numbers gives a column, and what a
+    mask has masked is not chosen: ``orders[orders["total"] > 100]``.
+
+    ``column == other`` is a mask as well: of a text, the strings that have it; of an object, where
+    it is; of a column of the same length, row by row; of ``None``, the nulls.
     """
 
     def __init__(self, snapshot: Snapshot, indices: Indices) -> None:
@@ -48,13 +60,53 @@ class Objects(Sequence["Object | None"]):
     @overload
     def __getitem__(self, key: str) -> Any: ...
     @overload
-    def __getitem__(self, key: NDArray[Any]) -> Objects: ...
-    def __getitem__(self, key: int | slice | str | NDArray[Any]) -> Any:
+    def __getitem__(self, key: NDArray[Any] | list[Any]) -> Objects: ...
+    def __getitem__(self, key: int | slice | str | NDArray[Any] | list[Any]) -> Any:
         if isinstance(key, str):
             return self.field(key)
+        if isinstance(key, numpy.ma.MaskedArray) and key.dtype == bool:
+            key = key.filled(False)
+        if isinstance(key, list):
+            key = numpy.array(key) if key else numpy.zeros(0, numpy.intp)
         if isinstance(key, (slice, numpy.ndarray)):
             return Objects(self._snapshot, self.indices[key])
         return self._snapshot._object(int(self.indices[key]))
+
+    def __eq__(self, other: object) -> NDArray[numpy.bool_]:  # type: ignore[override]
+        if other is None:
+            return self.nulls
+        if isinstance(other, str):
+            return strings_equal(self._snapshot, self.indices, other)
+        if not isinstance(other, (Object, Objects)) or other._snapshot is not self._snapshot:
+            return NotImplemented
+        if isinstance(other, Object):
+            return numpy.asarray(self.indices == other.index)
+        if len(other) != len(self):
+            raise ValueError(f"columns of {len(self):,} and of {len(other):,} objects; use isin()")
+        return numpy.asarray(self.indices == other.indices)
+
+    def __ne__(self, other: object) -> NDArray[numpy.bool_]:  # type: ignore[override]
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def isin(self, others: Objects | Collection[str]) -> NDArray[numpy.bool_]:
+        """Which are among some objects, or are strings with one of some texts; null never is."""
+        if isinstance(others, Objects):
+            mask = numpy.append(self._snapshot._mask(others), False)
+            return numpy.asarray(mask[numpy.minimum(self.indices, len(mask) - 1)])
+        found = numpy.zeros(len(self), numpy.bool_)
+        for text in [others] if isinstance(others, str) else others:
+            found |= self == text
+        return found
+
+    def where(self, condition: NDArray[Any] | Callable[[Objects], Any]) -> Objects:
+        """Those for which a mask is true, or a function of the column that gives one.
+
+        ``objects("com.acme.Order").where(lambda them: them["total"] > 100)``
+        """
+        return self[_mask(condition(self) if callable(condition) else condition)]
 
     @property
     def nulls(self) -> NDArray[numpy.bool_]:
@@ -186,13 +238,58 @@ class Objects(Sequence["Object | None"]):
         """
         return read_strings(self._snapshot, self.indices, most)
 
-    def elements(self) -> tuple[NDArray[numpy.int64], Objects]:
-        """What arrays of objects refer to: for each reference the row of its array, and the object.
+    def containing(self, text: str) -> NDArray[numpy.bool_]:
+        """Which are strings that contain a text.
 
-        Nulls are left out.
+        Raises:
+            ValueError: the text is empty.
         """
-        rows, targets = self._snapshot._references(self.indices)
-        return rows, Objects(self._snapshot, targets)
+        return strings_containing(self._snapshot, self.indices, text)
+
+    def elements(self) -> tuple[NDArray[numpy.int64], Any]:
+        """What is in arrays: for each element the row of its array, and the element.
+
+        Elements of arrays of objects come as a column, without nulls, and so do the references of
+        what is no array.  Those of primitive arrays come as one array of NumPy, copied.
+
+        Raises:
+            HeapError: there are arrays of several types, of which one is primitive.
+        """
+        kinds = self._element_types()
+        if kinds <= {OBJECT}:
+            rows, targets = self._snapshot._references(self.indices)
+            return rows, Objects(self._snapshot, targets)
+        if len(kinds) > 1:
+            names = ", ".join(sorted(map(_type, kinds)))
+            raise HeapError(f"the arrays are of several types: {names}; take those of one class")
+        [kind] = kinds
+        lengths = self.lengths
+        arrays = numpy.flatnonzero(lengths >= 0)
+        values = self._snapshot._elements(TYPES[kind][1], self.indices[arrays], lengths[arrays])
+        return numpy.repeat(arrays, lengths[arrays]), values
+
+    @property
+    def references(self) -> Objects:
+        """What they refer to, each once, in the order of the snapshot."""
+        return Objects(self._snapshot, self._snapshot._references(self.indices)[1]).unique()
+
+    @property
+    def referrers(self) -> Objects:
+        """What refers to any of them, each once, in the order of the snapshot."""
+        return self._snapshot.referrers(self)
+
+    def histogram(self) -> Histogram:
+        """Objects and bytes of each class, each object counted once."""
+        return counted(self._snapshot, chosen=self._snapshot._mask(self))
+
+    def group_by(self, key: Key) -> Groups:
+        """Those with the same value together, the largest groups first.
+
+        Args:
+            key: the name of a field, a value for each object, or a function of the column that
+                gives them.  Strings with the same text count as the same.
+        """
+        return group(self, self._values(key))
 
     def of_class(self, pattern: str | Class, *, subclasses: bool = True) -> Objects:
         """Those of some classes."""
@@ -202,16 +299,44 @@ class Objects(Sequence["Object | None"]):
         classes[classes == NONE] = len(chosen) - 1
         return self[chosen[classes]]
 
-    def largest(self, count: int = 10) -> Objects:
-        """Those that retain most, the largest first."""
-        order = numpy.argsort(self.retained)[::-1][:count]
-        return self[order]
+    def largest(self, count: int = 10, *, by: Key | None = None) -> Objects:
+        """Those that retain most, the largest first.
+
+        Args:
+            count: how many.
+            by: what is most instead: the name of a primitive field, a number for each object
+                (``arrays.lengths``), or a function of the column that gives it.  What is masked
+                comes last.
+        """
+        values = self.retained if by is None else self._values(by)
+        if isinstance(values, Objects):
+            raise HeapError("objects have no order; take a primitive field, or their sizes")
+        masked = numpy.ma.getmaskarray(values)
+        # Stable, and backwards, so that the first of equal ones is the first.
+        order = numpy.argsort(numpy.ma.getdata(values)[::-1], kind="stable")[::-1]
+        order = len(self) - 1 - order
+        return self[numpy.concatenate([order[~masked[order]], order[masked[order]]])[:count]]
 
     def to_arrow(self) -> Any:
         """A table: number, class, address, size, length. Needs pyarrow, the extra ``arrow``."""
         from jvmti.heap.arrow import objects_table
 
         return objects_table(self)
+
+    def _values(self, key: Any) -> Any:
+        """A value for each object; see `Key`."""
+        if isinstance(key, str):
+            return self.field(key)
+        values = key(self) if callable(key) else key
+        if len(values) != len(self):
+            raise ValueError(f"{len(values):,} values for {len(self):,} objects")
+        return values
+
+    def _element_types(self) -> set[int]:
+        """The types of the elements of the arrays among them."""
+        element = self._snapshot._dump.classes["element"]
+        classes = self._snapshot._classes_among(self.indices[~self.nulls])
+        return {int(element[index]) for index in classes} - {0}
 
     def _gather(self, column: NDArray[Any], null: int) -> NDArray[Any]:
         nulls = self.nulls
@@ -299,7 +424,7 @@ class Object:
         if element == OBJECT:
             return Objects(snapshot, dump.read_elements(self.index, length))
         kind = TYPES[element][1].newbyteorder(">")
-        begin = int(dump.positions[self.index]) + 1 + dump.summary.identifier_size + 9
+        begin = int(dump.positions[self.index]) + snapshot._array_head
         return dump.file[begin : begin + length * kind.itemsize].view(kind)
 
     @property
@@ -369,6 +494,14 @@ class Object:
         if length is not None:
             name = re.sub(r"\[\]", f"[{length}]", name, count=1)
         return f"<Object {self.index}: {name}>"
+
+
+def _mask(values: Any) -> NDArray[numpy.bool_]:
+    """A condition as a mask; what is masked is false."""
+    mask = numpy.ma.filled(values, False) if numpy.ma.isMA(values) else numpy.asarray(values)
+    if mask.dtype != bool:
+        raise ValueError("a condition must be true or false for each object")
+    return numpy.asarray(mask)
 
 
 def _type(code: int) -> str:

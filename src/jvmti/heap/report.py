@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-import numpy
-
 from jvmti.heap import files
 from jvmti.heap.containers import Collections, collections
 from jvmti.heap.duplicates import duplicate_arrays, duplicate_strings
@@ -35,7 +33,7 @@ from jvmti.heap.suspects import (
     reference_queues,
     thread_locals,
 )
-from jvmti.heap.treemap import Area, package, squarified, treemap
+from jvmti.heap.treemap import Area, squarified, treemap
 from jvmti.target.processes import printable
 
 if TYPE_CHECKING:
@@ -448,15 +446,11 @@ def _classes(snapshot: Snapshot) -> list[Content]:
 
 
 def _packages(snapshot: Snapshot) -> list[Content]:
-    rows = snapshot.histogram().by_package()
-    of_class = [package(name) for name in snapshot.classes.names]
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(of_class))}
-    groups = numpy.array([numbers[name] for name in of_class], numpy.uint32)
-    retained = snapshot.dominators().retained_by_group(groups, len(numbers))
-    table = sorted(
-        ((row.count, row.bytes, int(retained[numbers[row.name]]), row.name) for row in rows),
-        key=lambda row: -row[2],
-    )
+    found = snapshot.histogram(by="package", retained=True)
+    table = [
+        (row.count, row.bytes, row.retained or 0, row.name)
+        for row in found.top(len(found), by="retained")
+    ]
     return [
         _said(
             "The same by package. A class itself, with what its static fields hold, counts as an "

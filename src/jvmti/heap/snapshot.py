@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
-from jvmti.heap.histogram import Histogram
+from jvmti.heap.errors import HeapError, NotADump
+from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import (
     CLASS_EDGE,
     FINAL,
@@ -151,29 +152,37 @@ class Snapshot:
         kept = self._kept
         return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
 
-    def histogram(self, *, retained: bool = False) -> Histogram:
-        """Objects and bytes of each class that has objects, those that take most bytes first.
-
-        A dump does not tell of modules.
+    def histogram(self, *, retained: bool = False, by: str = "class") -> Histogram:
+        """Objects and bytes of each class, package or class loader that has any, most bytes first.
 
         Args:
-            retained: whether also with what would be freed with each class's objects.
+            retained: whether also with what would be freed with them.  What the static fields of a
+                class hold counts for its package and its loader, but not for the class.
+            by: ``"class"``, ``"package"`` or ``"loader"``.
         """
-        count, size = (column.astype(numpy.int64) for column in self._dump.histogram(self._kept))
-        rows = numpy.flatnonzero(count)
-        classes = [self.classes.by_index(row) for row in rows.tolist()]
-        held = self.dominators().retained_by_class()[rows].astype(numpy.int64) if retained else None
-        found = Histogram(
-            [cls.name for cls in classes],
-            [cls.loader_name for cls in classes],
-            [None] * len(classes),
-            count[rows],
-            size[rows],
-            retained=held,
-            pause=self.pause,
-            source="snapshot",
-        )
-        return found.top(len(found))
+        return counted(self, retained=retained, by=by)
+
+    def static(self, name: str) -> Any:
+        """The value of a static field: ``snapshot.static("com.acme.Server.sessions")``.
+
+        It is a number, an object, or None for null.  A field that is inherited is found, too.
+
+        Raises:
+            NoSuchClass: no class has such a name.
+            NoSuchField: it has no such static field.
+            ValueError: the name has no class.
+            HeapError: several loaders have a class of that name; see `classes` for each of them.
+        """
+        class_name, dot, field = name.rpartition(".")
+        if not dot:
+            raise ValueError(f"{name!r} is no class and field, as in com.acme.Server.sessions")
+        found = [cls for cls in self.classes[class_name] if cls.is_dumped]
+        if len(found) != 1:
+            raise HeapError(
+                f"{len(found)} classes are called {class_name}; "
+                f"take one of snapshot.classes[{class_name!r}]"
+            )
+        return found[0][field]
 
     # Objects
 
@@ -429,6 +438,24 @@ class Snapshot:
         at = numpy.arange(len(sources)) + numpy.repeat(first - starts, counts)
         return sources, self._dump.targets[at]
 
+    @property
+    def _array_head(self) -> int:
+        """Bytes of a primitive array's record before its elements."""
+        return 1 + int(self._dump.summary.identifier_size) + 9
+
+    def _elements(
+        self, kind: numpy.dtype[Any], arrays: Indices, lengths: NDArray[numpy.int64]
+    ) -> NDArray[Any]:
+        """The elements of primitive arrays, one behind the other."""
+        begins = self._dump.positions[arrays].astype(numpy.int64) + self._array_head
+        ends = begins + lengths * kind.itemsize
+        file = self._dump.file
+        pieces = [
+            file[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        data = numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces])
+        return data.view(kind.newbyteorder(">")).astype(kind, copy=False)
+
     def _value(self, kind: int, bits: int) -> Any:
         if kind == OBJECT:
             if not bits:
@@ -498,7 +525,10 @@ def open_snapshot(
         mapped = map_parquet(path)
     else:
         mapped = files.map_file(path)
-    dump = Dump(mapped.data, threads, report)
+    try:
+        dump = Dump(mapped.data, threads, report)
+    except NotADump as error:
+        raise NotADump(f"{os.fspath(path)}: {error}") from None
     fault = _fault(dump)
     if mapped.fault is not None:
         fault = Fault(len(mapped.data), mapped.fault, 1 + (fault.places if fault else 0),

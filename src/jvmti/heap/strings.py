@@ -6,6 +6,7 @@ with ``-XX:-CompactStrings`` its coder is always 1.  Older ones have a ``char[]`
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy
@@ -17,7 +18,13 @@ from jvmti.heap.library import NONE, Indices, Sizes
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["encoded_strings", "read_strings", "string_arrays"]
+__all__ = [
+    "encoded_strings",
+    "read_strings",
+    "string_arrays",
+    "strings_containing",
+    "strings_equal",
+]
 
 STRING = "java.lang.String"
 
@@ -61,4 +68,32 @@ def read_strings(snapshot: Snapshot, objects: Indices, most: int = 0) -> list[st
     for is_string, end in zip(valid.tolist(), ends.tolist(), strict=True):
         found.append(text[begin:end].decode("utf-8", "surrogatepass") if is_string else None)
         begin = end
+    return found
+
+
+def strings_equal(snapshot: Snapshot, objects: Indices, text: str) -> NDArray[numpy.bool_]:
+    """Which are strings with a text."""
+    wanted = numpy.frombuffer(text.encode("utf-8", "surrogatepass"), numpy.uint8)
+    # One byte more tells what is longer from what is the same.
+    valid, ends, data = encoded_strings(snapshot, objects, len(wanted) + 4)
+    begins = numpy.append(numpy.zeros(1, ends.dtype), ends)[: len(ends)]
+    found = valid & (ends - begins == len(wanted))
+    if len(wanted) and found.any():
+        windows = numpy.lib.stride_tricks.sliding_window_view(data, len(wanted))
+        found[found] = (windows[begins[found]] == wanted).all(axis=1)
+    return numpy.asarray(found)
+
+
+def strings_containing(snapshot: Snapshot, objects: Indices, text: str) -> NDArray[numpy.bool_]:
+    """Which are strings that contain a text."""
+    if not text:
+        raise ValueError("a text to look for is missing")
+    wanted = text.encode("utf-8", "surrogatepass")
+    _, ends, data = encoded_strings(snapshot, objects)
+    # Only looking ahead, because what begins in one string and ends in the next may hide another.
+    pattern = re.compile(b"(?=" + re.escape(wanted) + b")", re.DOTALL)
+    at = numpy.array([one.start() for one in pattern.finditer(data.data)], numpy.uint64)
+    owner = numpy.searchsorted(ends, at, "right")
+    found = numpy.zeros(len(objects), numpy.bool_)
+    found[owner[at + len(wanted) <= ends[owner]]] = True
     return found

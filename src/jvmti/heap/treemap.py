@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from jvmti.heap.names import package_of
 from jvmti.heap.places import Place, places_below
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["Area", "Rectangle", "package", "squarified", "treemap"]
+__all__ = ["Area", "Rectangle", "squarified", "treemap"]
 
 _WIDTH = 200
 """Places of one kind below one that are looked at."""
@@ -54,11 +55,6 @@ class Area:
     is_rest: bool = False
 
 
-def package(class_name: str) -> str:
-    """The package of a class or of an array's elements: ``(none)`` for ``int[]``."""
-    return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
-
-
 def treemap(snapshot: Snapshot, *, least: float = 0.001, limit: int = 800) -> Area:
     """The whole heap as areas.
 
@@ -75,7 +71,7 @@ def treemap(snapshot: Snapshot, *, least: float = 0.001, limit: int = 800) -> Ar
     numbers = itertools.count()
     every = places_below(snapshot, tree, None, len(snapshot.classes) * 2)
     for place in every:
-        name = package(place.class_name)
+        name = package_of(place.class_name)
         area = packages.setdefault(name, Area(name, 0, 0))
         area.count += len(place.members)
         area.retained += place.retained

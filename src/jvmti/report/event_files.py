@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from jvmti.report.batch_files import BatchFile
 from jvmti.report.events import Clock, json_of
 
 if TYPE_CHECKING:
     from jvmti.events.records import Records
-
-SUFFIXES = (".parquet", ".arrow", ".jsonl")
 
 
 class EventFile(Protocol):
@@ -36,35 +35,13 @@ class _Lines:
 
 
 class _Arrow:
-    """Parquet or Arrow's own format; the writer is made when the columns are known."""
-
     def __init__(self, path: str) -> None:
-        import pyarrow  # noqa: F401 - say at once when it is missing
-
-        self._path = path
-        self._file = open(path, "wb")
-        self._writer: Any = None
+        self._file = BatchFile(path)
 
     def write(self, records: Records) -> None:
-        import pyarrow
-        from pyarrow import ipc, parquet
-
-        batch = records.to_arrow()
-        if self._writer is None:
-            if self._path.endswith(".parquet"):
-                self._writer = parquet.ParquetWriter(self._file, batch.schema)
-            else:
-                # Each batch brings the names that came since the one before.
-                options = ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-                self._writer = ipc.new_file(self._file, batch.schema, options=options)
-        if self._path.endswith(".parquet"):
-            self._writer.write_table(pyarrow.Table.from_batches([batch]))
-        else:
-            self._writer.write_batch(batch)
+        self._file.write(records.to_arrow())
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
         self._file.close()
 
 
@@ -79,4 +56,4 @@ def open_file(path: str, clock: Clock) -> EventFile:
     return _Arrow(path)
 
 
-__all__ = ["SUFFIXES", "EventFile", "open_file"]
+__all__ = ["EventFile", "open_file"]

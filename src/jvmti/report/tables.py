@@ -15,7 +15,7 @@ from rich.text import Text
 from jvmti.report.text import printable
 
 _RIGHT = ">"
-_WIDEST = 44
+WIDEST = 44
 """Characters that a column of a table on a terminal may take, unless it is the last."""
 
 
@@ -45,7 +45,7 @@ def table(
     cells = [[_cell(cell) for cell in row] for row in rows]
     heads = [name.lstrip(_RIGHT) for name in columns]
     widths = [
-        min(max([len(head), *(len(row[at]) for row in cells)]), _WIDEST)
+        min(max([len(head), *(len(row[at]) for row in cells)]), WIDEST)
         for at, head in enumerate(heads)
     ]
     # Left to itself, rich takes from all columns alike. The last one is what can be cut off.
@@ -107,4 +107,4 @@ def _cell(value: object) -> str:
     return "-" if value is None else printable(str(value))
 
 
-__all__ = ["console", "plain", "print_json", "print_table", "table"]
+__all__ = ["WIDEST", "console", "plain", "print_json", "print_table", "table"]

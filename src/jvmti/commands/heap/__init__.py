@@ -16,6 +16,7 @@ VERBS = (
     "scan",
     "dump",
     "summary",
+    "query",
     "dominators",
     "path",
     "leaks",
