@@ -218,7 +218,13 @@ def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
     """Direct buffers that own memory; views of others are left out."""
     buffers = _objects(snapshot, "java.nio.DirectByteBuffer", subclasses=True)
     if len(buffers):
-        buffers = buffers[buffers["cleaner"].indices != NONE]
+        owns = buffers["cleaner"].indices != NONE
+        # Since Java 25 those that channels keep for each thread have no cleaner (JDK-8344882).
+        caches = _objects(snapshot, "sun.nio.ch.Util$BufferCache")
+        if len(caches):
+            _, kept = caches["buffers"].elements()
+            owns |= snapshot._mask(kept)[buffers.indices]
+        buffers = buffers[owns]
     if not len(buffers):
         return DirectBuffers(buffers, numpy.zeros(0, numpy.int64))
     capacities = numpy.asarray(buffers["capacity"]).astype(numpy.int64)
