@@ -219,8 +219,8 @@ def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
     buffers = _objects(snapshot, "java.nio.DirectByteBuffer", subclasses=True)
     if len(buffers):
         owns = buffers["cleaner"].indices != NONE
-        # Those that channels keep for each thread no longer count against the limit of direct memory
-        # since Java 25, and have no cleaner.
+        # Those that channels keep for each thread have had no cleaner since Java 25, because they
+        # no longer count against the limit of direct memory.
         caches = _objects(snapshot, "sun.nio.ch.Util$BufferCache")
         if len(caches):
             _, kept = caches["buffers"].elements()
