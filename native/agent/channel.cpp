@@ -65,12 +65,6 @@ Serving* Serving::of(const Session* session) {
   return one;
 }
 
-int64_t now_in_milliseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 Channel::~Channel() {
   if (passed_ >= 0) close(passed_);
   if (process >= 0) close(process);
@@ -194,32 +188,39 @@ bool Channel::fill(size_t need) {
         return false;
       }
     }
-    iovec part{inbox_.data + inbox_.end, inbox_.size - inbox_.end};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
+    ssize_t received = take();
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN && limited) overran_ = true;
     if (received <= 0) return false;
-    unheard_ = false;
-    inbox_.end += static_cast<size_t>(received);
-    for (cmsghdr* head = message.msg_controllen == 0 ? nullptr : CMSG_FIRSTHDR(&message);
-         head != nullptr; head = CMSG_NXTHDR(&message, head)) {
-      if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-      size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-      for (size_t i = 0; i < count; ++i) {
-        int descriptor;
-        std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
-        if (passed_ >= 0) close(passed_);  // one at a time is all the protocol has
-        passed_ = descriptor;
-      }
-    }
   }
   return true;
+}
+
+// Appends what has come to the inbox, and takes the descriptor that came along.
+ssize_t Channel::take() {
+  iovec part{inbox_.data + inbox_.end, inbox_.size - inbox_.end};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
+  if (received <= 0) return received;
+  unheard_ = false;
+  inbox_.end += static_cast<size_t>(received);
+  for (cmsghdr* head = message.msg_controllen == 0 ? nullptr : CMSG_FIRSTHDR(&message);
+       head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int descriptor;
+      std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
+      if (passed_ >= 0) close(passed_);  // one at a time is all the protocol has
+      passed_ = descriptor;
+    }
+  }
+  return received;
 }
 
 // Set again only where it differs by more than the clock does between two events.

@@ -7,6 +7,7 @@
 
 #include <jvmti.h>
 
+#include "clock.h"
 #include "frames.h"
 #include "session.h"
 
@@ -51,7 +52,6 @@ class Unserved {
 // Makes the thread-local key; false when the process has no more of them.
 bool prepare_serving();
 
-int64_t now_in_milliseconds();
 void close_socket(int descriptor);
 
 struct JniCall;
@@ -117,6 +117,7 @@ class Channel {
   enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
+  ssize_t take();
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
   void work(const Header& header);

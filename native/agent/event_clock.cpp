@@ -1,10 +1,11 @@
 #include "event_clock.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
+
+#include "clock.h"
 
 namespace jvmti {
 
@@ -26,9 +27,7 @@ void EventClock::prepare() {
 }
 
 int64_t EventClock::ask() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t time = now.tv_sec * 1000000000LL + now.tv_nsec;
+  int64_t time = nanoseconds_now();
 #ifdef __x86_64__
   if (!counts_) return time;
   uint64_t start = __builtin_ia32_rdtsc();

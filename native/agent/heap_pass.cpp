@@ -1,7 +1,6 @@
 #include "heap_pass.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include <atomic>
 
@@ -24,12 +23,6 @@ std::atomic<uint64_t>* word(uint8_t* data, size_t number) {
 #endif
 
 }  // namespace
-
-int64_t nanoseconds_now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 PassControl::PassControl(Call& call, int64_t limit)
     : call_(call), until_(limit < 0 ? -1 : now_in_milliseconds() + limit) {}

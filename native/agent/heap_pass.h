@@ -11,8 +11,6 @@
 
 namespace jvmti {
 
-int64_t nanoseconds_now();
-
 // The controller's memory, if any came with the call, begins with a page of 64-bit words.
 class PassControl {
  public:

@@ -40,12 +40,6 @@ struct JniCall {
 // Gives the table back, where the environment has it.
 void release_jni_table(Environment* environment);
 
-inline uint64_t nanoseconds_now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 // What the first object among the arguments of a function says of a field: it has the field, it is
 // the class that has it, or it is the field's reflection.
 enum class Owner { kInstance, kClass, kReflection };
@@ -202,11 +196,11 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
   JniResult<R> result;
   if (jni_counted(slot)) {
     JniTally& tally = jni_tally(slot);
-    uint64_t begun = nanoseconds_now();
+    int64_t begun = nanoseconds_now();
     if (!jni_told(slot)) {
       jni_leave(holder);
       result.set(original);
-      tally.nanoseconds.fetch_add(nanoseconds_now() - begun, std::memory_order_relaxed);
+      tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun), std::memory_order_relaxed);
       tally.calls.fetch_add(1, std::memory_order_relaxed);
       return result.get();
     }

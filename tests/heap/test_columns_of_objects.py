@@ -196,7 +196,7 @@ def test_static_fields_are_found_by_name(snapshot: Snapshot, dumped: Snapshot) -
         snapshot.static("com.acme.Customer.LIMITS")
     with pytest.raises(jvmti.heap.NoSuchClass, match=r"com\.acme\.Customer"):
         snapshot.static("com.acme.Customers.LIMIT")
-    with pytest.raises(jvmti.heap.NoSuchField, match="as in"):
+    with pytest.raises(ValueError, match="as in"):
         snapshot.static("LIMIT")
     with pytest.raises(jvmti.heap.HeapError, match="2 classes are called"):
         dumped.static("Dumped$Customer.NAME")
@@ -217,8 +217,8 @@ def test_packages_and_loaders_retain(dumped: Snapshot) -> None:
     by_class = dumped.histogram()
     for by in ("package", "loader"):
         rows = dumped.histogram(by=by, retained=True)
-        assert rows.count == by_class.count
-        assert rows.bytes == by_class.bytes
+        assert rows.total_count == by_class.total_count
+        assert rows.total_bytes == by_class.total_bytes
         assert all((row.retained or 0) <= dumped.dominators().total for row in rows)
     packages = {row.name: row for row in dumped.histogram(by="package")}
     assert packages["java.util"].count == sum(
@@ -226,7 +226,7 @@ def test_packages_and_loaders_retain(dumped: Snapshot) -> None:
         and "." not in row.name.removeprefix("java.util.")
     )  # fmt: skip
     assert packages["java.util"].retained is None
-    loaders = {row.name.partition("@")[0]: row for row in dumped.histogram(by="loader")}
+    loaders = {row.name.partition(" @")[0]: row for row in dumped.histogram(by="loader")}
     assert loaders["java.net.URLClassLoader"].count == 1
     assert loaders["bootstrap"].count > 1000
     with pytest.raises(ValueError, match="'package'"):

@@ -114,7 +114,7 @@ def test_a_scan_shows_objects_with_their_contents(program: programs.JavaProgram)
         (("histogram", "PID", "--diff", "-1"), 2, ""),
         (("histogram", "PID", "--diff", __file__), 2, "is not what"),
         (("histogram", "PID", "--watch", "--json"), 2, "neither"),
-        (("histogram", "PID", "--top", "0"), 2, "number of rows"),
+        (("histogram", "PID", "--top", "0"), 2, "not a positive number"),
     ],
 )
 def test_wrong_use_says_what_is_wrong(

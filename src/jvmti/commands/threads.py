@@ -6,15 +6,14 @@ import argparse
 import time
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.text import Text
 
-from jvmti.commands.targets import add_json, add_target, opened, seconds
+from jvmti.commands.targets import add_after, add_json, add_target, frames, opened, seconds
+from jvmti.commands.watching import Picture, watch
 from jvmti.model.locks import LockFinder, Look
 from jvmti.model.threads import ThreadSnapshot
 from jvmti.model.vm import VM
-from jvmti.report.tables import console, plain, print_json, table
+from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable, processor_time
 from jvmti.spec.constants import ThreadState
 
@@ -51,16 +50,10 @@ class Command:
             help="refresh a table by processor use, every 2 seconds or so often",
         )
         parser.add_argument(
-            "--frames", type=_count, default=64, metavar="N", help="frames of each stack at most"
+            "--frames", type=frames, default=64, metavar="N", help="frames of each stack at most"
         )
         parser.add_argument("--virtual", action="store_true", help="virtual threads as well")
-        parser.add_argument(
-            "--after",
-            type=seconds,
-            default=1.0,
-            metavar="SECONDS",
-            help="how long a program started by -- runs before it is looked at; 1 if not given",
-        )
+        add_after(parser)
         parser.add_argument(
             "--no-locks", action="store_true", help="do not look for locks and deadlocks"
         )
@@ -85,12 +78,6 @@ class Command:
                 print_json(_as_json(vm, threads, look, circles))
             else:
                 _print(vm, threads, look, circles)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) > 100_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of frames")
-    return int(text)
 
 
 def described(state: ThreadState) -> str:
@@ -206,38 +193,23 @@ _COLUMNS = [">ID", "THREAD", "STATE", ">CPU", ">TIME", "TOP FRAME"]
 
 
 def _watch(vm: VM, interval: float, virtual: bool) -> None:
-    """Refresh until interrupted, which is how it is meant to end."""
-    out = console()
     before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
     moment = time.monotonic()
-    live = Live(console=Console(highlight=False), auto_refresh=False) if out.is_terminal else None
-    try:
-        if live:
-            live.start()
-        while True:
-            time.sleep(interval)
-            now = time.monotonic()
-            threads = vm.threads.snapshot(1, virtual=virtual)
-            rows, styles, busy = _rows(threads, before, now - moment)
-            before = {thread.id: thread.cpu_time or 0 for thread in threads}
-            moment = now
-            head = (
-                f"{vm.process.pid} {printable(vm.process.main)}: {len(threads)} threads use "
-                f"{busy:.0%} of a processor   {time.strftime('%H:%M:%S')}"
-            )
-            if live:
-                room = max(live.console.height - 6, 5)
-                picture: RenderableType = table(_COLUMNS, rows[:room], styles=styles[:room])
-                live.update(Group(Text(head, style="bold"), picture), refresh=True)
-            else:
-                print(head)
-                print(plain(_COLUMNS, rows), flush=True)
-                print(flush=True)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        if live:
-            live.stop()
+
+    def look(room: int | None) -> Picture:
+        nonlocal before, moment
+        now = time.monotonic()
+        threads = vm.threads.snapshot(1, virtual=virtual)
+        rows, styles, busy = _rows(threads, before, now - moment)
+        before = {thread.id: thread.cpu_time or 0 for thread in threads}
+        moment = now
+        head = (
+            f"{vm.process.pid} {printable(vm.process.main)}: {len(threads)} threads use "
+            f"{busy:.0%} of a processor   {time.strftime('%H:%M:%S')}"
+        )
+        return Picture(head, rows, styles)
+
+    watch(_COLUMNS, interval, look)
 
 
 def _rows(

@@ -37,8 +37,6 @@ from jvmti.events.records import Layout, Records
 from jvmti.refs import Thread
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, ProtocolError, SessionClosed
-from jvmti.wire.codecs import codec_of
-from jvmti.wire.protocol import Kind
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -335,19 +333,11 @@ class Streams:
         return stream
 
     def _open(self, env: Env, arguments: tuple[Any, ...], descriptor: int) -> int:
-        declaration = OPERATIONS["open_stream"]
-        codec = codec_of(declaration)
-        reply = self.session.request(
-            Kind.CALL,
-            declaration.number,
-            env._number,
-            codec.encode(self.session, arguments),
-            declaration.name,
-            descriptor=descriptor,
+        return int(
+            self.session.call(
+                OPERATIONS["open_stream"], env._number, arguments, descriptor=descriptor
+            )
         )
-        if reply.status:
-            raise self.session.error(declaration, reply)
-        return int(codec.decode(reply.payload, self.session))
 
     def close(self, stream: Stream) -> None:
         """Record no more events in a stream."""

@@ -23,12 +23,14 @@ from jvmti.heap.duplicates import Duplicates, duplicate_arrays, duplicate_string
 from jvmti.heap.errors import (
     Cancelled,
     HeapError,
+    NoRoom,
     NoSuchClass,
     NoSuchField,
     NotADump,
     TooManyObjects,
 )
 from jvmti.heap.groups import Groups
+from jvmti.heap.histogram import Histogram, HistogramRow
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import Node, PathTree
@@ -36,7 +38,6 @@ from jvmti.heap.redaction import redact
 from jvmti.heap.roots import Frame, Root, Roots, Thread
 from jvmti.heap.snapshot import Fault, Loader, Snapshot
 from jvmti.heap.snapshot import open_snapshot as open
-from jvmti.heap.snapshot_histogram import SnapshotHistogram, SnapshotHistogramRow
 from jvmti.heap.suspects import (
     DirectBuffers,
     LoaderSuspect,
@@ -66,10 +67,11 @@ __all__ = [
     "Groups",
     "Growth",
     "HeapError",
-    "SnapshotHistogram",
-    "SnapshotHistogramRow",
+    "Histogram",
+    "HistogramRow",
     "Loader",
     "LoaderSuspect",
+    "NoRoom",
     "NoSuchClass",
     "NoSuchField",
     "Node",

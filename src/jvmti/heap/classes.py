@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-import fnmatch
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.heap.errors import NoSuchClass, NoSuchField
+from jvmti.heap.errors import NoSuchField
 from jvmti.heap.library import DUMPED, HELD, NONE
+from jvmti.heap.names import BOOTSTRAP, loader_name, matching, near
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -100,6 +98,14 @@ class Class:
         return self._snapshot._object(int(self._record["loader"]))
 
     @property
+    def loader_name(self) -> str:
+        """Its class loader: ``bootstrap``, ``platform``, ``app``, or its own name and address.
+
+        A loader without a name is called by its class, as in ``com.acme.PluginLoader @7f1c20``.
+        """
+        return self._snapshot.classes._loader_name(self.loader)
+
+    @property
     def object(self) -> Object | None:
         """The ``java.lang.Class`` itself; ``None`` where the dump has only its name."""
         return self._snapshot._object(int(self._record["object"]))
@@ -171,7 +177,7 @@ class Class:
                     return self._snapshot._value(field.type_code, field.value_bits)
         known = [field.name for cls in (self, *self.superclasses) for field in cls.fields
                  if field.static]  # fmt: skip
-        raise NoSuchField(f"{self.name} has no static field {name!r}; {near(name, known)}")
+        raise NoSuchField(name, near(name, known), f"class {self.name} itself")
 
     def __repr__(self) -> str:
         return f"<Class {self.name}>"
@@ -191,6 +197,7 @@ class Classes:
         ]
         """The Java name of each class, by its index."""
         self._made: dict[int, Class] = {}
+        self._loader_names: dict[int, str] = {}
         self._by_name: dict[str, list[int]] = {}
         for index, name in enumerate(self.names):
             self._by_name.setdefault(name, []).append(index)
@@ -215,19 +222,26 @@ class Classes:
         if isinstance(pattern, Class):
             found = [pattern.index]
         else:
-            found = self._by_name.get(pattern, [])
-            if not found and any(letter in pattern for letter in "*?["):
-                # A pair of brackets is that of an array, not of a choice of letters.
-                match = re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
-                found = [index for index, name in enumerate(self.names) if match(name)]
-            if not found:
-                names = sorted(self._by_name)
-                raise NoSuchClass(f"no class of the heap is called {pattern!r}; "
-                                  f"{near(pattern, names)}")  # fmt: skip
+            found = (
+                self._by_name.get(pattern)
+                or numpy.flatnonzero(matching(self.names, pattern, "of the heap")).tolist()
+            )
         if subclasses:
             chosen = self.with_subclasses(found)
             found = numpy.flatnonzero(chosen).tolist()
         return list(found)
+
+    def _loader_name(self, loader: Object | None) -> str:
+        if loader is None:
+            return BOOTSTRAP
+        known = self._loader_names.get(loader.index)
+        if known is None:
+            name = loader.fields().get("name")  # since Java 9
+            text = name.text if name is not None else None
+            blanked = text is not None and not text.strip("\0")
+            known = loader_name(None if blanked else text, loader.cls.name, loader.address)
+            self._loader_names[loader.index] = known
+        return known
 
     def with_subclasses(self, indices: Sequence[int]) -> NDArray[numpy.bool_]:
         """Which classes are among some, or below one of them."""
@@ -264,16 +278,6 @@ class Classes:
 
     def __repr__(self) -> str:
         return f"<{len(self)} classes>"
-
-
-def near(wanted: str, names: Sequence[str]) -> str:
-    """Words about which names are like one that is not there."""
-    last = wanted.rpartition(".")[2].strip("*?").lower()
-    close = [name for name in names if last and last in name.lower()][:5]
-    close = close or difflib.get_close_matches(wanted, names, 5, 0.5)
-    if close:
-        return "there are " + ", ".join(close)
-    return f"there are {len(names)} others" if names else "there are none"
 
 
 def _name(text: str | None, element: int, index: int) -> str:

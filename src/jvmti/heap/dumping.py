@@ -11,17 +11,14 @@ import logging
 import os
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jvmti.env.operations import OPERATIONS
-from jvmti.heap.errors import HeapError
-from jvmti.heap.passes import NoRoom
+from jvmti.heap.errors import HeapError, NoRoom
+from jvmti.heap.room import free_memory, free_of_groups
 from jvmti.spec.errors import Error, OutOfMemory
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
-from jvmti.wire.codecs import codec_of
-from jvmti.wire.protocol import Kind
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -37,7 +34,6 @@ _SPARE = 0.9
 """The share of what is free that a dump may take."""
 _WRITES_PARTS = 22
 """The release from which the VM puts parts of a dump beside it."""
-_CGROUPS = Path("/sys/fs/cgroup")
 
 
 def dump(vm: VM, *, gc: bool, used: int, timeout: float, threads: int = 1) -> tuple[int, float]:
@@ -94,25 +90,15 @@ def _asked(vm: VM, words: list[str], timeout: float) -> str:
 
 
 def _lend(vm: VM, descriptor: int, room: int) -> str:
-    declaration = OPERATIONS["lend_file"]
-    codec = codec_of(declaration)
-    session = vm._session
-    reply = session.request(
-        Kind.CALL,
-        declaration.number,
-        1,
-        codec.encode(session, (room,)),
-        declaration.name,
-        descriptor=descriptor,
-    )
-    if room and reply.status == OutOfMemory.CODE:
+    try:
+        return str(vm._session.call(OPERATIONS["lend_file"], 1, (room,), descriptor=descriptor))
+    except OutOfMemory:
+        if not room:
+            raise
         raise NoRoom(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
             f"{room >> 20} MB free that they may take; nothing was done"
-        )
-    if reply.status:
-        raise session.error(declaration, reply)
-    return str(codec.decode(reply.payload, session))
+        ) from None
 
 
 def _give_back(vm: VM, name: str) -> None:
@@ -126,52 +112,14 @@ def _give_back(vm: VM, name: str) -> None:
 def _check_room(vm: VM, room: int) -> None:
     """Whether the machine, and the container that the VM runs in, have the memory."""
     for what, free in (
-        ("the machine has", _free_of_machine()),
-        ("the target's memory limit leaves", _free_of_group(vm.process.pid)),
+        ("the machine has", free_memory()),
+        ("the target's memory limit leaves", free_of_groups(vm.process.pid)),
     ):
         if free is not None and room > free * _SPARE:
             raise NoRoom(
                 f"a dump of this heap may take {room >> 20} MB of memory, and {what} "
                 f"{free >> 20} MB; nothing was done"
             )
-
-
-def _free_of_machine() -> int | None:
-    try:
-        found = re.search(r"^MemAvailable: +(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return None if found is None else int(found[1]) * 1024
-
-
-def _free_of_group(pid: int) -> int | None:
-    """What the tightest limit of the process's control groups leaves; ``None`` without one."""
-    try:
-        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    left = []
-    for line in lines:
-        number, controllers, path = line.split(":", 2)
-        if number == "0":
-            names = ("memory.max", "memory.current")
-            top = _CGROUPS
-        elif "memory" in controllers.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            top = _CGROUPS / "memory"
-        else:
-            continue
-        group = top / path.lstrip("/")
-        for place in (group, *group.parents):
-            try:
-                limit, used = ((place / name).read_text().strip() for name in names)
-                if limit.isdigit() and int(limit) < 1 << 60:
-                    left.append(max(int(limit) - int(used), 0))
-            except OSError:
-                pass  # the group is another namespace's, or has no limit
-            if place == top:
-                break
-    return min(left, default=None)
 
 
 def _feature(vm: VM) -> int:

@@ -6,15 +6,26 @@
      ├─ NotADump         the file is something else (also ValueError)
      ├─ NoSuchClass      a pattern matches no class of the heap (also LookupError)
      ├─ NoSuchField      no object in a column has the field (also LookupError)
-     ├─ TooManyObjects   more than indices of 32 bits can number
+     ├─ TooManyObjects   more than can be numbered, or than were allowed
+     ├─ NoRoom           not enough memory for it (also MemoryError)
      └─ Cancelled        a long step was cancelled
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jvmti.spec.errors import Error
 
-__all__ = ["Cancelled", "HeapError", "NoSuchClass", "NoSuchField", "NotADump", "TooManyObjects"]
+__all__ = [
+    "Cancelled",
+    "HeapError",
+    "NoRoom",
+    "NoSuchClass",
+    "NoSuchField",
+    "NotADump",
+    "TooManyObjects",
+]
 
 
 class HeapError(Error):
@@ -26,16 +37,45 @@ class NotADump(HeapError, ValueError):
 
 
 class NoSuchClass(HeapError, LookupError):
-    """A name or pattern matches no class of the heap; the message names some that are near."""
+    """A name or pattern matches no class; the message names some that are near.
+
+    Attributes:
+        pattern: the name or pattern.
+        near: names that look like it, the nearest first.
+    """
+
+    def __init__(self, pattern: str, near: Sequence[str], where: str) -> None:
+        self.pattern = pattern
+        self.near = tuple(near)
+        super().__init__(f"no class {where} matches {pattern!r}{_near(self.near)}")
 
 
 class NoSuchField(HeapError, LookupError):
-    """No object of a column has a field of this name; the message names those that there are."""
+    """No class or object of a column has a field of this name; the message names some near it.
+
+    Attributes:
+        name: the name.
+        near: names that look like it, the nearest first.
+    """
+
+    def __init__(self, name: str, near: Sequence[str], of: str) -> None:
+        self.name = name
+        self.near = tuple(near)
+        super().__init__(f"{of} has no field {name!r}{_near(self.near)}")
 
 
 class TooManyObjects(HeapError):
-    """The dump has more objects than can be numbered."""
+    """A dump has more objects than can be numbered, or a live heap more than were allowed to be
+    looked at; nothing remains of the attempt."""
+
+
+class NoRoom(HeapError, MemoryError):
+    """There is not enough memory for what would be written; nothing was done."""
 
 
 class Cancelled(HeapError):
     """A long step was cancelled."""
+
+
+def _near(names: Sequence[str]) -> str:
+    return f"; near it: {', '.join(names)}" if names else ""

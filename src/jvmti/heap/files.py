@@ -7,6 +7,8 @@ import mmap
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.errors import HeapError, NotADump
 
-__all__ = ["Mapped", "map_descriptor", "map_file"]
+__all__ = ["Mapped", "created", "map_descriptor", "map_file", "write_all"]
 
 _GZIP = b"\x1f\x8b"
 _MEMBER = zlib.MAX_WBITS | 16  # with the head of gzip
@@ -54,27 +56,49 @@ def map_descriptor(descriptor: int, name: str) -> Mapped:
         return Mapped(_map(unpacked.fileno(), name), fault)
 
 
-def write(path: str | os.PathLike[str], data: memoryview, *, force: bool = False) -> None:
-    """Write a new file, readable by its owner only; nothing is left of one that does not fit.
+@contextmanager
+def created(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[int]:
+    """The descriptor of a new file, readable by its owner only; it has its name at the end.
+
+    Nothing is left of it when something fails, and what was there before is still there.
 
     Raises:
-        FileExistsError: there is something already, and not `force`.
-        OSError: there is no room, or no permission.
+        FileExistsError: there is something already, and not `force`, or it is no regular file.
+        OSError: no permission.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
-    descriptor = os.open(path, flags, 0o600)
+    path = os.path.realpath(path)
+    replaces = force and os.path.isfile(path)
+    if not replaces:  # the name is ours from here on
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    unfinished = None
     try:
-        room = os.fstatvfs(descriptor)
-        if room.f_bavail * room.f_frsize < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
-        rest = data
-        while rest:
-            rest = rest[os.write(descriptor, rest[:_BLOCK]) :]
+        descriptor, unfinished = tempfile.mkstemp(
+            prefix=f".{os.path.basename(path)}-", dir=os.path.dirname(path)
+        )
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+        os.replace(unfinished, path)
     except BaseException:
-        os.unlink(path)
+        for left in (unfinished, None if replaces else path):
+            if left is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(left)
         raise
-    finally:
-        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: memoryview) -> None:
+    """Write to a file of `created`.
+
+    Raises:
+        OSError: there is no room.
+    """
+    room = os.fstatvfs(descriptor)
+    if room.f_bavail * room.f_frsize < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    while data:
+        data = data[os.write(descriptor, data[:_BLOCK]) :]
 
 
 def _map(descriptor: int, name: str) -> NDArray[numpy.uint8]:

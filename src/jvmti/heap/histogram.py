@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy
 
-from jvmti.heap.names import NothingMatches, Patterns, matching, near
+from jvmti.heap.errors import NoSuchClass
+from jvmti.heap.names import Patterns, matching, near, package
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
 
@@ -18,21 +19,23 @@ Array = numpy.ndarray[Any, Any]
 _ROW = re.compile(r"^ *\d+: +(\d+) +(\d+) +(\S.*?)(?: \(([^()]*)\))?$", re.MULTILINE)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class HistogramRow:
     """What there is of one class."""
 
     name: str
     """The class as Java writes it: ``java.lang.String``, ``int[]``."""
     loader: str | None
-    """Its class loader, as `jvmti.heap.loaders` names it; ``None`` where several loaders have a
-    class of that name, and the VM does not tell which one it means."""
+    """Its class loader, as `jvmti.heap.names.loader_name` has it; ``None`` where several loaders
+    have a class of that name, and the VM does not tell which one it means."""
     module: str | None
     """Its module, ``java.base@17.0.9``, where it has a named one."""
     count: int
     """How many objects."""
     bytes: int
     """What they take in the heap themselves."""
+    retained: int | None = None
+    """What would be freed with them, nothing counted twice; ``None`` if that was not asked for."""
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
@@ -51,9 +54,10 @@ class Histogram:
         modules: their modules.
         count: how many objects, ``int64``.
         bytes: what they take in the heap, ``int64``.
+        retained: what would be freed with them, ``int64``; ``None`` if that was not asked for.
         pause: for how many seconds the VM was stopped, at most; 0 for what was calculated.
         source: how it was had: ``"attach"`` is the VM's own inspection, ``"walk"`` the agent's
-            walk over the heap, ``"diff"`` the difference of two.
+            walk over the heap, ``"snapshot"`` a dump, ``"diff"`` the difference of two.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Histogram:
         count: Array,
         bytes: Array,
         *,
+        retained: Array | None = None,
         pause: float = 0.0,
         source: str = "",
     ) -> None:
@@ -72,6 +77,7 @@ class Histogram:
         self.modules = list(modules)
         self.count = count
         self.bytes = bytes
+        self.retained = retained
         self.pause = pause
         self.source = source
 
@@ -96,6 +102,7 @@ class Histogram:
             self.modules[at],
             int(self.count[at]),
             int(self.bytes[at]),
+            None if self.retained is None else int(self.retained[at]),
         )
 
     def __iter__(self) -> Iterator[HistogramRow]:
@@ -105,6 +112,7 @@ class Histogram:
             self.modules,
             self.count.tolist(),
             self.bytes.tolist(),
+            [None] * len(self) if self.retained is None else self.retained.tolist(),
             strict=True,
         ):
             yield HistogramRow(*fields)
@@ -116,9 +124,7 @@ class Histogram:
             return self.row(range(len(self))[key])
         found = [at for at, name in enumerate(self.names) if name == key]
         if not found:
-            alike = near(key, self.names)
-            hint = f"; near it: {', '.join(alike)}" if alike else ""
-            raise KeyError(f"no object of class {key!r} in the histogram{hint}")
+            raise NoSuchClass(key, near(key, self.names), "in the histogram")
         if len(found) == 1:
             return self.row(found[0])
         rows = numpy.array(found)
@@ -139,6 +145,7 @@ class Histogram:
             [self.modules[row] for row in at],
             self.count[rows],
             self.bytes[rows],
+            retained=None if self.retained is None else self.retained[rows],
             pause=self.pause,
             source=self.source,
         )
@@ -148,22 +155,39 @@ class Histogram:
 
         Args:
             most: how many rows.
-            by: ``"bytes"`` or ``"count"``.
+            by: ``"bytes"``, ``"count"`` or, where it was asked for, ``"retained"``.
 
         Raises:
             ValueError: `by` is something else.
         """
-        if by not in ("bytes", "count"):
-            raise ValueError(f'a histogram is ordered by "bytes" or "count", not {by!r}')
+        columns = {"bytes": self.bytes, "count": self.count}
+        if self.retained is not None:
+            columns["retained"] = self.retained
+        if by not in columns:
+            known = " or ".join(f'"{one}"' for one in columns)
+            raise ValueError(f"this histogram is ordered by {known}, not by {by!r}")
         other = self.count if by == "bytes" else self.bytes
-        order = numpy.lexsort((-other, -(self.bytes if by == "bytes" else self.count)))
+        order = numpy.lexsort((-other, -columns[by]))
         return self.taken(order[: max(most, 0)])
+
+    def by_package(self) -> Histogram:
+        """Objects and bytes by package, of all loaders; arrays are with their elements' class."""
+        packages = [package(name) for name in self.names]
+        names, number = numpy.unique(numpy.array(packages, object), return_inverse=True)
+        columns = numpy.zeros((2, len(names)), numpy.int64)
+        for column, values in zip(columns, (self.count, self.bytes), strict=True):
+            numpy.add.at(column, number, values)
+        nothing = [None] * len(names)
+        made = Histogram(
+            list(names), nothing, nothing, *columns, pause=self.pause, source=self.source
+        )
+        return made.top(len(made))
 
     def matching(self, patterns: Patterns) -> Histogram:
         """The classes whose names fit a shell pattern, or one of several.
 
         Raises:
-            NothingMatches: a pattern fits no class; the message has names that look like it.
+            NoSuchClass: a pattern fits no class; the message has names that look like it.
         """
         chosen = matching(self.names, patterns, "in the heap")
         return self.taken(numpy.flatnonzero(chosen))
@@ -201,7 +225,7 @@ class Histogram:
         return found
 
     def to_arrow(self) -> Any:
-        """The columns as an Arrow table: name, loader, module, count, bytes.
+        """The columns as an Arrow table: name, loader, module, count, bytes, retained if known.
 
         Raises:
             ImportError: pyarrow is not installed; ``pip install jvmti[arrow]`` does.
@@ -211,15 +235,16 @@ class Histogram:
         except ImportError as error:
             raise ImportError("Arrow tables need pyarrow: pip install 'jvmti[arrow]'") from error
         texts = pyarrow.string()
-        return pyarrow.table(
-            {
-                "name": pyarrow.array(self.names, texts),
-                "loader": pyarrow.array(self.loaders, texts),
-                "module": pyarrow.array(self.modules, texts),
-                "count": pyarrow.array(self.count),
-                "bytes": pyarrow.array(self.bytes),
-            }
-        )
+        columns = {
+            "name": pyarrow.array(self.names, texts),
+            "loader": pyarrow.array(self.loaders, texts),
+            "module": pyarrow.array(self.modules, texts),
+            "count": pyarrow.array(self.count),
+            "bytes": pyarrow.array(self.bytes),
+        }
+        if self.retained is not None:
+            columns["retained"] = pyarrow.array(self.retained)
+        return pyarrow.table(columns)
 
     def __repr__(self) -> str:
         return (
@@ -270,4 +295,4 @@ def _java_name(name: str) -> str:
     return java_name(element) + "[]" * dimensions
 
 
-__all__ = ["Histogram", "HistogramRow", "Inspected", "NothingMatches", "inspected"]
+__all__ = ["Histogram", "HistogramRow", "Inspected", "inspected"]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.heap import passes
+from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.field_numbers import FieldNumbers
 from jvmti.heap.passes import PassOverran, Progress
 from jvmti.spec.constants import HeapReferenceKind
-from jvmti.spec.errors import Error, ProtocolError
+from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ _WORDS = {
     HeapReferenceKind.THREAD: "thread",
     HeapReferenceKind.OTHER: "the VM",
 }
-
-
-class TooManyObjects(Error, RuntimeError):
-    """More objects would have to be looked at than were allowed; nothing remains of the attempt."""
 
 
 @dataclass(frozen=True)
@@ -303,4 +300,4 @@ class Holders:
             yield Reference(kind, referrer, name, field, index, bool(weak))
 
 
-__all__ = ["Holders", "Reference", "Referrers", "Retained", "RootPath", "TooManyObjects"]
+__all__ = ["Holders", "Reference", "Referrers", "Retained", "RootPath"]

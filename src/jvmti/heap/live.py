@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _SPARE_ROWS = 4096
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 """How often a scan is made, each time with more room, while the program makes objects."""
 _MOST_WANTED = 20_000
 """Rows that one pass looks for; GetObjectsWithTags takes the square of it."""
@@ -89,7 +89,7 @@ class LiveHeap:
                 as estimated; the collection that `live` forces is not counted in.
 
         Raises:
-            NothingMatches: a pattern fits no class that has objects.
+            NoSuchClass: a pattern fits no class that has objects.
             AttachError: the VM does not take attach commands in time.
             PauseTooLong: it would take longer than `max_pause`.
             WrongPhase: the VM is not live yet.
@@ -192,7 +192,7 @@ class LiveHeap:
             progress: called now and then with the number of objects visited, from another thread.
 
         Raises:
-            NothingMatches: a pattern fits no class that is loaded.
+            NoSuchClass: a pattern fits no class that is loaded.
             NoRoom: there is not enough memory here.
             PauseTooLong: it would take longer than `max_pause`.
             CallTimeout: the time has passed.

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from jvmti.heap.names import BOOTSTRAP, loader_name
 from jvmti.spec.errors import Error
 from jvmti.spec.signatures import java_name
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
-
-BOOTSTRAP = "bootstrap"
 
 
 class LoadedClasses:
@@ -91,9 +90,7 @@ def _name_of(vm: VM, loader: Any, number: int) -> str:
         text = None if name is None else jni.get_string_chars(name)
     except Error:
         pass  # the field is the JDK's own affair
-    if text in ("app", "platform") and cls.startswith("jdk.internal.loader.ClassLoaders$"):
-        return text
-    return f"{text or cls} @{number:x}"
+    return loader_name(text, cls, number)
 
 
-__all__ = ["BOOTSTRAP", "LoadedClasses"]
+__all__ = ["LoadedClasses"]

@@ -1,29 +1,23 @@
-"""Choosing classes by name: shell patterns, and what is said when one fits nothing."""
+"""Names of classes and class loaders: shell patterns, and what is said when one fits nothing."""
 
 from __future__ import annotations
 
 import difflib
-import fnmatch
-import re
 from collections.abc import Iterable, Sequence
+
+from jvmti.heap.errors import NoSuchClass
+from jvmti.spec.signatures import fitting
+
+BOOTSTRAP = "bootstrap"
+"""What the class loader of the VM itself is called here."""
+
+_JDK = {
+    "jdk.internal.loader.ClassLoaders$AppClassLoader": "app",
+    "jdk.internal.loader.ClassLoaders$PlatformClassLoader": "platform",
+}
 
 Patterns = str | Sequence[str]
 """One shell pattern for names of classes, or several: ``"java.util.*Map"``."""
-
-
-class NothingMatches(LookupError):
-    """A pattern fits no class.
-
-    Attributes:
-        pattern: the pattern.
-        near: names that look like it, the nearest first.
-    """
-
-    def __init__(self, pattern: str, near: Sequence[str], where: str) -> None:
-        self.pattern = pattern
-        self.near = tuple(near)
-        hint = f"; near it: {', '.join(self.near)}" if near else ""
-        super().__init__(f"no class {where} matches {pattern!r}{hint}")
 
 
 def listed(patterns: Patterns) -> list[str]:
@@ -45,28 +39,39 @@ def listed(patterns: Patterns) -> list[str]:
 def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> list[bool]:
     """For each name whether one of the patterns fits it.
 
-    An array class has a name such as ``int[]``.  In a pattern that is the name of a class, as
-    ``java.lang.String[]`` is, nothing has a special meaning.
-
     Args:
         names: the names; ``None`` fits nothing.
         patterns: the patterns.
         where: what the names are of, for the message: ``"in the heap"``.
 
     Raises:
-        NothingMatches: one of the patterns fits none of the names.
+        NoSuchClass: one of the patterns fits none of the names.
     """
     known = {name for name in names if name is not None}
     chosen: set[str] = set()
     for pattern in listed(patterns):
-        # `[]` at the end of the name of an array class is no set of characters.
-        shell = pattern.replace("[]", "[[]]")
-        match = re.compile(fnmatch.translate(shell)).match
-        found = {pattern} & known or {name for name in known if match(name)}
+        fits = fitting(pattern)
+        found = {pattern} & known or set(filter(fits, known))
         if not found:
-            raise NothingMatches(pattern, near(pattern, known), where)
+            raise NoSuchClass(pattern, near(pattern, known), where)
         chosen |= found
     return [name in chosen for name in names]
+
+
+def loader_name(name: str | None, cls: str, number: int) -> str:
+    """What a class loader is called: ``platform``, ``app``, or its name, or class, and number.
+
+    Args:
+        name: the name that it has been given.
+        cls: the Java name of its class.
+        number: what tells it from others.
+    """
+    return _JDK.get(cls) or f"{name or cls} @{number:x}"
+
+
+def package(class_name: str) -> str:
+    """The package of a class, of an array that of its elements; ``(none)`` where there is none."""
+    return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
 
 
 def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
@@ -87,4 +92,4 @@ def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
     return (containing + further)[:most]
 
 
-__all__ = ["NothingMatches", "Patterns", "listed", "matching", "near"]
+__all__ = ["BOOTSTRAP", "Patterns", "listed", "loader_name", "matching", "near", "package"]

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.heap.classes import OBJECT, TYPES, Class, Field, near
+from jvmti.heap.classes import OBJECT, TYPES, Class, Field
 from jvmti.heap.errors import HeapError, NoSuchField
 from jvmti.heap.groups import Groups, group
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
+from jvmti.heap.names import near
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 
 if TYPE_CHECKING:
+    from jvmti.heap.histogram import Histogram
     from jvmti.heap.snapshot import Snapshot
-    from jvmti.heap.snapshot_histogram import SnapshotHistogram
 
 __all__ = ["Object", "Objects"]
 
@@ -207,7 +208,7 @@ class Objects(Sequence["Object | None"]):
         if not kinds and len(objects):
             known = sorted({field.name for cls in classes for field in cls.all_fields})
             of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
-            raise NoSuchField(f"no object of {of} has a field {name!r}; {near(name, known)}")
+            raise NoSuchField(name, near(name, known), f"no object of {of}")
         if len(kinds) > 1:
             one, other = list(kinds.items())[:2]
             raise HeapError(
@@ -277,11 +278,9 @@ class Objects(Sequence["Object | None"]):
         """What refers to any of them, each once, in the order of the snapshot."""
         return self._snapshot.referrers(self)
 
-    def histogram(self) -> SnapshotHistogram:
+    def histogram(self) -> Histogram:
         """Objects and bytes of each class, each object counted once."""
-        from jvmti.heap.snapshot_histogram import histogram
-
-        return histogram(self._snapshot, chosen=self._snapshot._mask(self))
+        return self._snapshot._histogram(self._snapshot._mask(self))
 
     def group_by(self, key: Key) -> Groups:
         """Those with the same value together, the largest groups first.

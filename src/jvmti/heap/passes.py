@@ -18,9 +18,9 @@ import numpy
 
 from jvmti.env.heap_columns import CANCELLED, PASS_CONTROL_SIZE, VISITED
 from jvmti.env.operations import OPERATIONS
-from jvmti.spec.errors import CallTimeout, Error
-from jvmti.wire.codecs import codec_of
-from jvmti.wire.protocol import Kind
+from jvmti.heap.errors import NoRoom
+from jvmti.heap.room import free_memory
+from jvmti.spec.errors import CallTimeout
 from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")
@@ -34,10 +34,6 @@ _GRACE = 30.0
 _INTERVAL = 0.1
 _SPARE = 0.8
 """The share of the free memory that may be taken."""
-
-
-class NoRoom(Error, MemoryError):
-    """There is not enough memory for what a pass would write; nothing was done."""
 
 
 class PassOverran(CallTimeout):
@@ -59,7 +55,7 @@ class PassMemory:
     """
 
     def __init__(self, size: int = PASS_CONTROL_SIZE) -> None:
-        free = _free_memory()
+        free = free_memory()
         if free is not None and size > free * _SPARE:
             raise NoRoom(
                 f"it would take {size >> 20} MB of memory here, and {free >> 20} MB are free; "
@@ -117,10 +113,7 @@ def run(
 
     Whether it came to its end stands in the result.
     """
-    declaration = OPERATIONS[name]
-    codec = codec_of(declaration)
     limit = -1 if timeout is None else max(int(timeout * 1000), 0)
-    payload = codec.encode(session, (*arguments, limit))
     own = PassMemory() if memory is None else memory
     done = threading.Event()
     watcher = None
@@ -128,14 +121,12 @@ def run(
         watcher = threading.Thread(target=_watch, args=(own, progress, done), daemon=True)
         watcher.start()
     try:
-        reply = session.request(
-            Kind.CALL,
-            declaration.number,
+        return session.call(
+            OPERATIONS[name],
             1,
-            payload,
-            name,
+            (*arguments, limit),
             None if timeout is None else timeout + _GRACE,
-            descriptor=own.descriptor,
+            own.descriptor,
         )
     except BaseException:
         own.cancel()
@@ -146,9 +137,6 @@ def run(
             watcher.join()
         if memory is None:
             own.close()
-    if reply.status:
-        raise session.error(declaration, reply)
-    return codec.decode(reply.payload, session)
 
 
 def _watch(memory: PassMemory, progress: Progress, done: threading.Event) -> None:
@@ -162,16 +150,4 @@ def _watch(memory: PassMemory, progress: Progress, done: threading.Event) -> Non
             return
 
 
-def _free_memory() -> int | None:
-    """Bytes that the system can give without swapping; ``None`` where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-__all__ = ["NoRoom", "PassMemory", "PassOverran", "Progress", "run"]
+__all__ = ["PassMemory", "PassOverran", "Progress", "run"]

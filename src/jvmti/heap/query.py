@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap.classes import near
 from jvmti.heap.errors import HeapError
+from jvmti.heap.names import near
 from jvmti.spec.errors import Error
 
 if TYPE_CHECKING:
@@ -154,12 +154,16 @@ def _message(error: Exception, names: list[str]) -> str:
         return str(error)
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, NameError) and error.name:
-        return f"{text}; {near(error.name, sorted(set(names)))}"
+        return text + _near(error.name, names)
     if isinstance(error, AttributeError) and error.name:
-        public = [name for name in dir(error.obj) if not name.startswith("_")]
-        return f"{text}; {near(error.name, public)}"
+        return text + _near(error.name, _names(error.obj))
     return text
 
 
-def _names(snapshot: Snapshot) -> list[str]:
-    return [name for name in dir(snapshot) if not name.startswith("_")]
+def _near(name: str, names: list[str]) -> str:
+    found = near(name, names)
+    return f"; near it: {', '.join(found)}" if found else ""
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in dir(value) if not name.startswith("_")]

@@ -8,19 +8,19 @@ string literals of the program.
 
 from __future__ import annotations
 
-import fnmatch
 import mmap
 import os
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy
 from numpy.typing import NDArray
 
+from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES
 from jvmti.heap.errors import HeapError
 from jvmti.heap.library import NONE
+from jvmti.spec.signatures import fitting
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -56,17 +56,15 @@ def redact(
     if snapshot.fault is not None:
         raise HeapError(f"the dump is damaged and cannot be redacted: {snapshot.fault}")
     chosen = _fields(snapshot, list(fields))
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        _write_all(descriptor, dump.file.data)
+    with files.created(path, force=force) as descriptor:
+        files.write_all(descriptor, dump.file.data)
         copy = numpy.frombuffer(mmap.mmap(descriptor, len(dump.file)), numpy.uint8)
         _blank_literals(snapshot, copy)
         if arrays is not None:
-            pattern = _pattern(arrays)
+            fits = fitting(arrays)
             blanked = numpy.array(
                 [
-                    element > OBJECT and pattern.match(name) is not None
+                    element > OBJECT and fits(name) is not None
                     for name, element in zip(
                         snapshot.classes.names, dump.classes["element"].tolist(), strict=True
                     )
@@ -75,11 +73,6 @@ def redact(
             dump.blank_arrays(blanked[dump.class_of], copy)
         for (name, width), indices in chosen.items():
             _blank_field(snapshot, name, width, indices, copy)
-    except BaseException:
-        os.unlink(path)
-        raise
-    finally:
-        os.close(descriptor)
 
 
 def _blank_literals(snapshot: Snapshot, copy: NDArray[numpy.uint8]) -> None:
@@ -98,12 +91,12 @@ def _fields(snapshot: Snapshot, patterns: list[str]) -> dict[tuple[str, int], li
     """Name and width of each chosen field, and the classes that declare it."""
     found: dict[tuple[str, int], list[int]] = {}
     for pattern in patterns:
-        match = _pattern(pattern).match
+        fits = fitting(pattern)
         before = len(found)
         any_of_it = False
         for cls in snapshot.classes:
             for field in cls.fields:
-                if field.type_code != OBJECT and match(f"{cls.name}.{field.name}"):
+                if field.type_code != OBJECT and fits(f"{cls.name}.{field.name}"):
                     width = TYPES[field.type_code][1].itemsize
                     found.setdefault((field.name, width), []).append(cls.index)
                     any_of_it = True
@@ -171,12 +164,3 @@ def _blank_statics(
         if field.name == name and field.type_code != OBJECT:
             copy[at : at + size] = 0
         at += size
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(text.replace("[]", "[[]]")))
-
-
-def _write_all(descriptor: int, data: memoryview) -> None:
-    while data:
-        data = data[os.write(descriptor, data[: 1 << 30]) :]

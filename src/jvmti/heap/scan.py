@@ -146,7 +146,7 @@ class Scan:
         """The numbers of the classes whose names fit a pattern, or one of several.
 
         Raises:
-            NothingMatches: a pattern fits none of the scan's classes.
+            NoSuchClass: a pattern fits none of the scan's classes.
         """
         chosen = matching([None, *self.names[1:]], classes, "in the scan")
         return [number for number, one in enumerate(chosen) if one]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
-from jvmti.heap.errors import HeapError, NoSuchField, NotADump
+from jvmti.heap.errors import HeapError, NotADump
+from jvmti.heap.histogram import Histogram
 from jvmti.heap.library import (
     CLASS_EDGE,
     FINAL,
@@ -25,10 +26,10 @@ from jvmti.heap.library import (
     Progress,
     Sizes,
 )
+from jvmti.heap.names import package
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
-from jvmti.heap.snapshot_histogram import SnapshotHistogram, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,15 +153,18 @@ class Snapshot:
         kept = self._kept
         return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
 
-    def histogram(self, *, retained: bool = False, by: str = "class") -> SnapshotHistogram:
-        """Objects and bytes of each class, package or class loader.
+    def histogram(self, *, retained: bool = False, by: str = "class") -> Histogram:
+        """Objects and bytes of each class that has objects, those that take most bytes first.
+
+        A dump does not tell of modules.
 
         Args:
-            retained: whether also with what each retains, in bytes.  What the static fields of a
-                class hold counts for its package and its loader, but not for the class.
-            by: ``"class"``, ``"package"`` or ``"loader"``.
+            retained: whether also with what would be freed with each, in bytes.  What the static
+                fields of a class hold counts for its package and its loader, not for the class.
+            by: ``"class"``, ``"package"`` or ``"loader"``; the names are those of packages or
+                loaders then.
         """
-        return histogram(self, retained=retained, by=by)
+        return self._histogram(self._kept, retained, by)
 
     def static(self, name: str) -> Any:
         """The value of a static field: ``snapshot.static("com.acme.Server.sessions")``.
@@ -170,11 +174,12 @@ class Snapshot:
         Raises:
             NoSuchClass: no class has such a name.
             NoSuchField: it has no such static field.
+            ValueError: the name has no dot.
             HeapError: several loaders have a class of that name; see `classes` for each of them.
         """
         class_name, dot, field = name.rpartition(".")
         if not dot:
-            raise NoSuchField(f"{name!r} is no class and field, as in com.acme.Server.sessions")
+            raise ValueError(f"{name!r} is no class and field, as in com.acme.Server.sessions")
         found = [cls for cls in self.classes[class_name] if cls.is_dumped]
         if len(found) != 1:
             raise HeapError(
@@ -356,7 +361,8 @@ class Snapshot:
             FileExistsError: there is something already; ``force=True`` writes over it.
             OSError: there is no room; what was written is removed again.
         """
-        files.write(path, self._dump.file.data, force=force)
+        with files.created(path, force=force) as descriptor:
+            files.write_all(descriptor, self._dump.file.data)
 
     def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of `to_arrow`, and the dump itself, into a directory.
@@ -390,6 +396,43 @@ class Snapshot:
         if self._kept is not None:
             mask &= self._kept
         return Objects(self, numpy.flatnonzero(mask).astype(numpy.uint32))
+
+    def _histogram(
+        self, chosen: NDArray[numpy.bool_] | None, retained: bool = False, by: str = "class"
+    ) -> Histogram:
+        """Some objects, or all, by class, package or loader."""
+        columns = list(self._dump.histogram(chosen))
+        tree = self.dominators() if retained else None
+        if by == "class":
+            names = self.classes.names
+            if tree is not None:
+                columns.append(tree.retained_by_class())
+        elif by in ("package", "loader"):
+            labels = [
+                package(cls.name) if by == "package" else cls.loader_name for cls in self.classes
+            ]
+            numbers = {name: at for at, name in enumerate(dict.fromkeys(labels))}
+            group = numpy.array([numbers[label] for label in labels], numpy.uint32)
+            names = list(numbers)
+            columns = [_summed(column, group, len(names)) for column in columns]
+            if tree is not None:
+                columns.append(tree.retained_by_group(group, len(names)))
+        else:
+            raise ValueError(f"by is 'class', 'package' or 'loader', not {by!r}")
+        rows = numpy.flatnonzero(columns[0])
+        count, size, *held = (column[rows].astype(numpy.int64) for column in columns)
+        at = rows.tolist()
+        found = Histogram(
+            [names[row] for row in at],
+            [self.classes.by_index(row).loader_name if by == "class" else None for row in at],
+            [None] * len(at),
+            count,
+            size,
+            retained=held[0] if held else None,
+            pause=self.pause,
+            source="snapshot",
+        )
+        return found.top(len(found))
 
     def _classes_among(self, objects: Indices) -> list[int]:
         counts = numpy.bincount(self._dump.class_of[objects], minlength=len(self.classes))
@@ -465,6 +508,12 @@ class Snapshot:
         for field, value in source.field_values():
             if isinstance(value, Object) and value.index == target:
                 yield field.name
+
+
+def _summed(values: Sizes, group: Indices, count: int) -> Sizes:
+    found = numpy.zeros(count, numpy.uint64)
+    numpy.add.at(found, group, values.astype(numpy.uint64))
+    return found
 
 
 def open_snapshot(

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from jvmti.heap.classes import Class, Field
 from jvmti.heap.groups import Groups
+from jvmti.heap.histogram import Histogram
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
-from jvmti.heap.snapshot_histogram import SnapshotHistogram
 
 __all__ = ["ObjectTable", "Table", "column", "is_text", "plain", "shown", "table"]
 
@@ -142,7 +142,7 @@ def table(value: Any) -> Table:
             return _of_object(value)
         case Class():
             return _of_class(value)
-        case SnapshotHistogram():
+        case Histogram():
             found = _of_rows([dataclasses.asdict(row) for row in value])
             always = ("name", "count", "bytes")
             return Table(

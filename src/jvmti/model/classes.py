@@ -6,8 +6,6 @@ numbers do change when a class is redefined, and are asked for anew each time.
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +15,7 @@ from jvmti import refs
 from jvmti.model.objects import Attributes
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import AbsentInformation, NativeMethod
-from jvmti.spec.signatures import java_name, parameters_of, signature_of
+from jvmti.spec.signatures import fitting, java_name, parameters_of, signature_of
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -396,8 +394,8 @@ def classes(vm: VM, pattern: str) -> list[Class]:
     if pattern == "*":
         chosen = numpy.array([name is not None for name in names], bool)
     else:
-        match = re.compile(fnmatch.translate(pattern)).match
-        chosen = numpy.array([name is not None and bool(match(name)) for name in names], bool)
+        fits = fitting(pattern)
+        chosen = numpy.array([name is not None and bool(fits(name)) for name in names], bool)
     return _keep(vm, column, signatures.signature, chosen)
 
 

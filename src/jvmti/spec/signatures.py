@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
+from collections.abc import Callable
 
 _PRIMITIVE = {
     "Z": "boolean",
@@ -71,4 +73,9 @@ def result_of(signature: str) -> str:
     return java_name(signature[signature.rfind(")") + 1 :])
 
 
-__all__ = ["java_name", "parameters_of", "result_of", "signature_of"]
+def fitting(pattern: str) -> Callable[[str], object]:
+    """Tells whether names of types fit a shell pattern, in which `[]` is that of an array."""
+    return re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
+
+
+__all__ = ["fitting", "java_name", "parameters_of", "result_of", "signature_of"]

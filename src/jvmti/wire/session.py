@@ -390,22 +390,41 @@ class Session:
         environment: int,
         arguments: tuple[Any, ...],
         timeout: float | None = None,
+        descriptor: int | None = None,
     ) -> Any:
         """Call a declared function and give its result.
+
+        Args:
+            declaration: the function.
+            environment: the number of the environment that calls it.
+            arguments: its arguments.
+            timeout: seconds; ``None`` is the session's limit.
+            descriptor: passed along; it stays open here.
 
         Raises:
             Error: any of its kinds; see `jvmti.spec.errors`.
         """
         codec = declaration.codec or codec_of(declaration)
         payload = codec.encode(self, arguments)
-        return self.call_encoded(declaration, environment, payload, timeout)
+        return self.call_encoded(declaration, environment, payload, timeout, descriptor)
 
     def call_encoded(
-        self, declaration: Declaration, environment: int, payload: bytes, timeout: float | None
+        self,
+        declaration: Declaration,
+        environment: int,
+        payload: bytes,
+        timeout: float | None,
+        descriptor: int | None = None,
     ) -> Any:
         """The same with arguments that are encoded already."""
         reply = self.request(
-            Kind.CALL, declaration.number, environment, payload, declaration.name, timeout
+            Kind.CALL,
+            declaration.number,
+            environment,
+            payload,
+            declaration.name,
+            timeout,
+            descriptor=descriptor,
         )
         if reply.status:
             raise self.error(declaration, reply)

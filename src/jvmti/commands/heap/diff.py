@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 
 from jvmti.commands.heap.sources import add_source, snapshot_of
-from jvmti.commands.targets import opened, seconds
+from jvmti.commands.targets import add_top, opened, seconds
 from jvmti.heap.differences import growth, path_growth
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console, print_json, print_table
@@ -31,7 +31,7 @@ class Command:
         parser.add_argument(
             "--wait", type=seconds, default=10.0, metavar="SECONDS", help="between; 10"
         )
-        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.commands.targets import add_top
 from jvmti.report.tables import print_json, print_table
 
 _TOP = 20
@@ -27,7 +28,7 @@ class Command:
             metavar="PART|BYTES",
             help="the smallest drop, as a part of the heap or in bytes; 0.01",
         )
-        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print them."""

@@ -9,16 +9,22 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy
-from rich.console import Console, Group
-from rich.live import Live
-from rich.text import Text
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import add_json, add_max_pause, add_target, opened, seconds
+from jvmti.commands.targets import (
+    add_after,
+    add_json,
+    add_max_pause,
+    add_target,
+    count,
+    opened,
+    seconds,
+)
+from jvmti.commands.watching import Picture, watch
+from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram
-from jvmti.heap.names import NothingMatches
 from jvmti.model.vm import VM
-from jvmti.report.tables import console, plain, print_json, print_table, table
+from jvmti.report.tables import console, print_json, print_table
 from jvmti.report.text import duration, printable
 
 _TOP = 30
@@ -55,7 +61,7 @@ class Command:
             help="only what is reachable: forces a full garbage collection",
         )
         parser.add_argument(
-            "--top", type=_count, default=None, metavar="N", help=f"rows to show; {_TOP}"
+            "--top", type=count, default=None, metavar="N", help=f"rows to show; {_TOP}"
         )
         parser.add_argument(
             "--by", choices=("bytes", "count"), default="bytes", help="what is most; bytes"
@@ -74,13 +80,7 @@ class Command:
             help="what has changed in this time, or since FILE was written with --json",
         )
         add_max_pause(parser)
-        parser.add_argument(
-            "--after",
-            type=seconds,
-            default=1.0,
-            metavar="SECONDS",
-            help="how long a program started by -- runs before it is looked at; 1 if not given",
-        )
+        add_after(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the histogram once, or again and again."""
@@ -107,12 +107,6 @@ class Command:
                 print_json(_as_json(vm, given, found, shown, rows))
             else:
                 _print(vm, found, shown, rows, before is not None)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or not 0 < int(text) < 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
-    return int(text)
 
 
 def _older(text: str | None) -> tuple[Histogram | None, float | None]:
@@ -152,14 +146,14 @@ def _read(path: str) -> Histogram:
 def _taken(vm: VM, given: argparse.Namespace) -> Histogram:
     try:
         return vm.heap.histogram(given.live, given.patterns or None, max_pause=given.max_pause)
-    except NothingMatches as error:
+    except NoSuchClass as error:
         raise CommandFailed(printable(str(error))) from None
 
 
 def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
     try:
         return older.matching(given.patterns) if given.patterns else older
-    except NothingMatches:
+    except NoSuchClass:
         return older.taken(numpy.arange(0))  # there were none then
 
 
@@ -200,35 +194,15 @@ _COLUMNS = [">OBJECTS", ">BYTES", ">OBJECTS GROWN", ">BYTES GROWN", "CLASS"]
 
 
 def _watch(vm: VM, given: argparse.Namespace) -> None:
-    """Refresh until interrupted, which is how it is meant to end."""
-    out = console()
     first = _taken(vm, given)
-    live = Live(console=Console(highlight=False), auto_refresh=False) if out.is_terminal else None
-    try:
-        if live:
-            live.start()
-        while True:
-            time.sleep(given.watch)
-            now = _taken(vm, given)
-            room = max(live.console.height - 6, 5) if live else _TOP
-            head, cells, styles = _grown(vm, first, now, given.top or room, given.by)
-            if live:
-                picture = table(_COLUMNS, cells, styles=styles)
-                live.update(Group(Text(head, style="bold"), picture), refresh=True)
-            else:
-                print(head)
-                print(plain(_COLUMNS, cells), flush=True)
-                print(flush=True)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        if live:
-            live.stop()
+    watch(
+        _COLUMNS,
+        given.watch,
+        lambda room: _grown(vm, first, _taken(vm, given), given.top or room or _TOP, given.by),
+    )
 
 
-def _grown(
-    vm: VM, first: Histogram, now: Histogram, most: int, by: str
-) -> tuple[str, list[list[object]], list[str | None]]:
+def _grown(vm: VM, first: Histogram, now: Histogram, most: int, by: str) -> Picture:
     changes = {row.key: row for row in now.diff(first)}
     cells: list[list[object]] = []
     styles: list[str | None] = []
@@ -242,4 +216,4 @@ def _grown(
         f"{now.total_bytes:,} bytes ({now.total_bytes - first.total_bytes:+,})   "
         f"{time.strftime('%H:%M:%S')}"
     )
-    return head, cells, styles
+    return Picture(head, cells, styles)

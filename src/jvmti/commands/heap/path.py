@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.commands.targets import count
 from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable
@@ -27,8 +28,8 @@ class Command:
         parser.add_argument(
             "--weak", action="store_true", help="paths may pass weak and soft references, too"
         )
-        parser.add_argument("--depth", type=int, default=20, metavar="N", help="levels; 20")
-        parser.add_argument("--width", type=int, default=5, metavar="N", help="children shown; 5")
+        parser.add_argument("--depth", type=count, default=20, metavar="N", help="levels; 20")
+        parser.add_argument("--width", type=count, default=5, metavar="N", help="children shown; 5")
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import add_json, add_max_pause, add_target, opened, seconds
-from jvmti.heap.names import NothingMatches
+from jvmti.commands.targets import add_after, add_json, add_max_pause, add_target, add_top, opened
+from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.scan import Instances, Scan
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
@@ -51,15 +51,9 @@ class Command:
             help="only those for which it is true; fields, size and length are NumPy columns",
         )
         parser.add_argument("--containing", metavar="TEXT", help="only strings that contain it")
-        parser.add_argument("--top", type=_count, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_top(parser, _TOP)
         add_max_pause(parser)
-        parser.add_argument(
-            "--after",
-            type=seconds,
-            default=1.0,
-            metavar="SECONDS",
-            help="how long a program started by -- runs before it is looked at; 1 if not given",
-        )
+        add_after(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the objects."""
@@ -79,7 +73,7 @@ class Command:
                     arrays=True,
                     max_pause=given.max_pause,
                 )
-            except NothingMatches as error:
+            except NoSuchClass as error:
                 raise CommandFailed(printable(str(error))) from None
             found = Instances(scan, numpy.arange(len(scan)))
             if given.containing:
@@ -93,12 +87,6 @@ class Command:
                 print_json(_as_json(vm, scan, found, objects))
             else:
                 _print(vm, scan, found, objects)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or not 0 < int(text) < 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
-    return int(text)
 
 
 def _mask(found: Instances, expression: str) -> Any:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
-from jvmti.commands.targets import add_json, add_target, opened, seconds
+from jvmti.commands.targets import add_after, add_json, add_target, opened
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console
 from jvmti.report.text import duration, printable
@@ -37,13 +37,7 @@ def add_source(parser: argparse.ArgumentParser, *further: str) -> None:
     parser.add_argument(
         "--garbage", action="store_true", help="look at what no root leads to as well"
     )
-    parser.add_argument(
-        "--after",
-        type=seconds,
-        default=1.0,
-        metavar="SECONDS",
-        help="how long a program started by -- runs before it is dumped; 1 if not given",
-    )
+    add_after(parser)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.commands.targets import add_top
 from jvmti.heap.duplicates import duplicate_strings
 from jvmti.report.tables import print_json, print_table
 
@@ -22,7 +23,7 @@ class Command:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_source(parser)
-        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print them."""

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.commands.targets import add_top
 from jvmti.report.tables import console, print_json, print_table
 
 _TOP = 20
@@ -25,7 +26,7 @@ class Command:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_source(parser)
-        parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"rows; {_TOP}")
+        add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""
