@@ -17,7 +17,7 @@ import jvms
 import jvmti
 import programs
 from heap.test_live_snapshot import left_behind
-from jvmti.heap.passes import NoRoom
+from jvmti.heap import NoRoom
 
 pytestmark = [
     pytest.mark.root,

@@ -93,6 +93,8 @@ def _lend(vm: VM, descriptor: int, room: int) -> str:
     try:
         return str(vm._session.call(OPERATIONS["lend_file"], 1, (room,), descriptor=descriptor))
     except OutOfMemory:
+        if not room:
+            raise
         raise NoRoom(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
             f"{room >> 20} MB free that they may take; nothing was done"
