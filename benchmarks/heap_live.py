@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from jvmti.heap import Snapshot  # noqa: E402
 from jvmti.target import hotspot  # noqa: E402
 
 README = HERE / "README.md"
@@ -111,6 +112,39 @@ def measured(
             figures["path passes"] = path.passes
             figures["retained"], retained = timed(few, vault.retained_size)
             assert retained.count == 1002, retained
+            figures |= of_snapshots(vm, few)
+    return figures
+
+
+def of_snapshots(vm: jvmti.VM, rounds: int) -> dict[str, float]:
+    """From the running VM to a graph with retained sizes, beside a dump without us."""
+    figures: dict[str, float] = {}
+    path = Path("/dev/shm") / f"stock-{vm.process.pid}.hprof"
+    stock = ["GC.heap_dump", "-all", "-overwrite", str(path)]
+    try:
+        figures["stock dump"], _ = timed(
+            rounds, lambda: hotspot.command(vm.process, "jcmd", " ".join(stock), timeout=120)
+        )
+    finally:
+        path.unlink(missing_ok=True)
+
+    def snapshot() -> Snapshot:
+        made = vm.heap.snapshot()
+        made.dominators()
+        return made
+
+    figures["snapshot"], graph = timed(rounds, snapshot)
+    figures["snapshot pause"] = graph.pause
+    orders = graph.objects("Heap$Order")
+    graph = snapshot()  # of which nothing has been asked before
+    chosen = orders[:: max(len(orders) // 1000, 1)][:1000]
+    began = time.perf_counter()
+    found = graph.live(graph.column(chosen.indices.tolist()))
+    figures["rows"] = time.perf_counter() - began
+    figures["rows found"] = found.coverage
+    began = time.perf_counter()
+    graph.paths_to_roots(graph.objects("Heap$Order")).lines()
+    figures["paths"] = time.perf_counter() - began
     return figures
 
 
@@ -118,12 +152,13 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
 
-def rows(figures: dict[str, float], millions: float) -> list[tuple[str, str, str]]:
+def rows(figures: dict[str, float], millions: float, feature: int) -> list[tuple[str, str, str]]:
     def verdict(met: bool, text: str) -> str:
         return f"{text}: {'met' if met else '**missed**'}"
 
     ten = millions == 10
     floor, scan = figures["floor"], figures["scan pause"]
+    stopped = f"{seconds(figures['snapshot pause'])} (a dump: {seconds(figures['stock dump'])})"
     return [
         (
             "histogram, with loaders",
@@ -155,6 +190,25 @@ def rows(figures: dict[str, float], millions: float) -> list[tuple[str, str, str
             "",
         ),
         ("retained size", seconds(figures["retained"]), ""),
+        (
+            "snapshot with retained sizes",
+            f"{seconds(figures['snapshot'])}, stopped for {stopped}",
+            verdict(
+                figures["snapshot pause"] <= 1.1 * figures["stock dump"]
+                and (not ten or figures["snapshot"] <= (4 if feature < 25 else 3)),
+                f"≤ {4 if feature < 25 else 3} s, stopped as by a dump" if ten else "as by a dump",
+            ),
+        ),
+        (
+            "… 1,000 of its rows to live objects, at once",
+            f"{seconds(figures['rows'])}, {figures['rows found']:.1%} found",
+            verdict(figures["rows"] <= 0.6 and figures["rows found"] >= 0.95, "≤ 0.6 s, ≥ 95 %"),
+        ),
+        (
+            "… the shortest ways to roots for a class, merged",
+            seconds(figures["paths"]),
+            verdict(figures["paths"] <= 0.5, "≤ 0.5 s") if ten else "",
+        ),
     ]
 
 
@@ -180,7 +234,7 @@ def main() -> int:
             jvm = jvms.named(name)
             for millions in map(float, given.millions.split(",")):
                 figures = measured(jvm, jdk, classes, floor, millions, given.rounds)
-                lines = rows(figures, millions)
+                lines = rows(figures, millions, jvm.feature)
                 missed = missed or any("missed" in verdict for _, _, verdict in lines)
                 title = f"### JDK {jvm}, {figures['objects'] / 1e6:.3g} million objects"
                 table = ["| measure | | limit |", "| --- | --- | --- |"]
