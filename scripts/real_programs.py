@@ -231,7 +231,8 @@ PAGES = (
 )
 
 
-def tomcat(scratch: Path) -> Outcome:
+def unpacked_tomcat(scratch: Path) -> tuple[Path, int]:
+    """A new Tomcat, and the port that it will listen on."""
     archive = from_maven(f"org.apache.tomcat:tomcat:{TOMCAT}:zip", scratch / "downloads")
     home = scratch / f"apache-tomcat-{TOMCAT}"
     shutil.rmtree(home, ignore_errors=True)
@@ -243,6 +244,11 @@ def tomcat(scratch: Path) -> Outcome:
     settings = home / "conf" / "server.xml"
     text = settings.read_text().replace('port="8005"', 'port="-1"')
     settings.write_text(text.replace('port="8080"', f'port="{port}" address="127.0.0.1"'))
+    return home, port
+
+
+def tomcat(scratch: Path) -> Outcome:
+    home, port = unpacked_tomcat(scratch)
     process = subprocess.Popen(
         ["sh", home / "bin" / "catalina.sh", "run"],
         env=listening_environment(),
@@ -351,6 +357,7 @@ is in their own fields and texts. What comes back is checked for sense: a line b
 method, a constant pool ends where its last entry does, a string has the length that Java says.
 Meanwhile `jvmti conformance`, a second controller, calls every function of JVM TI and JNI in the
 same JVM. And afterwards the program goes on with its work.
+[Their heaps](heap_real_programs.md) have a page of their own.
 
 """
 

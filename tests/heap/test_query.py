@@ -396,7 +396,7 @@ def test_without_pyarrow_it_says_how_to_get_it(file: Path, tmp_path: Path) -> No
         (["no such program", "1 +"], 2, "invalid syntax"),
         (["FILE", "1", "--where", ")"], 2, "--where: at column 1"),
         (["FILE", "1", "--columns", "value, a b"], 2, "--columns: at column 8"),
-        (["FILE", 'objects("Holdings$Odrer")'], 1, "Holdings$Order"),
+        (["FILE", 'objects("Holdings$Odrer")'], 1, "near it: Holdings$Order"),
         (["FILE", 'objects("Holdings$Order")["nmber"]'], 1, "number"),
         (["FILE", "nothing"], 2, "NameError: name 'nothing' is not defined"),
         (["FILE", 'objects("Holdings$Order")', "--where", "totl > 1"], 2, "near it: total"),

@@ -3,6 +3,9 @@ import java.lang.ref.WeakReference;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -46,6 +49,9 @@ public class Leaking {
         LOCAL.set(new long[54321]);
         KEPT.add(ByteBuffer.allocateDirect(1 << 20));
         KEPT.add(ByteBuffer.allocateDirect(1 << 16).slice());
+        try (FileChannel sink = FileChannel.open(Path.of("/dev/null"), StandardOpenOption.WRITE)) {
+            sink.write(ByteBuffer.allocate(12345)); // by way of a buffer of this thread's
+        }
         KEPT.add(new WeakReference<>(new Object(), QUEUE));
         URL[] path = {Leaking.class.getProtectionDomain().getCodeSource().getLocation()};
         for (int i = 0; i < 3; i++) {

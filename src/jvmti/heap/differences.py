@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy
-
-from jvmti.heap.library import EXTENT_CLASS, Indices
+from jvmti.heap.places import places_below
 
 if TYPE_CHECKING:
+    from jvmti.heap.library import Indices
     from jvmti.heap.snapshot import Snapshot
 
 __all__ = ["Growth", "growth", "path_growth"]
@@ -80,33 +79,13 @@ def path_growth(
 def _places(snapshot: Snapshot, depth: int, width: int) -> dict[str, tuple[int, int]]:
     """Objects and retained bytes of each place."""
     tree = snapshot.dominators()
-    dump = snapshot._dump
-    classes = len(snapshot.classes)
     found: dict[str, tuple[int, int]] = {}
-    top = numpy.array([len(tree.idom)], numpy.uint32)
-    waiting: list[tuple[str, Indices, int]] = [("", top, 0)]
+    waiting: list[tuple[str, Indices | None, int]] = [("", None, 0)]
     while waiting:
         name, owners, level = waiting.pop()
-        children = tree.children_of_all(owners)
-        if not len(children):
-            continue
-        # A class object is a place of its own.
-        extents = dump.extent[children]
-        labels = numpy.where(
-            extents & EXTENT_CLASS, classes + (extents & ~numpy.uint32(EXTENT_CLASS)),
-            dump.class_of[children],
-        )  # fmt: skip
-        distinct, group = numpy.unique(labels, return_inverse=True)
-        sizes = numpy.zeros(len(distinct), numpy.uint64)
-        numpy.add.at(sizes, group, tree.retained[children])
-        counts = numpy.bincount(group)
-        for at in numpy.argsort(sizes)[::-1][:width].tolist():
-            label = int(distinct[at])
-            text = snapshot.classes.names[label % classes]
-            if label >= classes:
-                text = f"class {text}"
-            place = f"{name} → {text}" if name else text
-            found[place] = (int(counts[at]), int(sizes[at]))
+        for one in places_below(snapshot, tree, owners, width):
+            place = f"{name} → {one.name}" if name else one.name
+            found[place] = (len(one.members), one.retained)
             if level + 1 < depth:
-                waiting.append((place, children[group == at], level + 1))
+                waiting.append((place, one.members, level + 1))
     return found

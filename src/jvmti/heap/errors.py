@@ -25,6 +25,7 @@ __all__ = [
     "NoSuchField",
     "NotADump",
     "TooManyObjects",
+    "near_it",
 ]
 
 
@@ -47,7 +48,7 @@ class NoSuchClass(HeapError, LookupError):
     def __init__(self, pattern: str, near: Sequence[str], where: str) -> None:
         self.pattern = pattern
         self.near = tuple(near)
-        super().__init__(f"no class {where} matches {pattern!r}{_near(self.near)}")
+        super().__init__(f"no class {where} matches {pattern!r}{near_it(self.near)}")
 
 
 class NoSuchField(HeapError, LookupError):
@@ -61,7 +62,7 @@ class NoSuchField(HeapError, LookupError):
     def __init__(self, name: str, near: Sequence[str], of: str) -> None:
         self.name = name
         self.near = tuple(near)
-        super().__init__(f"{of} has no field {name!r}{_near(self.near)}")
+        super().__init__(f"{of} has no field {name!r}{near_it(self.near)}")
 
 
 class TooManyObjects(HeapError):
@@ -77,5 +78,6 @@ class Cancelled(HeapError):
     """A long step was cancelled."""
 
 
-def _near(names: Sequence[str]) -> str:
+def near_it(names: Sequence[str]) -> str:
+    """The end of a message about a name that is not there."""
     return f"; near it: {', '.join(names)}" if names else ""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
+from numpy.typing import NDArray
 
 from jvmti.heap.errors import NoSuchClass
-from jvmti.heap.names import Patterns, matching, near, package
+from jvmti.heap.names import Patterns, matching, near, package_of
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
+
+if TYPE_CHECKING:
+    from jvmti.heap.snapshot import Snapshot
 
 Array = numpy.ndarray[Any, Any]
 
@@ -172,14 +176,16 @@ class Histogram:
 
     def by_package(self) -> Histogram:
         """Objects and bytes by package, of all loaders; arrays are with their elements' class."""
-        packages = [package(name) for name in self.names]
-        names, number = numpy.unique(numpy.array(packages, object), return_inverse=True)
-        columns = numpy.zeros((2, len(names)), numpy.int64)
-        for column, values in zip(columns, (self.count, self.bytes), strict=True):
-            numpy.add.at(column, number, values)
+        names, group = _groups(map(package_of, self.names))
         nothing = [None] * len(names)
         made = Histogram(
-            list(names), nothing, nothing, *columns, pause=self.pause, source=self.source
+            names,
+            nothing,
+            nothing,
+            _summed(self.count, group, len(names)),
+            _summed(self.bytes, group, len(names)),
+            pause=self.pause,
+            source=self.source,
         )
         return made.top(len(made))
 
@@ -253,6 +259,61 @@ class Histogram:
         )
 
 
+def counted(
+    snapshot: Snapshot,
+    *,
+    retained: bool = False,
+    by: str = "class",
+    chosen: NDArray[numpy.bool_] | None = None,
+) -> Histogram:
+    """Count the objects of a snapshot, or some chosen ones; see `Snapshot.histogram`."""
+    counts, sizes = snapshot._dump.histogram(snapshot._kept if chosen is None else chosen)
+    count, size = counts.astype(numpy.int64), sizes.astype(numpy.int64)
+    classes = snapshot.classes
+    tree = snapshot.dominators() if retained else None
+    loaders: list[str | None]
+    if by == "class":
+        names, loaders = classes.names, [cls.loader_name for cls in classes]
+        held = None if tree is None else tree.retained_by_class()
+    elif by in ("package", "loader"):
+        names, group = _groups(
+            package_of(cls.name) if by == "package" else cls.loader_name for cls in classes
+        )
+        loaders = [None] * len(names)
+        count, size = _summed(count, group, len(names)), _summed(size, group, len(names))
+        held = None if tree is None else tree.retained_by_group(group, len(names))
+    else:
+        raise ValueError(f"by is 'class', 'package' or 'loader', not {by!r}")
+    made = Histogram(
+        names,
+        loaders,
+        [None] * len(names),
+        count,
+        size,
+        retained=None if held is None else held.astype(numpy.int64),
+        pause=snapshot.pause,
+        source="snapshot",
+    )
+    used = count > 0
+    if made.retained is not None and by != "class":
+        used |= made.retained > 0
+    made = made.taken(numpy.flatnonzero(used))
+    return made.top(len(made))
+
+
+def _groups(labels: Iterable[str]) -> tuple[list[str], NDArray[numpy.uint32]]:
+    """Each label once, and for each of them the number of its own."""
+    numbers: dict[str, int] = {}
+    group = [numbers.setdefault(label, len(numbers)) for label in labels]
+    return list(numbers), numpy.array(group, numpy.uint32)
+
+
+def _summed(values: Array, group: Array, groups: int) -> Array:
+    found = numpy.zeros(groups, numpy.int64)
+    numpy.add.at(found, group, values)
+    return found
+
+
 @dataclass(frozen=True)
 class Inspected:
     """The VM's own inspection of the heap, as text gives it."""
@@ -295,4 +356,4 @@ def _java_name(name: str) -> str:
     return java_name(element) + "[]" * dimensions
 
 
-__all__ = ["Histogram", "HistogramRow", "Inspected", "inspected"]
+__all__ = ["Histogram", "HistogramRow", "Inspected", "counted", "inspected"]

@@ -69,8 +69,8 @@ def loader_name(name: str | None, cls: str, number: int) -> str:
     return _JDK.get(cls) or f"{name or cls} @{number:x}"
 
 
-def package(class_name: str) -> str:
-    """The package of a class, of an array that of its elements; ``(none)`` where there is none."""
+def package_of(class_name: str) -> str:
+    """The package of a class or of an array's elements: ``(none)`` for ``int[]``."""
     return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
 
 
@@ -87,9 +87,9 @@ def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
     lasts: dict[str, list[str]] = {}
     for name in names:
         lasts.setdefault(name.rpartition(".")[2].lower(), []).append(name)
-    alike = difflib.get_close_matches(word, lasts, most, 0.7)
+    alike = difflib.get_close_matches(word, lasts, most, 0.6)
     further = [name for last in alike for name in lasts[last] if name not in containing]
     return (containing + further)[:most]
 
 
-__all__ = ["BOOTSTRAP", "Patterns", "listed", "loader_name", "matching", "near", "package"]
+__all__ = ["BOOTSTRAP", "Patterns", "listed", "loader_name", "matching", "near", "package_of"]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from jvmti.heap.classes import OBJECT, TYPES, Class, Field
 from jvmti.heap.errors import HeapError, NoSuchField
 from jvmti.heap.groups import Groups, group
+from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.names import near
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 
 if TYPE_CHECKING:
-    from jvmti.heap.histogram import Histogram
     from jvmti.heap.snapshot import Snapshot
 
 __all__ = ["Object", "Objects"]
@@ -208,7 +208,7 @@ class Objects(Sequence["Object | None"]):
         if not kinds and len(objects):
             known = sorted({field.name for cls in classes for field in cls.all_fields})
             of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
-            raise NoSuchField(name, near(name, known), f"no object of {of}")
+            raise NoSuchField(name, near(name, known), of)
         if len(kinds) > 1:
             one, other = list(kinds.items())[:2]
             raise HeapError(
@@ -280,7 +280,7 @@ class Objects(Sequence["Object | None"]):
 
     def histogram(self) -> Histogram:
         """Objects and bytes of each class, each object counted once."""
-        return self._snapshot._histogram(self._snapshot._mask(self))
+        return counted(self._snapshot, chosen=self._snapshot._mask(self))
 
     def group_by(self, key: Key) -> Groups:
         """Those with the same value together, the largest groups first.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap.errors import HeapError
+from jvmti.heap.errors import HeapError, near_it
 from jvmti.heap.names import near
 from jvmti.spec.errors import Error
 
@@ -154,16 +154,12 @@ def _message(error: Exception, names: list[str]) -> str:
         return str(error)
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, NameError) and error.name:
-        return text + _near(error.name, names)
+        return text + near_it(near(error.name, names))
     if isinstance(error, AttributeError) and error.name:
-        return text + _near(error.name, _names(error.obj))
+        public = [name for name in dir(error.obj) if not name.startswith("_")]
+        return text + near_it(near(error.name, public))
     return text
 
 
-def _near(name: str, names: list[str]) -> str:
-    found = near(name, names)
-    return f"; near it: {', '.join(found)}" if found else ""
-
-
-def _names(value: object) -> list[str]:
-    return [name for name in dir(value) if not name.startswith("_")]
+def _names(snapshot: Snapshot) -> list[str]:
+    return [name for name in dir(snapshot) if not name.startswith("_")]

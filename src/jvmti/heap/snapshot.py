@@ -13,7 +13,7 @@ from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
 from jvmti.heap.errors import HeapError, NotADump
-from jvmti.heap.histogram import Histogram
+from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import (
     CLASS_EDGE,
     FINAL,
@@ -26,7 +26,6 @@ from jvmti.heap.library import (
     Progress,
     Sizes,
 )
-from jvmti.heap.names import package
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
@@ -154,17 +153,14 @@ class Snapshot:
         return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
 
     def histogram(self, *, retained: bool = False, by: str = "class") -> Histogram:
-        """Objects and bytes of each class that has objects, those that take most bytes first.
-
-        A dump does not tell of modules.
+        """Objects and bytes of each class, package or class loader that has any, most bytes first.
 
         Args:
-            retained: whether also with what would be freed with each, in bytes.  What the static
-                fields of a class hold counts for its package and its loader, not for the class.
-            by: ``"class"``, ``"package"`` or ``"loader"``; the names are those of packages or
-                loaders then.
+            retained: whether also with what would be freed with them.  What the static fields of a
+                class hold counts for its package and its loader, but not for the class.
+            by: ``"class"``, ``"package"`` or ``"loader"``.
         """
-        return self._histogram(self._kept, retained, by)
+        return counted(self, retained=retained, by=by)
 
     def static(self, name: str) -> Any:
         """The value of a static field: ``snapshot.static("com.acme.Server.sessions")``.
@@ -174,7 +170,7 @@ class Snapshot:
         Raises:
             NoSuchClass: no class has such a name.
             NoSuchField: it has no such static field.
-            ValueError: the name has no dot.
+            ValueError: the name has no class.
             HeapError: several loaders have a class of that name; see `classes` for each of them.
         """
         class_name, dot, field = name.rpartition(".")
@@ -364,6 +360,31 @@ class Snapshot:
         with files.created(path, force=force) as descriptor:
             files.write_all(descriptor, self._dump.file.data)
 
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Heap",
+        force: bool = False,
+    ) -> None:
+        """Write a report to an HTML file that needs nothing else, readable by its owner only.
+
+        It says what fills the heap and what holds it, and has an answer to each question that
+        `jvmti.heap` has one for.  Texts of the heap are in it.
+
+        Args:
+            path: the new file.
+            title: what stands above it.
+            force: whether to write over an existing file.
+
+        Raises:
+            FileExistsError: there is something already.
+            OSError: there is no room; what was written is removed again.
+        """
+        from jvmti.heap.report import write
+
+        write(self, path, title=title, force=force)
+
     def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of `to_arrow`, and the dump itself, into a directory.
 
@@ -396,43 +417,6 @@ class Snapshot:
         if self._kept is not None:
             mask &= self._kept
         return Objects(self, numpy.flatnonzero(mask).astype(numpy.uint32))
-
-    def _histogram(
-        self, chosen: NDArray[numpy.bool_] | None, retained: bool = False, by: str = "class"
-    ) -> Histogram:
-        """Some objects, or all, by class, package or loader."""
-        columns = list(self._dump.histogram(chosen))
-        tree = self.dominators() if retained else None
-        if by == "class":
-            names = self.classes.names
-            if tree is not None:
-                columns.append(tree.retained_by_class())
-        elif by in ("package", "loader"):
-            labels = [
-                package(cls.name) if by == "package" else cls.loader_name for cls in self.classes
-            ]
-            numbers = {name: at for at, name in enumerate(dict.fromkeys(labels))}
-            group = numpy.array([numbers[label] for label in labels], numpy.uint32)
-            names = list(numbers)
-            columns = [_summed(column, group, len(names)) for column in columns]
-            if tree is not None:
-                columns.append(tree.retained_by_group(group, len(names)))
-        else:
-            raise ValueError(f"by is 'class', 'package' or 'loader', not {by!r}")
-        rows = numpy.flatnonzero(columns[0])
-        count, size, *held = (column[rows].astype(numpy.int64) for column in columns)
-        at = rows.tolist()
-        found = Histogram(
-            [names[row] for row in at],
-            [self.classes.by_index(row).loader_name if by == "class" else None for row in at],
-            [None] * len(at),
-            count,
-            size,
-            retained=held[0] if held else None,
-            pause=self.pause,
-            source="snapshot",
-        )
-        return found.top(len(found))
 
     def _classes_among(self, objects: Indices) -> list[int]:
         counts = numpy.bincount(self._dump.class_of[objects], minlength=len(self.classes))
@@ -508,12 +492,6 @@ class Snapshot:
         for field, value in source.field_values():
             if isinstance(value, Object) and value.index == target:
                 yield field.name
-
-
-def _summed(values: Sizes, group: Indices, count: int) -> Sizes:
-    found = numpy.zeros(count, numpy.uint64)
-    numpy.add.at(found, group, values.astype(numpy.uint64))
-    return found
 
 
 def open_snapshot(

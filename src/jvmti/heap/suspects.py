@@ -218,7 +218,14 @@ def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
     """Direct buffers that own memory; views of others are left out."""
     buffers = _objects(snapshot, "java.nio.DirectByteBuffer", subclasses=True)
     if len(buffers):
-        buffers = buffers[buffers["cleaner"].indices != NONE]
+        owns = buffers["cleaner"].indices != NONE
+        # Those that channels keep for each thread have had no cleaner since Java 25, because they
+        # no longer count against the limit of direct memory.
+        caches = _objects(snapshot, "sun.nio.ch.Util$BufferCache")
+        if len(caches):
+            _, kept = caches["buffers"].elements()
+            owns |= snapshot._mask(kept)[buffers.indices]
+        buffers = buffers[owns]
     if not len(buffers):
         return DirectBuffers(buffers, numpy.zeros(0, numpy.int64))
     capacities = numpy.asarray(buffers["capacity"]).astype(numpy.int64)

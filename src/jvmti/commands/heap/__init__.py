@@ -20,6 +20,7 @@ VERBS = (
     "dominators",
     "path",
     "leaks",
+    "report",
     "diff",
     "strings",
     "collections",

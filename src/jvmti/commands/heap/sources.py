@@ -14,11 +14,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
 from jvmti.commands.targets import add_after, add_json, add_target, opened
+from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console
 from jvmti.report.text import duration, printable
 
-_STEPS = {1: "records", 2: "references", 3: "dominators"}
+_STEPS = {1: "records", 2: "references", 3: "dominators", STEP: "report"}
 
 
 def add_source(parser: argparse.ArgumentParser, *further: str) -> None:

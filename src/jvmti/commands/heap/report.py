@@ -1,0 +1,64 @@
+"""``jvmti heap report``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+
+from jvmti.commands.failure import CommandFailed
+from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.report.tables import console, print_json
+from jvmti.report.text import printable
+from jvmti.target.errors import TargetNotFound
+from jvmti.target.processes import find
+
+
+class Command:
+    """Write a report of a heap: one HTML file to look at in a browser, or to give away.
+
+      jvmti heap report MyServer -o report.html
+      jvmti heap report dump.hprof -o report.html --force
+
+    What fills the heap and what holds it: a map, leak suspects, the dominator tree, classes,
+    threads, class loaders, duplicates, collections, queues, buffers. The file needs no network. It
+    has texts of the heap in it, and is readable by its owner only.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_source(parser)
+        parser.add_argument(
+            "-o", "--output", required=True, metavar="FILE", help="the new HTML file"
+        )
+        parser.add_argument("--force", action="store_true", help="write over what is there")
+        parser.add_argument("--title", help="what stands above; the target, if not given")
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Write it."""
+        to = given.output
+        if os.path.lexists(to) and not given.force:
+            raise CommandFailed(f"{printable(to)} is there already; --force writes over it")
+        title = given.title or f"Heap of {_name(given)}"
+        with snapshot_of(given) as snapshot:
+            try:
+                snapshot.report(to, title=title, force=given.force)
+            except OSError as error:
+                raise CommandFailed(f"{printable(to)}: {error.strerror}") from None
+            size = os.path.getsize(to)
+            if given.json:
+                print_json({"path": to, "bytes": size, "pause": snapshot.pause})
+                return
+            print_head(snapshot)
+            console().print(printable(f"written to {to}"))
+
+
+def _name(given: argparse.Namespace) -> str:
+    target: str | None = given.target
+    if target is None:
+        return " ".join(given.launched or ())
+    if os.path.exists(target):
+        return os.path.basename(os.path.abspath(target))
+    with contextlib.suppress(TargetNotFound):
+        return find(target).describe()
+    return target
