@@ -137,7 +137,7 @@ def test_what_is_no_expression_is_told_with_its_place(text: str, said: str) -> N
     ("text", "said", "answered"),
     [
         ('len(objects("com.acme.Custoner"))', 'column 5, objects("com.acme.Custoner"): no', True),
-        ('objects("com.acme.Customer")["ago"]', "near it: age", True),
+        ('objects("com.acme.Customer")["ages"]', "near it: age", True),
         ("1 + objekts", "column 5, objekts: NameError: name 'objekts'", False),
         ("1 + objekts", "objects", False),
         ('"é" + str(1/0)', "column 11, 1/0: ZeroDivisionError", False),
