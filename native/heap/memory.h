@@ -12,6 +12,17 @@
 #include <cstring>
 #include <type_traits>
 
+// With the address sanitizer nothing may touch what lies between the last item and the end of its
+// page; so an index that is one too large shows here as it does with malloc.
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define JVMTI_HEAP_FORBID(at, bytes) ASAN_POISON_MEMORY_REGION(at, bytes)
+#define JVMTI_HEAP_ALLOW(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
+#else
+#define JVMTI_HEAP_FORBID(at, bytes) static_cast<void>(0)
+#define JVMTI_HEAP_ALLOW(at, bytes) static_cast<void>(0)
+#endif
+
 namespace jvmti {
 namespace heap {
 
@@ -41,6 +52,7 @@ class Pages {
     items_ = static_cast<T*>(mapped);
     bytes_ = bytes;
     size_ = count;
+    JVMTI_HEAP_FORBID(items_ + count, bytes - count * sizeof(T));
     return true;
   }
   // Gives back the pages behind the first items.
@@ -48,6 +60,8 @@ class Pages {
     if (count >= size_) return;
     uint64_t bytes = (count * sizeof(T) + kPage - 1) / kPage * kPage;
     if (bytes == 0) bytes = kPage;
+    JVMTI_HEAP_ALLOW(items_, bytes_);
+    JVMTI_HEAP_FORBID(items_ + count, bytes - count * sizeof(T));
     if (bytes < bytes_) {
       munmap(reinterpret_cast<char*>(items_) + bytes, bytes_ - bytes);
       bytes_ = bytes;
@@ -55,7 +69,10 @@ class Pages {
     size_ = count;
   }
   void release() {
-    if (items_ != nullptr) munmap(static_cast<void*>(items_), bytes_);
+    if (items_ != nullptr) {
+      JVMTI_HEAP_ALLOW(items_, bytes_);
+      munmap(static_cast<void*>(items_), bytes_);
+    }
     items_ = nullptr;
     bytes_ = size_ = 0;
   }
