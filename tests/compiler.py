@@ -49,16 +49,25 @@ def source(name: str) -> Source:
     raise CompilerError(f"there is no Java program {name} under {SOURCES}")
 
 
-def classes(name: str, *, debug: bool = True, compiler: str | None = None) -> Path:
+def classes(
+    name: str,
+    *,
+    debug: bool = True,
+    compiler: str | None = None,
+    library: Path | None = None,
+) -> Path:
     """Compile a program and return the directory of its class files.
 
     Args:
         name: The program's main class.
         debug: Whether with lines, local variables and source (`-g`) or none of it (`-g:none`).
         compiler: "javac" or "ecj" where a test depends on it.
+        library: A jar that the program needs.
     """
     program = source(name)
     command = [*compile_command(program.release, compiler), "-g" if debug else "-g:none"]
+    if library is not None:
+        command += ["-cp", str(library)]
     digest = hashlib.sha256()
     for part in (*command, program.path.read_bytes()):
         digest.update(part.encode() if isinstance(part, str) else part)

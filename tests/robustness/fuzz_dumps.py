@@ -122,13 +122,14 @@ def real_seeds(names: str) -> list[Seed]:
         whole = dump(jvm, "Dumped")
         # Only where there is much to read do several threads read it.
         seeds += [Seed(whole, 1), Seed(dump(jvm, "Idle"), 2)]
+        part = copy_of(whole, most=5, patterns=KINDS)
         for most in (1, 5):
             forms = [
-                copy_of(whole, most=most, patterns=KINDS),
-                copy_of(whole, most=most, patterns=KINDS, segment=1000),
-                copy_of(whole, most=most, patterns=KINDS, version=1, segment=None),
-                copy_of(whole, most=most, patterns=KINDS, id_size=4),
-                copy_of(whole, most=most, patterns=KINDS, id_size=4, version=1, segment=None),
+                copy_of(part, most=most),
+                copy_of(part, most=most, segment=1000),
+                copy_of(part, most=most, version=1, segment=None),
+                copy_of(part, most=most, id_size=4),
+                copy_of(part, most=most, id_size=4, version=1, segment=None),
             ]
             seeds += [Seed(form, 100) for form in forms]
             seeds.append(Seed(compressed(forms[0]), 50))
@@ -175,7 +176,7 @@ def mutated(chance: random.Random) -> bytes:
 
 
 def unpacked(data: bytes) -> NDArray[numpy.uint8]:
-    """The bytes of a file, unpacked as `jvmti.heap.open` does."""
+    """The bytes of a file, mapped or unpacked as `jvmti.heap.open` does."""
     descriptor = os.memfd_create("fuzz")
     try:
         os.write(descriptor, data)
@@ -251,7 +252,6 @@ class Reader:
     def __init__(self, seed: int, native: ctypes.CDLL | None) -> None:
         self.seed = seed
         self.native = native
-        self.opened = 0
 
     def mutation(self, number: int) -> bytes:
         return mutated(random.Random(self.seed * 1_000_003 + number))
@@ -262,7 +262,7 @@ class Reader:
             return
         if self.native is not None:
             try:
-                content = unpacked(data).tobytes()
+                content = unpacked(data).tobytes() if data[:2] == b"\x1f\x8b" else data
             except jvmti.heap.HeapError:
                 return
             line = self.native.jvmti_heap_fuzz(content, ctypes.c_uint64(len(content)))
