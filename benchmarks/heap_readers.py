@@ -1,11 +1,12 @@
-"""Measures the way from a dump file to the retained sizes of all objects, beside another reader.
+"""Measures the way from a dump file to the retained sizes of all objects, beside other readers.
 
-    python benchmarks/heap_readers.py [--millions 1,10] [--longest 10] [--rounds 3]
+    python benchmarks/heap_readers.py [--millions 1,10] [--longest 10] [--shark DIRECTORY]
 
-The other reader is the heap library of the NetBeans profiler, the one in VisualVM.  Both read the
-same file from memory, one after the other, in turns.  It gets a heap that is large enough, a
-directory in memory for its index files, and reads a small dump first, so that its code is compiled.
-Memory is the most that a process had of its own, without mapped files; its index files count.
+The others are the heap library of the NetBeans profiler, the one in VisualVM, and Shark, that of
+LeakCanary, where a directory has its jars.  All read the same file from memory, one after the
+other.  The others get a heap that is large enough, a directory in memory for their index files, and
+read a small dump first, so that their code is compiled.  Memory is the most that a process had of
+its own, without mapped files; index files count.
 """
 
 from __future__ import annotations
@@ -19,17 +20,26 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import compiler
 import heap  # the script beside this one, which finds the modules of the tests
+
+# isort: split
+import compiler
 import jvms
 
 HERE = Path(__file__).parent
 LIMITS = {10: (2.0, 20)}
-"""Seconds that so many million objects may take, and how many times as long the other must."""
+"""Seconds that so many million objects may take, and how many times as long the others must."""
+
+
+class Options(NamedTuple):
+    """How often this package reads, and for how many seconds another may."""
+
+    rounds: int
+    patience: float
 
 
 class Read(NamedTuple):
-    """One reading: seconds and bytes; the other's may have been ended before its time."""
+    """One reading: seconds and bytes; another's may have been ended before its time."""
 
     seconds: float
     memory: int
@@ -57,14 +67,14 @@ def files_in(directory: Path) -> int:
 
 
 def read_by_other(command: list[str], warm: Path, path: Path, patience: float) -> Read:
-    """Have the other reader read a small dump and then this one; it keeps files beside both."""
+    """Have another reader read a small dump and then this one; it may keep files beside both."""
     with tempfile.TemporaryDirectory(dir=path.parent) as made:
         directory = Path(made)
         links = [directory / "warm.hprof", directory / "heap.hprof"]
         for link, target in zip(links, (warm, path), strict=True):
             link.hardlink_to(target)
-        start = [f"-Djava.io.tmpdir={directory}", "NetBeans", *map(str, links)]
-        with subprocess.Popen([*command, *start], stdout=subprocess.PIPE, text=True) as java:
+        start = [f"-Djava.io.tmpdir={directory}", *command[1:], *map(str, links)]
+        with subprocess.Popen([command[0], *start], stdout=subprocess.PIPE, text=True) as java:
             assert java.stdout is not None
             java.stdout.readline()
             begin = time.monotonic()
@@ -78,38 +88,32 @@ def read_by_other(command: list[str], warm: Path, path: Path, patience: float) -
                 time.sleep(0.1)
             said = java.stdout.read().split()
         if java.returncode:
-            raise SystemExit(f"the other reader failed with status {java.returncode}")
+            raise SystemExit(f"{' '.join(command)} failed with status {java.returncode}")
         return Read(float(said[0]) + float(said[1]), most)
 
 
-def measure(
-    command: list[str], warm: Path, path: Path, rounds: int, patience: float
-) -> tuple[list[Read], list[Read], int]:
-    """Ours, the other's, and the number of objects."""
-    ours, others = [], []
-    memory = heap.measured(path, memory=True)
-    for _ in range(rounds):
-        ours.append(Read(heap.measured(path, memory=False)["total"], memory["memory"]))
-        if not any(other.ended for other in others):
-            others.append(read_by_other(command, warm, path, patience))
-    return ours, others, memory["objects"]
-
-
-def report(millions: float, ours: list[Read], others: list[Read], objects: int) -> bool:
-    """Print the figures of one size; whether they are within the limits."""
-    mine = statistics.median(one.seconds for one in ours)
-    ended = any(one.ended for one in others)
-    theirs = statistics.median(one.seconds for one in others)
-    more = "> " if ended else ""
-    memory = [max(one.memory for one in reads) for reads in (ours, others)]
-    seconds, ratio = LIMITS.get(int(millions), (None, None))
-    met = seconds is None or ratio is None or (mine <= seconds and theirs / mine >= ratio)
-    limit = "" if seconds is None else f"≤ {seconds:g} s, ≤ 1/{ratio}: {'met' if met else 'missed'}"
-    print(
-        f"| {objects:,} | {more}{theirs / mine:,.0f} × | {mine:.2f} s, {memory[0] >> 20:,} MB | "
-        f"{more}{theirs:,.1f} s, {memory[1] >> 20:,} MB | {limit} |",
-        flush=True,
+def report(
+    millions: float, others: dict[str, list[str]], dumps: tuple[Path, Path], options: Options
+) -> bool:
+    """Measure one size and print it; whether that is within the limits."""
+    warm, path = dumps
+    watched = heap.measured(path, memory=True)
+    mine = statistics.median(
+        heap.measured(path, memory=False)["total"] for _ in range(options.rounds)
     )
+    cells = [f"{watched['objects']:,}", f"{mine:.2f} s, {watched['memory'] >> 20:,} MB"]
+    best = float("inf")
+    for command in others.values():
+        read = read_by_other(command, warm, path, options.patience)
+        best = min(best, read.seconds)
+        more = "> " if read.ended else ""
+        cells.append(f"{more}{read.seconds:,.1f} s, {more}{read.memory >> 20:,} MB")
+        cells.append(f"{more}{read.seconds / mine:,.0f} ×")
+    seconds, ratio = LIMITS.get(int(millions), (None, None))
+    met = seconds is None or ratio is None or (mine <= seconds and best / mine >= ratio)
+    if seconds is not None:
+        cells.append(f"≤ {seconds:g} s, ≤ 1/{ratio}: {'met' if met else 'missed'}")
+    print("| " + " | ".join(cells) + " |", flush=True)
     return met
 
 
@@ -120,7 +124,8 @@ def main() -> None:
     parser.add_argument("--millions", default="1,10")
     parser.add_argument("--longest", type=int, help="of a linked list in the heap")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--patience", type=float, default=150, help="seconds, for the other")
+    parser.add_argument("--patience", type=float, default=150, help="seconds, for another")
+    parser.add_argument("--shark", type=Path, help="directory with com.squareup.leakcanary:shark")
     parser.add_argument("--directory", default="/dev/shm")
     arguments = parser.parse_args()
     jvm = jvms.named(arguments.jvm)
@@ -131,18 +136,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.directory) as made:
         directory = Path(made)
         classes = directory / "classes"
-        compile_command = [*compiler.compile_command(11, None), "-cp", str(jar), "-d", str(classes)]
-        sources = [str(HERE / "Mixed.java"), str(HERE / "NetBeans.java")]
+        rivals = {"NetBeans": str(jar)}
+        if arguments.shark:
+            rivals["Shark"] = f"{arguments.shark.absolute()}/*"
+        path_of = ["-cp", ":".join([*rivals.values(), str(classes)])]
+        sources = [str(HERE / f"{name}.java") for name in ("Mixed", *rivals)]
+        compile_command = [*compiler.compile_command(11, None), *path_of, "-d", str(classes)]
         subprocess.run([*compile_command, *sources], check=True)
-        warm = directory / "warm.hprof"
-        heap.make_dump(jvm, classes, 0.05, warm, 10)
-        print("| objects | faster | jvmti | NetBeans | limit |\n| --- | --- | --- | --- | --- |")
+        warm, path = directory / "warm.hprof", directory / "heap.hprof"
+        heap.make_dump(jvm, classes, 0.02, warm, 10)
+        print(
+            "| objects | jvmti | " + " | ".join(f"{one} | longer" for one in rivals) + " | limit |"
+        )
+        print("| --- " * (3 + 2 * len(rivals)) + "|")
         for millions in map(float, arguments.millions.split(",")):
-            path = directory / "heap.hprof"
             heap.make_dump(jvm, classes, millions, path, arguments.longest)
-            command = [jvm.java, f"-Xmx{4 if millions < 5 else 8}g", "-cp", f"{jar}:{classes}"]
-            read = measure(command, warm, path, arguments.rounds, arguments.patience)
-            met &= report(millions, *read)
+            room = f"-Xmx{4 if millions < 5 else 10}g"
+            others = {name: [jvm.java, room, *path_of, name] for name in rivals}
+            options = Options(arguments.rounds, arguments.patience)
+            met &= report(millions, others, (warm, path), options)
             path.unlink()
     sys.exit(0 if met else 1)
 
