@@ -11,6 +11,7 @@ namespace heap {
 namespace {
 
 constexpr uint64_t kBreath = 0x3FFFF;
+constexpr uint64_t kAhead = 8;
 
 bool is_cancelled(const jvmti_heap_progress* progress) {
   return progress != nullptr && __atomic_load_n(&progress->cancel, __ATOMIC_RELAXED) != 0;
@@ -64,8 +65,20 @@ int32_t shortest_in(const Graph<Row>& graph, jvmti_heap_progress* progress, uint
     order[found++] = root;
   }
   for (uint64_t next = 0; next < found; ++next) {
+    if ((next & kBreath) == 0 && is_cancelled(progress)) return JVMTI_HEAP_CANCELLED;
     uint32_t object = order[next];
-    if (next + 8 < found) graph.prefetch(order[next + 8]);
+    // What is far apart in memory is asked for ahead, each from what has come of the one before.
+    if (next + 24 < found) graph.prefetch(order[next + 24]);
+    if (next + 16 < found) graph.prefetch_targets(order[next + 16]);
+    if (next + 8 < found) {
+      uint32_t ahead = order[next + 8];
+      uint64_t end = graph.last(ahead);
+      uint64_t most = graph.first(ahead) + kAhead;
+      for (uint64_t k = graph.first(ahead); k < end && k < most; ++k) {
+        __builtin_prefetch(before + graph.target(k), 1);
+      }
+    }
+    if (graph.leaf(object)) continue;
     uint64_t skipped = graph.skipped(object);
     uint64_t last = graph.last(object);
     for (uint64_t k = graph.first(object); k < last; ++k) {
@@ -74,7 +87,6 @@ int32_t shortest_in(const Graph<Row>& graph, jvmti_heap_progress* progress, uint
       before[target] = object;
       order[found++] = target;
     }
-    if ((next & kBreath) == 0 && is_cancelled(progress)) return JVMTI_HEAP_CANCELLED;
   }
   *reached = found;
   return JVMTI_HEAP_OK;

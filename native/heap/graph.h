@@ -28,7 +28,11 @@ class Graph {
     if (!(flags & without_)) return UINT64_MAX;
     return rows_[object] + (flags & JVMTI_HEAP_CLASS_EDGE ? 1 : 0);
   }
-  void prefetch(uint32_t object) const { __builtin_prefetch(rows_ + object); }
+  void prefetch(uint32_t object) const {
+    __builtin_prefetch(rows_ + object);
+    if (without_ != 0) __builtin_prefetch(dump_.extent.data() + object);
+  }
+  void prefetch_targets(uint32_t object) const { __builtin_prefetch(targets_ + rows_[object]); }
   const jvmti_heap_dump& dump() const { return dump_; }
 
  private:

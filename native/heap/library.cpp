@@ -269,9 +269,13 @@ int32_t jvmti_heap_sum_ways(const jvmti_heap_dump* dump, const uint32_t* before,
       reached > dump->objects) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
+  constexpr uint64_t kAhead = 16;
   for (uint64_t i = reached; i-- > 0;) {
+    if (i >= kAhead) __builtin_prefetch(sums + order[i - kAhead]);
     uint32_t object = order[i];
-    if (object >= dump->objects || before[object] > dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
+    if (object >= dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
+    if (sums[object] == 0) continue;
+    if (before[object] > dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
     sums[before[object]] += sums[object];
   }
   return JVMTI_HEAP_OK;

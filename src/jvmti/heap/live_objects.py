@@ -101,15 +101,15 @@ class LiveObjects:
     def _ordinals(self, rows: Any, classes: Any) -> Any:
         """The place of each object among those of its class, in the order of the heap."""
         dump = self._snapshot._dump
+        places = dump.addresses(rows) if self._by_address else rows
         found = numpy.zeros(len(rows), numpy.int64)
         for index in numpy.unique(classes).tolist():
             members = self._places.get(index)
             if members is None:
                 members = numpy.flatnonzero(dump.class_of == index).astype(numpy.uint32)
                 if self._by_address:
-                    members = members[numpy.argsort(dump.addresses(members), kind="stable")]
+                    members = numpy.sort(dump.addresses(members))
                 self._places = {index: members}
             own = classes == index
-            by_number = numpy.argsort(members, kind="stable")
-            found[own] = by_number[numpy.searchsorted(members[by_number], rows[own])]
+            found[own] = numpy.searchsorted(members, places[own])
         return found

@@ -112,7 +112,7 @@ class PathTree:
         In the order of a breadth-first walk the children of a node are together already.
         """
         if self._grouped is None:
-            nodes = self._order[self._counts[self._order] != 0]
+            nodes = self._order[(self._counts != 0)[self._order]]
             above = self._before[nodes]
             starts = numpy.flatnonzero(numpy.append(True, above[1:] != above[:-1])[: len(above)])
             parents = above[starts]
