@@ -66,6 +66,14 @@ def test_the_summary_has_the_classes_with_what_they_retain(source: int | Path) -
     assert "Leaking$Entry" in printed("summary", source)
 
 
+def test_the_summary_counts_packages_and_loaders_too(file: Path) -> None:
+    packages = {row["name"]: row for row in found("summary", file, "--by", "package")["packages"]}
+    assert packages["(none)"]["retained"] >= 2000 * 1000
+    loaders = found("summary", file, "--by", "loader")["class_loaders"]
+    assert {"bootstrap", "app"} <= {row["name"] for row in loaders}
+    assert "LOADER" in printed("summary", file, "--by", "loader")
+
+
 def test_what_holds_much_is_found(source: int | Path, leaking: programs.JavaProgram) -> None:
     drops = found("dominators", source)
     assert drops["drops"][0]["class"] == "java.lang.Object[]"

@@ -10,13 +10,15 @@ from jvmti.commands.targets import add_top
 from jvmti.report.tables import console, print_json, print_table
 
 _TOP = 20
+_KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
+"""What rows may be of, and what JSON calls them."""
 
 
 class Command:
     """Show what is in a heap: classes with what they take and retain, roots, loaders, garbage.
 
       jvmti heap summary MyServer
-      jvmti heap summary dump.hprof --top 50
+      jvmti heap summary dump.hprof --top 50 --by package
       jvmti heap summary dump.hprof.gz --json
 
     A JVM is dumped into memory for it, of which no file remains; the program stands still for about
@@ -27,11 +29,14 @@ class Command:
         """Add the arguments."""
         add_source(parser)
         add_top(parser, _TOP)
+        parser.add_argument(
+            "--by", choices=tuple(_KINDS), default="class", help="what is counted together; class"
+        )
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""
         with snapshot_of(given) as snapshot:
-            histogram = snapshot.histogram(retained=True)
+            histogram = snapshot.histogram(retained=True, by=given.by)
             rows = histogram.top(given.top, by="retained")
             roots = snapshot.roots
             unreachable = snapshot.unreachable_count
@@ -47,7 +52,7 @@ class Command:
                         "loaders": len(snapshot.loaders),
                         "threads": len(snapshot.threads),
                         "fault": None if snapshot.fault is None else str(snapshot.fault),
-                        "classes": [asdict(row) for row in rows],
+                        _KINDS[given.by]: [asdict(row) for row in rows],
                     }
                 )
                 return
@@ -56,10 +61,11 @@ class Command:
                 f"{len(roots):,} roots, {len(snapshot.threads):,} threads, "
                 f"{len(snapshot.loaders):,} class loaders, {unreachable:,} objects of garbage"
             )
-            print_table(
-                [">OBJECTS", ">BYTES", ">RETAINED", "CLASS", "LOADER"],
-                [
-                    [f"{row.count:,}", f"{row.bytes:,}", f"{row.retained:,}", row.name, row.loader]
-                    for row in rows
-                ],
-            )
+            heads = [">OBJECTS", ">BYTES", ">RETAINED", given.by.upper()]
+            cells: list[list[object]] = [
+                [f"{row.count:,}", f"{row.bytes:,}", f"{row.retained:,}", row.name] for row in rows
+            ]
+            if given.by == "class":
+                heads.append("LOADER")
+                cells = [[*cell, row.loader] for cell, row in zip(cells, rows, strict=True)]
+            print_table(heads, cells)
