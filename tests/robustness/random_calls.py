@@ -27,7 +27,6 @@ from jvmti.wire.protocol import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from jvmti.wire.channel import Frame
 
 EXCLUDED = {
     "fatal_error": "ends the VM by its meaning",
@@ -254,7 +253,7 @@ class Fuzzer:
             self._found(one._handle)
             one._count = 0
 
-    def _told(self, event: Frame) -> bytes:
+    def _told(self, number: int, environment: int, payload: bytes) -> bytes:
         """Answer an event that a random call has asked for, mostly with nonsense."""
         return self.random.randbytes(self.random.choice([0, 0, 1, 5, 9, 40]))
 
