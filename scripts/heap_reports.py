@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,6 @@ import threading
 import time
 import urllib.request
 import venv
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +36,6 @@ from real_programs import (  # noqa: E402
     PYSPARK,
     TOMCAT,
     counting,
-    from_maven,
     jvm_below,
     wait_for,
 )
@@ -183,22 +180,10 @@ def tomcat(scratch: Path) -> Iterator[Program]:
 
 @contextmanager
 def javac(scratch: Path) -> Iterator[Program]:
-    archive = from_maven(
-        f"org.apache.lucene:lucene-core:{LUCENE}:jar:sources", scratch / "downloads"
-    )
-    sources = scratch / "lucene"
-    if not sources.exists():
-        with zipfile.ZipFile(archive) as zipped:
-            zipped.extractall(sources)
-    files = sorted(map(str, (sources / "org").rglob("*.java")))
-    listing = scratch / "files"
-    listing.write_text("\n".join(files))
-    output = scratch / "classes"
-    shutil.rmtree(output, ignore_errors=True)
+    files, words = real_programs.lucene(scratch)
     on = jvms.Jvm("17", real_programs.jdk())
     process = subprocess.Popen(
-        [on.home / "bin" / "javac", "-proc:none", "-nowarn", "-XDignore.symbol.file"]
-        + ["-J-Xmx1g", "-d", output, f"@{listing}"],
+        [on.home / "bin" / "javac", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -302,7 +302,8 @@ def processor_seconds(pid: int) -> float:
 # ---- javac -------------------------------------------------------------------------------------
 
 
-def javac(scratch: Path) -> Outcome:
+def lucene(scratch: Path) -> tuple[list[str], list[str | Path]]:
+    """The sources of Lucene, and what follows javac to compile them."""
     archive = from_maven(
         f"org.apache.lucene:lucene-core:{LUCENE}:jar:sources", scratch / "downloads"
     )
@@ -315,9 +316,14 @@ def javac(scratch: Path) -> Outcome:
     listing.write_text("\n".join(files))
     output = scratch / "classes"
     shutil.rmtree(output, ignore_errors=True)
+    words = ["-proc:none", "-nowarn", "-XDignore.symbol.file", "-J-Xmx1g"]
+    return files, [*words, "-d", output, f"@{listing}"]
+
+
+def javac(scratch: Path) -> Outcome:
+    files, words = lucene(scratch)
     vm = jvmti.launch(
-        [jdk() / "bin" / "javac", "-proc:none", "-nowarn", "-XDignore.symbol.file"]
-        + ["-J-Xmx1g", "-d", output, f"@{listing}"],
+        [jdk() / "bin" / "javac", *words],
         capabilities="all",
         stderr=subprocess.DEVNULL,
         timeout=60,
@@ -336,7 +342,7 @@ def javac(scratch: Path) -> Outcome:
         )
         still = popen.poll() is None
     status = popen.wait(600)
-    classes = len(list(output.rglob("*.class")))
+    classes = len(list((scratch / "classes").rglob("*.class")))
     assert status == 0, f"javac ended with status {status}"
     assert still, "javac had finished before the session"
     outcome.went_on = f"it compiled to its end: status 0, {classes} class files"

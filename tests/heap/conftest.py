@@ -82,6 +82,13 @@ def shared_dump(
 
 
 @pytest.fixture(scope="module")
+def leaking_program(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
+    started = shared_java_program("Leaking")
+    started.expect("ready")
+    return started
+
+
+@pytest.fixture(scope="module")
 def program(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
     started = shared_java_program("Holdings", jvm_args=["-Xmx256m"])
     started.expect("ready")

@@ -53,16 +53,11 @@ def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def leaking(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
-    started = shared_java_program("Leaking")
-    started.expect("ready")
-    return started
-
-
-@pytest.fixture(scope="module")
-def file(leaking: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def file(
+    leaking_program: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("dump") / "leaking.hprof"
-    attach_command(leaking.pid, "dumpheap", str(path), "-all")
+    attach_command(leaking_program.pid, "dumpheap", str(path), "-all")
     yield path
     path.unlink()
 
@@ -477,10 +472,10 @@ def test_a_browser_runs_nothing_of_the_heap(harmful: Page, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("source", ["file", "live"])
 def test_the_command_writes_it(
-    source: str, file: Path, leaking: programs.JavaProgram, tmp_path: Path
+    source: str, file: Path, leaking_program: programs.JavaProgram, tmp_path: Path
 ) -> None:
     to = tmp_path / "report.html"
-    done = run(file if source == "file" else leaking.pid, "-o", to, "--json")
+    done = run(file if source == "file" else leaking_program.pid, "-o", to, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     told = json.loads(done.stdout)
@@ -490,7 +485,7 @@ def test_the_command_writes_it(
     page = Page(to.read_text())
     assert_harmless(page)
     assert "in 2,000 of Leaking$Entry" in text_of(page.section("suspects"))
-    title = "leaking.hprof" if source == "file" else f"{leaking.pid} Leaking"
+    title = "leaking.hprof" if source == "file" else f"{leaking_program.pid} Leaking"
     assert f"<title>Heap of {title}</title>" in page.text
     assert ("program stopped" in page.text) == (source == "live")
 

@@ -35,16 +35,11 @@ def found(*words: str | int | Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def leaking(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
-    started = shared_java_program("Leaking")
-    started.expect("ready")
-    return started
-
-
-@pytest.fixture(scope="module")
-def file(leaking: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def file(
+    leaking_program: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("dump") / "leaking.hprof"
-    assert "written to" in printed("dump", leaking.pid, path)
+    assert "written to" in printed("dump", leaking_program.pid, path)
     assert path.stat().st_mode & 0o777 == 0o600
     yield path
     path.unlink()
@@ -52,9 +47,9 @@ def file(leaking: programs.JavaProgram, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(params=["file", "live"])
 def source(
-    request: pytest.FixtureRequest, leaking: programs.JavaProgram, file: Path
+    request: pytest.FixtureRequest, leaking_program: programs.JavaProgram, file: Path
 ) -> str | int | Path:
-    return file if request.param == "file" else leaking.pid
+    return file if request.param == "file" else leaking_program.pid
 
 
 def test_the_summary_has_the_classes_with_what_they_retain(source: int | Path) -> None:
@@ -74,7 +69,9 @@ def test_the_summary_counts_packages_and_loaders_too(file: Path) -> None:
     assert "LOADER" in printed("summary", file, "--by", "loader")
 
 
-def test_what_holds_much_is_found(source: int | Path, leaking: programs.JavaProgram) -> None:
+def test_what_holds_much_is_found(
+    source: int | Path, leaking_program: programs.JavaProgram
+) -> None:
     drops = found("dominators", source)
     assert drops["drops"][0]["class"] == "java.lang.Object[]"
     assert drops["drops"][0]["retained"] > drops["total"] / 2
@@ -82,7 +79,7 @@ def test_what_holds_much_is_found(source: int | Path, leaking: programs.JavaProg
     assert suspect["children_class"] == "Leaking$Entry"
     assert [one["reference"] for one in suspect["path"]][1:] == ["static LEAK", "elementData"]
     assert "static LEAK" in printed("leaks", source)
-    assert left_behind(leaking.pid) == []
+    assert left_behind(leaking_program.pid) == []
 
 
 def test_the_path_to_a_class_is_shown(source: int | Path) -> None:
@@ -103,10 +100,10 @@ def test_repeated_texts_and_wasted_room_are_shown(source: int | Path) -> None:
     assert "again and again" in printed("strings", source)
 
 
-def test_growth_is_shown(file: Path, leaking: programs.JavaProgram, tmp_path: Path) -> None:
+def test_growth_is_shown(file: Path, leaking_program: programs.JavaProgram, tmp_path: Path) -> None:
     same = found("diff", file, file)
     assert same["classes"] == same["places"] == []
-    assert "objects" in printed("diff", leaking.pid, "--wait", "0.2")
+    assert "objects" in printed("diff", leaking_program.pid, "--wait", "0.2")
 
 
 def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from jvmti.commands.targets import (
     frames,
     launched_command,
     named_target,
+    no_target_but_the_program,
     seconds,
     started,
 )
@@ -120,9 +121,7 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Show events until somebody or something ends it."""
-        if given.launched is not None and given.target is not None:
-            given.events.insert(0, given.target)  # there is no other target than the program
-            given.target = None
+        no_target_but_the_program(given, given.events)
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)
         path = output(given)

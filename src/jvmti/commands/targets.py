@@ -67,6 +67,15 @@ def add_max_pause(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def no_target_but_the_program(given: argparse.Namespace, words: list[str]) -> None:
+    """Where a program is started, what stands in the target's place is the first of the words
+    that follow a target otherwise.
+    """
+    if given.launched is not None and given.target is not None:
+        words.insert(0, given.target)
+        given.target = None
+
+
 def named_target(given: argparse.Namespace) -> str:
     """The target where only a running JVM will do."""
     if given.launched is not None:
@@ -223,6 +232,7 @@ __all__ = [
     "find_java",
     "launched_command",
     "named_target",
+    "no_target_but_the_program",
     "opened",
     "seconds",
     "add_after",

@@ -279,17 +279,7 @@ class Session:
         """A new channel, whose other end goes along with a call."""
 
         def ask(descriptor: int) -> None:
-            reply = self.request(
-                Kind.CALL,
-                declaration.number,
-                environment,
-                payload,
-                declaration.name,
-                timeout,
-                descriptor=descriptor,
-            )
-            if reply.status:
-                raise self.error(declaration, reply)
+            self.call_encoded(declaration, environment, payload, timeout, descriptor)
 
         return self._open(ask)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 
-from jvmti.commands.failure import CommandFailed
-from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.commands.heap.sources import add_source, write
+from jvmti.commands.targets import no_target_but_the_program
 from jvmti.heap.redaction import redact
-from jvmti.report.tables import console, print_json
-from jvmti.report.text import printable
+from jvmti.heap.snapshot import Snapshot
 
 
 class Command:
@@ -49,31 +47,19 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Write it."""
-        if given.launched is not None and given.target is not None:
-            given.to.insert(0, given.target)
-            given.target = None
+        no_target_but_the_program(given, given.to)
         if len(given.to) != 1:
             given.parser.error("one name of a new file is needed")
         if given.parquet and given.redact:
             given.parser.error("--redact writes HPROF; convert what it has written")
         [to] = given.to
-        if os.path.exists(to) and not given.force:
-            raise CommandFailed(f"{printable(to)} is there already; --force writes over it")
-        with snapshot_of(given) as snapshot:
-            try:
-                if given.parquet:
-                    snapshot.to_parquet(to, force=given.force)
-                elif given.redact:
-                    redact(
-                        snapshot, to, arrays=given.arrays, fields=given.fields, force=given.force
-                    )
-                else:
-                    snapshot.save(to, force=given.force)
-            except OSError as error:
-                raise CommandFailed(f"{printable(to)}: {error.strerror}") from None
-            size = os.path.getsize(to)
-            if given.json:
-                print_json({"path": to, "bytes": size, "pause": snapshot.pause})
-                return
-            print_head(snapshot)
-            console().print(printable(f"written to {to}"))
+
+        def into(snapshot: Snapshot) -> None:
+            if given.parquet:
+                snapshot.to_parquet(to, force=given.force)
+            elif given.redact:
+                redact(snapshot, to, arrays=given.arrays, fields=given.fields, force=given.force)
+            else:
+                snapshot.save(to, force=given.force)
+
+        write(given, to, into)

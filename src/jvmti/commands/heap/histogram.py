@@ -17,6 +17,7 @@ from jvmti.commands.targets import (
     add_max_pause,
     add_target,
     count,
+    no_target_but_the_program,
     opened,
     seconds,
 )
@@ -86,9 +87,7 @@ class Command:
         """Print the histogram once, or again and again."""
         if given.watch and (given.json or given.diff):
             given.parser.error("--watch goes with neither --json nor --diff")
-        if given.launched is not None and given.target is not None:
-            given.patterns.insert(0, given.target)
-            given.target = None
+        no_target_but_the_program(given, given.patterns)
         before, wait = _older(given.diff)
         with opened(given) as vm:
             if given.launched:

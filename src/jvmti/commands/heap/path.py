@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.targets import count
+from jvmti.commands.targets import count, no_target_but_the_program
 from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable
@@ -33,9 +33,7 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""
-        if given.launched is not None and given.target is not None:
-            given.patterns.insert(0, given.target)
-            given.target = None
+        no_target_but_the_program(given, given.patterns)
         if len(given.patterns) != 1:
             given.parser.error("one class or pattern is needed: com.acme.Session, 'com.acme.*'")
         with snapshot_of(given) as snapshot:

@@ -17,6 +17,7 @@ import numpy
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.commands.outputs import add_output, output
+from jvmti.commands.targets import no_target_but_the_program
 from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.tables import Table, column, plain, shown, table
@@ -74,9 +75,7 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the answer, or write it."""
-        if given.launched is not None and given.target is not None:
-            given.expression.insert(0, given.target)
-            given.target = None
+        no_target_but_the_program(given, given.expression)
         if len(given.expression) != 1:
             given.parser.error("one expression is needed, quoted: 'objects(\"com.acme.Order\")'")
         if given.top is not None and given.top < 0:

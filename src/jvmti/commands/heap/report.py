@@ -6,10 +6,7 @@ import argparse
 import contextlib
 import os
 
-from jvmti.commands.failure import CommandFailed
-from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.report.tables import console, print_json
-from jvmti.report.text import printable
+from jvmti.commands.heap.sources import add_source, write
 from jvmti.target.errors import TargetNotFound
 from jvmti.target.processes import find
 
@@ -37,20 +34,8 @@ class Command:
     def run(self, given: argparse.Namespace) -> None:
         """Write it."""
         to = given.output
-        if os.path.lexists(to) and not given.force:
-            raise CommandFailed(f"{printable(to)} is there already; --force writes over it")
         title = given.title or f"Heap of {_name(given)}"
-        with snapshot_of(given) as snapshot:
-            try:
-                snapshot.report(to, title=title, force=given.force)
-            except OSError as error:
-                raise CommandFailed(f"{printable(to)}: {error.strerror}") from None
-            size = os.path.getsize(to)
-            if given.json:
-                print_json({"path": to, "bytes": size, "pause": snapshot.pause})
-                return
-            print_head(snapshot)
-            console().print(printable(f"written to {to}"))
+        write(given, to, lambda snapshot: snapshot.report(to, title=title, force=given.force))
 
 
 def _name(given: argparse.Namespace) -> str:

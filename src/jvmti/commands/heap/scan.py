@@ -9,7 +9,15 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import add_after, add_json, add_max_pause, add_target, add_top, opened
+from jvmti.commands.targets import (
+    add_after,
+    add_json,
+    add_max_pause,
+    add_target,
+    add_top,
+    no_target_but_the_program,
+    opened,
+)
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.scan import Instances, Scan
 from jvmti.model.vm import VM
@@ -57,9 +65,7 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the objects."""
-        if given.launched is not None and given.target is not None:
-            given.patterns.insert(0, given.target)
-            given.target = None
+        no_target_but_the_program(given, given.patterns)
         if not given.patterns and (given.target is not None or given.launched is not None):
             given.parser.error("a pattern for classes is missing")
         with opened(given) as vm:

@@ -16,7 +16,7 @@ from jvmti.commands.failure import NOT_FOUND, CommandFailed
 from jvmti.commands.targets import add_after, add_json, add_target, opened
 from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
-from jvmti.report.tables import console
+from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration, printable
 
 _STEPS = {1: "records", 2: "references", 3: "dominators", STEP: "report"}
@@ -69,6 +69,28 @@ def print_head(snapshot: Snapshot) -> None:
     )
 
 
+def write(given: argparse.Namespace, to: str, into: Callable[[Snapshot], None]) -> None:
+    """Write a snapshot to a new file or directory, and tell of it.
+
+    Args:
+        to: its name.
+        into: writes it.
+    """
+    if os.path.lexists(to) and not given.force:
+        raise CommandFailed(f"{printable(to)} is there already; --force writes over it")
+    with snapshot_of(given) as snapshot:
+        try:
+            into(snapshot)
+        except OSError as error:
+            raise CommandFailed(f"{printable(to)}: {error.strerror}") from None
+        size = os.path.getsize(to)
+        if given.json:
+            print_json({"path": to, "bytes": size, "pause": snapshot.pause})
+            return
+        print_head(snapshot)
+        console().print(printable(f"written to {to}"))
+
+
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, int], None]]:
     """Shows on a terminal's standard error how far long steps are."""
@@ -94,4 +116,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield report
 
 
-__all__ = ["add_source", "print_head", "snapshot_of"]
+__all__ = ["add_source", "print_head", "snapshot_of", "write"]
