@@ -68,23 +68,22 @@ def created(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[in
     """
     path = os.path.realpath(path)
     replaces = force and os.path.isfile(path)
-    if not replaces:  # the name is ours from here on
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    unfinished = None
+    if not replaces and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    descriptor, unfinished = tempfile.mkstemp(
+        prefix=f".{os.path.basename(path)}-", dir=os.path.dirname(path)
+    )
     try:
-        descriptor, unfinished = tempfile.mkstemp(
-            prefix=f".{os.path.basename(path)}-", dir=os.path.dirname(path)
-        )
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+        if not replaces:  # unless somebody else has made it meanwhile
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         os.replace(unfinished, path)
     except BaseException:
-        for left in (unfinished, None if replaces else path):
-            if left is not None:
-                with suppress(FileNotFoundError):
-                    os.unlink(left)
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
 
 
