@@ -105,6 +105,7 @@ class VM:
         threads: the live threads.
         heap: the objects of the VM: histograms, scans, who holds what.
         methods: the names of the methods that this session has met.
+        kept: classes that the model holds on to until the session ends, by name.
     """
 
     def __init__(self, connection: Connection, *, timeout: float = 10.0) -> None:
@@ -121,6 +122,7 @@ class VM:
         self.threads = Threads(self)
         self.heap = LiveHeap(self)
         self.methods = Methods(self)
+        self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
@@ -315,6 +317,18 @@ class VM:
         raise LookupError(
             f"no class {name!r} is loaded; vm.jni.find_class({name.replace('.', '/')!r}) loads it"
         )
+
+    def well_known(self, name: str) -> Class:
+        """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
+
+        Raises:
+            JavaException: this release has none of that name.
+
+        JNI: FindClass.
+        """
+        if name not in self.kept:
+            self.kept[name] = self.jni.find_class(name)  # type: ignore[assignment]
+        return self.kept[name]
 
     @property
     def thread_groups(self) -> list[ThreadGroup]:

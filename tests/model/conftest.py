@@ -1,0 +1,41 @@
+"""What the tests of the model share: nothing that a test looked at is held when it is over."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import jvmti
+
+
+def held(vm: jvmti.VM) -> dict[str, int]:
+    """What the agent holds for a session, but for the classes that the model keeps for good."""
+    gc.collect()
+    agent = vm.stats.agent
+    assert agent is not None
+    return {
+        "objects": agent.objects - len(vm.kept),
+        "environments": agent.environments,
+        "monitors": agent.monitors,
+        "memory": agent.memory,
+        "streams": agent.streams,
+    }
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that has the session in the fixture `vm` gives back every handle it was given."""
+    if "vm" not in request.fixturenames:
+        yield
+        return
+    vm: jvmti.VM = request.getfixturevalue("vm")
+    vm.lookup_env  # noqa: B018 - made at its first use, and kept
+    before = held(vm)
+    yield
+    if not vm.closed:
+        assert held(vm) == before
