@@ -87,8 +87,7 @@ class Attributes:
         JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        values = read_fields(self._vm, self, layout.fields)
-        return dict(zip(layout.names, values, strict=True))
+        return dict(zip(layout.names, layout.all.read(self._vm, self), strict=True))
 
     # ---- calls -----------------------------------------------------------------------------
 
