@@ -333,7 +333,7 @@ class VM:
         """
         found = classes_named(self, name)
         if len(found) == 1:
-            return found[0]
+            return self._session.identity(found[0])  # type: ignore[no-any-return]
         if found:
             raise LookupError(
                 f"{len(found)} class loaders have a class {name!r}; vm.classes({name!r}) gives all"
