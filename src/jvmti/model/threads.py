@@ -148,7 +148,10 @@ class Thread(Attributes, refs.Thread):
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
         # Virtual threads have to be known to the environment; the model's own knows them.
-        traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
+        try:
+            traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
+        except ThreadNotAlive:  # some releases give an empty stack instead
+            return []
         return Places(self._vm, traces.value.items["frame_buffer"]).frames([self], most)[0]
 
     @property

@@ -131,7 +131,6 @@ class VM:
         self._own_env: Env | None = None
         self._own_capabilities = Capabilities(0)
         self._own_lock = threading.Lock()
-        self._lock_finder: LockFinder | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
@@ -392,9 +391,7 @@ class VM:
 
         JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
         """
-        if self._lock_finder is None:
-            self._lock_finder = LockFinder(self)
-        return self._lock_finder.found(timeout)
+        return LockFinder(self).found(timeout)
 
     @property
     def modules(self) -> list[Module]:
