@@ -36,6 +36,7 @@ VERBS = (
     "attach",
     "events",
     "heap",
+    "shell",
     "doctor",
     "conformance",
     "options",
