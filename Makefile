@@ -30,7 +30,7 @@ demo: install $(VENV)/.demo
 	$(BIN)/python examples/demo.py $(ARGS)
 
 ## test        install what the tests need and run them all
-test: install java
+test: install java $(VENV)/.spark
 	$(BIN)/python -m pytest $(ARGS)
 
 ## check       lint, formatting, types, layers
@@ -92,6 +92,10 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group demo
+	@touch $@
+
+$(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group spark
 	@touch $@
 
 $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python

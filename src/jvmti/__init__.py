@@ -32,6 +32,8 @@ from jvmti.target.processes import Process, processes
 
 if TYPE_CHECKING:
     from jvmti import heap
+    from jvmti.drivers.own import attach_self
+    from jvmti.drivers.spark import attach_spark, spark_executors
 
 __version__ = "0.1.0"
 
@@ -57,7 +59,8 @@ def attach(
         The JVM; a context manager that detaches at the end of its block.
 
     Raises:
-        AttachError: the JVM cannot be found or reached; the message says what was tried.
+        AttachError: the JVM cannot be found or reached; the message says what was tried.  One in
+            this very process is for `attach_self`.
         NotAvailable: a capability cannot be had.
     """
     connection = _attach.attach(target, timeout=timeout, options=options, library=library)
@@ -128,10 +131,19 @@ def launch(
     return vm
 
 
+# What most programs do not need is imported when somebody looks for it.
+_LATE = {
+    "attach_self": "jvmti.drivers.own",
+    "attach_spark": "jvmti.drivers.spark",
+    "spark_executors": "jvmti.drivers.spark",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # What most programs do not need is imported when somebody looks for it.
     if name == "heap":
         return importlib.import_module("jvmti.heap")
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -147,9 +159,12 @@ __all__ = [
     "JvmtiError",
     "Process",
     "attach",
+    "attach_self",
+    "attach_spark",
     "errors",
     "heap",
     "java_tool_options",
     "launch",
     "processes",
+    "spark_executors",
 ]
