@@ -1,8 +1,8 @@
 """The commands that begin with a percent sign.
 
 Each is a plain function of the JVM, the prompt's variables and the text after its name, and prints.
-At a prompt they are ``%threads http``, elsewhere ``get_ipython().run_line_magic("threads", "http")``,
-with IPython and without.
+At a prompt they are ``%threads http``; with IPython and without, code that is not typed has
+``get_ipython().run_line_magic("threads", "http")`` for the same.
 """
 
 from __future__ import annotations
