@@ -496,6 +496,9 @@ class Threads:
         hint = f"; there are {', '.join(map(repr, near))}" if near else ""
         raise KeyError(f"no live thread is named {name!r}{hint}")
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for name in self._names(self._all()) if name]
+
     def named(self, name: str) -> list[Thread]:
         """The live threads of that name; Java does not keep names from being given twice."""
         threads = self._all()

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.callbacks.calling import Callbacks
 from jvmti.env.environment import AgentOperations, Env, Mapped
@@ -17,7 +17,6 @@ from jvmti.env.operations import AgentStats
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
-from jvmti.heap.live import LiveHeap
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
@@ -42,6 +41,9 @@ from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
 from jvmti.wire.session import Session
+
+if TYPE_CHECKING:
+    from jvmti.heap.live import LiveHeap
 
 log = logging.getLogger("jvmti")
 
@@ -107,7 +109,6 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
-        heap: the objects of the VM: histograms, scans, who holds what.
         methods: the names of the methods that this session has met.
         kept: classes that the model holds on to until the session ends, by name.
     """
@@ -124,7 +125,7 @@ class VM:
         self.env = Env(self._session, 1)
         self.jni = JNI(self._session)
         self.threads = Threads(self)
-        self.heap = LiveHeap(self)
+        self._heap: LiveHeap | None = None
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
@@ -284,6 +285,16 @@ class VM:
     def map(self) -> Mapped:
         """The JNI functions over columns, as ``vm.env.map`` is for JVM TI."""
         return Mapped(self._session, JNI_FUNCTIONS, 1)
+
+    @property
+    def heap(self) -> LiveHeap:
+        """The objects of the VM: histograms, scans, snapshots, who holds what."""
+        if self._heap is None:
+            # Most sessions never look, and a prompt is there sooner.
+            from jvmti.heap.live import LiveHeap
+
+            self._heap = LiveHeap(self)
+        return self._heap
 
     @property
     def lookup_env(self) -> Env:
