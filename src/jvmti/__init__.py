@@ -15,8 +15,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.env.environment import Env
 from jvmti.jni.calls import JNI
 from jvmti.model.vm import VM, add_capabilities
@@ -128,6 +130,34 @@ def launch(
     return vm
 
 
+def _html(thing: object) -> str | None:
+    from jvmti.report.html import html  # when somebody looks
+
+    return html(thing)
+
+
+def progress(what: str) -> AbstractContextManager[display.Report]:
+    """Show how far long work is, in a terminal or a notebook, as long as the block lasts.
+
+    ::
+
+        with jvmti.progress("scanning") as report:
+            vm.heap.scan(progress=report)
+
+    Args:
+        what: what is done, in a few words.
+
+    Returns:
+        A context manager; what it gives is for ``progress=`` and ``report=``.
+    """
+    from jvmti.report.progress import progress
+
+    return progress(what)
+
+
+display.drawn_by(_html, progress)
+
+
 def __getattr__(name: str) -> Any:
     # What most programs do not need is imported when somebody looks for it.
     if name == "heap":
@@ -152,4 +182,5 @@ __all__ = [
     "java_tool_options",
     "launch",
     "processes",
+    "progress",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.model.objects import Attributes
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import AbsentInformation, NativeMethod
@@ -172,6 +172,8 @@ class Method(refs.Method):
 
     __slots__ = ("_names",)
 
+    _repr_html_ = display.html
+
     _names: MethodNames
 
     @property
@@ -255,6 +257,8 @@ class Field(refs.Field):
     """A field, together with its class."""
 
     __slots__ = ("_class", "_name", "_signature")
+
+    _repr_html_ = display.html
 
     _class: Class
     _name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti import refs
+from jvmti import display, refs
 
 if TYPE_CHECKING:
     from jvmti.heap.holders import Referrers, Retained, RootPath
@@ -17,6 +17,8 @@ class Attributes:
     """What every Java object has, whatever its kind."""
 
     __slots__ = ()
+
+    _repr_html_ = display.html
 
     _session: Any
     _handle: int

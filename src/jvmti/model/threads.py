@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.model.objects import Attributes, Object
+from jvmti.model.stack_tree import at_once, sampled
 from jvmti.spec.constants import JavaLangThreadState, ThreadState
 from jvmti.spec.errors import JavaException, NotInThisVersion, ThreadNotAlive
 from jvmti.wire.columns import HandleColumn, ListColumn
 
 if TYPE_CHECKING:
+    from jvmti.display import Report
     from jvmti.model.classes import Method
+    from jvmti.model.stack_tree import StackTree
     from jvmti.model.vm import VM
 
 MOST_FRAMES = 1024
@@ -78,6 +81,8 @@ class Frame:
 
     def __hash__(self) -> int:
         return hash((self.method, self.location, self.depth))
+
+    _repr_html_ = display.html
 
 
 class Thread(Attributes, refs.Thread):
@@ -232,6 +237,8 @@ class ThreadSnapshot:
     #: Its stack, the most recent frame first.
     frames: list[Frame]
 
+    _repr_html_ = display.html
+
     @property
     def java_state(self) -> str:
         """Its ``java.lang.Thread.State``."""
@@ -247,6 +254,8 @@ class Threads:
     def __init__(self, vm: VM) -> None:
         self._vm = vm
         self._id_field: Any = None
+
+    _repr_html_ = display.html
 
     def __iter__(self) -> Iterator[Thread]:
         return iter(self._all())
@@ -356,6 +365,68 @@ class Threads:
             waiting += items(one, of_children)
         return threads
 
+    def stack_tree(
+        self, *, state: str | None = None, lines: bool = False, by_thread: bool = False
+    ) -> StackTree:
+        """All stacks of this moment, merged to a tree: where the threads are.
+
+        Args:
+            state: only threads in this ``java.lang.Thread.State``: ``"RUNNABLE"``.
+            lines: tell source lines apart, too.
+            by_thread: a branch for each thread's name.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return at_once(self.snapshot(), state=state, lines=lines, by_thread=by_thread)
+
+    def sample(
+        self,
+        seconds: float = 10.0,
+        hz: float = 20.0,
+        *,
+        state: str | None = None,
+        names: str = "*",
+        by_thread: bool = False,
+        share: float = 0.1,
+        most_frames: int = MOST_FRAMES,
+        progress: Report | None = None,
+    ) -> StackTree:
+        """Look at all stacks again and again, and merge them: where the time goes.
+
+        The VM stands still for each look, some microseconds for each thread and frame.  Looks
+        become rarer where they would take more than a share of the time.  Stacks are taken where
+        the VM can stop a thread, so a loop without calls is seen at its end.  Virtual threads are
+        seen only by those that carry them.
+
+        Args:
+            seconds: for how long.
+            hz: how many looks a second, at most.
+            state: only threads in this ``java.lang.Thread.State``; ``"RUNNABLE"`` are those that
+                use the processor, or wait in native code.
+            names: only threads whose names match this shell pattern.
+            by_thread: a branch for each thread's name.
+            share: the part of the time that looks may take.
+            most_frames: how many frames of each stack at most, the most recent first.
+            progress: told the seconds that have passed, and of how many; by default a bar is shown
+                in a terminal or a notebook.
+
+        Raises:
+            ValueError: `state` is none, or a number is out of range.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return sampled(
+            self._vm,
+            seconds,
+            hz,
+            state=state,
+            names=names,
+            by_thread=by_thread,
+            share=share,
+            most_frames=most_frames,
+            progress=progress,
+        )
+
     # ---- the insides -----------------------------------------------------------------------
 
     def _all(self) -> list[Thread]:
@@ -397,7 +468,7 @@ class Threads:
             None if status else time
             for status, time in zip(spent.status.tolist(), spent.value.tolist(), strict=True)
         ]
-        return [
+        return display.Rows(
             ThreadSnapshot(
                 threads[at],
                 ids[at],
@@ -410,7 +481,7 @@ class Threads:
                 stacks[at],
             )
             for at in numpy.flatnonzero(chosen).tolist()
-        ]
+        )
 
 
 def _frames(vm: VM, stacks: ListColumn) -> list[list[Frame]]:
@@ -418,7 +489,7 @@ def _frames(vm: VM, stacks: ListColumn) -> list[list[Frame]]:
     handles = stacks.items["method"].array
     locations = stacks.items["location"]
     if not len(handles):
-        return [[] for _ in range(len(stacks))]
+        return [display.Rows() for _ in range(len(stacks))]
     distinct, rows = numpy.unique(handles, return_inverse=True)
     rows = rows.reshape(-1)
     methods = numpy.empty(len(distinct), object)
@@ -426,14 +497,14 @@ def _frames(vm: VM, stacks: ListColumn) -> list[list[Frame]]:
     lines = vm.methods.lines(distinct, rows, locations)
     of_frames = methods[rows].tolist()
     places = locations.tolist()
-    found = []
+    found: list[list[Frame]] = []
     ends = stacks.offsets.tolist()
     for start, end in itertools.pairwise(ends):
         # Thousands of frames: the constructor is called without a loop in between.
         stack = map(
             Frame, of_frames[start:end], places[start:end], lines[start:end], range(end - start)
         )
-        found.append(list(stack))
+        found.append(display.Rows(stack))
     return found
 
 

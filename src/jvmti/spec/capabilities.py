@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar
 
+from jvmti import display
 from jvmti.spec.types import CapabilityBits
 
 
@@ -170,6 +171,8 @@ class Capabilities(enum.IntFlag):
         if isinstance(item, str):
             item = type(self)._named(item)
         return isinstance(item, int) and int(self) & int(item) == int(item)
+
+    _repr_html_ = display.html
 
 
 _MEMBERS = tuple(Capabilities.__members__.items())
