@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-__all__ = ["Report", "Rows", "drawn_by", "html", "progress"]
+__all__ = ["Report", "Rows", "Shown", "drawn_by", "html", "progress"]
 
 Item = TypeVar("Item")
 
@@ -53,6 +53,14 @@ def progress(what: str) -> AbstractContextManager[Report]:
         what: what is done, in a few words.
     """
     return _progress(what)
+
+
+class Shown:
+    """For classes that take no attribute of that name: enums."""
+
+    __slots__ = ()
+
+    _repr_html_ = html
 
 
 class Rows(list[Item]):

@@ -105,6 +105,24 @@ class StackTree:
                 yield depth, node
                 waiting += [(depth + 1, one) for one in reversed(node.children)]
 
+    def under(self, pattern: str) -> StackTree:
+        """The parts of stacks from the outermost frame on whose name fits a shell pattern.
+
+        ``tree.under("com.acme.*")`` is what the threads do for that package, whoever asked it to.
+        """
+        found = StackTree()
+        found.looks, found.seconds = self.looks, self.seconds
+        found.longest_look = self.longest_look
+        waiting = list(self.root._children.values())
+        while waiting:
+            node = waiting.pop()
+            if fnmatchcase(node.name, pattern):
+                found.root.count += node.count
+                _merge(node, found.root)
+            else:
+                waiting += node._children.values()
+        return found
+
     def top(self, most: int = 20) -> list[tuple[str, int]]:
         """The frames in which most stacks end, with how many do."""
         found: Counter[str] = Counter()
@@ -156,6 +174,16 @@ class StackTree:
         return f"<StackTree of {len(self):,} stacks, {what}>"
 
     _repr_html_ = display.html
+
+
+def _merge(node: StackNode, above: StackNode) -> None:
+    waiting = [(node, above)]
+    while waiting:
+        one, into = waiting.pop()
+        below = into._children.setdefault(one.name, StackNode(one.name))
+        below.count += one.count
+        below.ends += one.ends
+        waiting += [(child, below) for child in one._children.values()]
 
 
 def at_once(

@@ -239,19 +239,27 @@ def _(obj: Attributes) -> list[Content]:
 @view.register
 def _(histogram: Histogram) -> list[Content]:
     retained = histogram.retained is not None
+    parts = histogram.source != "diff"  # which may be negative
     whole = max(histogram.total_bytes, 1)
     rows = [
         (
             row.count,
             row.bytes,
             *([row.retained] if retained else []),
-            _bar(row.bytes / whole) if histogram.source != "diff" else None,
+            *([_bar(row.bytes / whole)] if parts else []),
             row.name,
             row.loader,
         )
         for row in histogram[:_ROWS]
     ]
-    heads = ["objects", "bytes", *(["retained"] if retained else []), "of all", "name", "loader"]
+    heads = [
+        "objects",
+        "bytes",
+        *(["retained"] if retained else []),
+        *(["of all"] if parts else []),
+        "name",
+        "loader",
+    ]
     about = f"{histogram.total_count:,} objects, {histogram.total_bytes:,} bytes"
     if histogram.pause:
         about += f"; the program stood still for {histogram.pause:.2g} s at most"

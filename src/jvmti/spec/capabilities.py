@@ -15,7 +15,7 @@ from jvmti import display
 from jvmti.spec.types import CapabilityBits
 
 
-class Capabilities(enum.IntFlag):
+class Capabilities(display.Shown, enum.IntFlag):
     """Capabilities of JVM TI, named as in the specification.
 
     "OnLoad" marks those that HotSpot grants in the OnLoad phase only, to launched or preloaded
@@ -171,8 +171,6 @@ class Capabilities(enum.IntFlag):
         if isinstance(item, str):
             item = type(self)._named(item)
         return isinstance(item, int) and int(self) & int(item) == int(item)
-
-    _repr_html_ = display.html
 
 
 _MEMBERS = tuple(Capabilities.__members__.items())
