@@ -138,6 +138,9 @@ jvmtiError Proceed(Call& call);
 jvmtiError Refuse(Call& call);
 jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number);
 jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same);
+jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
+                   jint* count, jint** errors);
+jvmtiError Resume(Call& call, const In<jlong>& key);
 jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads);
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,

@@ -423,6 +423,31 @@ class Operations(Calling):
         """Take back a name of `lend_file`, and close the file in the VM."""
         ...
 
+    @operation(80)
+    def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
+        """Suspend threads until `resume` is told the same key.
+
+        A thread that several keys suspend runs on when the last of them is resumed.  One that
+        somebody else has suspended stays so and is left to them; the current thread runs on.
+
+        Args:
+            threads: the threads.
+            key: any number but 0 that this session has not used before.
+
+        Returns:
+            Of each thread 0, or the code of the error that kept it from being suspended.
+        """
+        ...
+
+    @operation(81)
+    def resume(self, key: Long) -> None:
+        """Take back what `suspend` did for a key, also what it has yet to do.
+
+        Args:
+            key: the key; one that is not known, or no more, does no harm.
+        """
+        ...
+
     @operation(31)
     def refuse(self) -> None:
         """Do not let the VM, held in the OnLoad phase, start: its process ends with status 1."""

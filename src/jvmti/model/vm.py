@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from jvmti.heap.live import LiveHeap
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
+from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.locks import Deadlock, LockFinder
 from jvmti.model.objects import (
     PRIMITIVE_ARRAYS,
     ClassLoader,
@@ -30,11 +33,12 @@ from jvmti.model.objects import (
     String,
     Throwable,
 )
-from jvmti.model.threads import Thread, ThreadGroup, Threads
+from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
+from jvmti.model.threads import Thread, Threads
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import TargetLost
+from jvmti.spec.errors import NotAvailable, TargetLost
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
@@ -125,6 +129,10 @@ class VM:
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
+        self._own_env: Env | None = None
+        self._own_capabilities = Capabilities(0)
+        self._own_lock = threading.Lock()
+        self._lock_finder: LockFinder | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
@@ -291,6 +299,42 @@ class VM:
             self._lookup_env = env
         return self._lookup_env
 
+    def env_with(self, *capabilities: str) -> Env:
+        """An environment that has certain capabilities: the model's own, unless ``vm.env`` has.
+
+        What the model needs beyond what costs nothing it takes here, at the first use, and keeps
+        until the session ends; ``vm.env`` does not change by it.
+
+        Args:
+            capabilities: their names.
+
+        Raises:
+            NotAvailable: this VM does not give them now; the message says what to do.
+
+        JVM TI: AddCapabilities.
+        """
+        wanted = Capabilities.of(*capabilities)
+        with self._own_lock:
+            if self._own_env is not None and wanted & ~self._own_capabilities == 0:
+                return self._own_env
+            if wanted & ~self.env.get_capabilities() == 0:
+                return self.env
+            if self._own_env is None:
+                self._own_env = self.new_env()
+            try:
+                self._own_env.add_capabilities(wanted)
+            except NotAvailable as error:
+                detail = error.detail
+                if "held by" not in detail:
+                    detail = (
+                        f"{detail}: this VM gives it only to agents that are there when it starts. "
+                        "Start the program by jvmti.launch(), or with JAVA_TOOL_OPTIONS="
+                        '"$(jvmti options --reserve)" to be attached to later'
+                    )
+                raise NotAvailable(error.code, error.function, detail) from None
+            self._own_capabilities |= wanted
+            return self._own_env
+
     def classes(self, pattern: str = "*") -> list[Class]:
         """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
 
@@ -332,9 +376,26 @@ class VM:
         return self.kept[name]
 
     @property
-    def thread_groups(self) -> list[ThreadGroup]:
-        """The topmost thread groups."""
-        return self.env.get_top_thread_groups()  # type: ignore[return-value]
+    def thread_groups(self) -> ThreadGroups:
+        """The topmost thread groups, by number; by name those within as well."""
+        found: Any = self.env.get_top_thread_groups()
+        return ThreadGroups(self, found)
+
+    def deadlocks(self, timeout: float = 10.0) -> list[Deadlock]:
+        """The threads that wait for each other for ever, in circles; ``str()`` of each tells all.
+
+        Monitors, and locks of ``java.util.concurrent`` that know their owner.  Where the VM does
+        not tell agents that came after its start about monitors, its own thread dump does.  Only
+        circles that are still there at a second look are given.
+
+        Args:
+            timeout: seconds that the dump may take.
+
+        JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
+        """
+        if self._lock_finder is None:
+            self._lock_finder = LockFinder(self)
+        return self._lock_finder.found(timeout)
 
     @property
     def modules(self) -> list[Module]:
@@ -351,6 +412,69 @@ class VM:
             for name, status, value in zip(names, values.status, values.value, strict=True)
             if not status and value is not None
         }
+
+    @property
+    def name(self) -> str:
+        """What the VM calls itself: ``OpenJDK 64-Bit Server VM``."""
+        return self.env.get_system_property("java.vm.name") or ""
+
+    @property
+    def java_version(self) -> str:
+        """The version of Java: ``17.0.9``, as ``System.getProperty`` has it.
+
+        JNI: CallStaticObjectMethod.
+        """
+        jni = self.jni
+        system = self.well_known("java/lang/System")
+        method = jni.get_static_method_id(
+            system, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;"
+        )
+        name = jni.new_string("java.version")
+        found: Any = jni.call_static_object_method(system, method, [name])
+        return "" if found is None else jni.get_string_chars(found)
+
+    @property
+    def arguments(self) -> Arguments:
+        """What the program was started with, as the system's list of processes has it."""
+        process = self.process
+        return Arguments(process.jvm_arguments, process.main, process.arguments)
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the VM started.
+
+        Raises:
+            AttachError: the VM cannot be reached over its attach mechanism.
+        """
+        return float(self.diagnostic_command("VM.uptime").split()[0].replace(",", "."))
+
+    @property
+    def flags(self) -> Flags:
+        """The flags of the VM: values by name, to read and, where that can be, to set."""
+        return Flags(self)
+
+    @property
+    def diagnostic_commands(self) -> DiagnosticCommands:
+        """The commands of `diagnostic_command`, with what they say of themselves."""
+        return DiagnosticCommands(self)
+
+    def diagnostic_command(self, line: str) -> str:
+        """Run a diagnostic command of the VM, as ``jcmd`` does: ``"Thread.print -l"``.
+
+        Args:
+            line: the command with its arguments.
+
+        Raises:
+            KeyError: there is none of that name; the message names near ones.
+            ValueError: the VM refuses the arguments.
+            AttachError: the VM cannot be reached over its attach mechanism.
+        """
+        return self.diagnostic_commands.run(line)
+
+    @property
+    def _patience(self) -> float:
+        """Seconds for what goes over the attach mechanism."""
+        return self.timeout or 30.0
 
     def read_direct_buffer(self, buffer: Any, offset: int, length: int) -> bytes:
         """Read from the memory of a direct ``java.nio.ByteBuffer``.

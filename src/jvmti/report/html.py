@@ -27,9 +27,11 @@ from jvmti.heap.suspects import Suspect, leak_suspects
 from jvmti.heap.tables import Table, shown
 from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method
+from jvmti.model.frames import Frame
+from jvmti.model.locks import Deadlock
 from jvmti.model.objects import Attributes
 from jvmti.model.stack_tree import StackTree
-from jvmti.model.threads import Frame, Thread, Threads, ThreadSnapshot
+from jvmti.model.threads import Thread, Threads, ThreadSnapshot
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.report.text import processor_time
@@ -90,6 +92,8 @@ def _(rows: Rows) -> list[Content] | None:  # type: ignore[type-arg]
             return [_stack(rows)]
         case Suspect():
             return [*map(suspect, rows)]
+        case Deadlock():
+            return [one for circle in rows for one in _deadlock(circle)]
     return None
 
 
@@ -133,8 +137,31 @@ def _(frame: Frame) -> list[Content]:
 
 
 @view.register
+def _(circle: Deadlock) -> list[Content]:
+    return _deadlock(circle)
+
+
+@view.register
 def _(tree: StackTree) -> list[Content]:
     return flames(tree)
+
+
+def _deadlock(circle: Deadlock) -> list[Content]:
+    rows = [
+        (
+            one.id,
+            one.name,
+            f"{one.waits_for.kind} {one.waits_for}",
+            one.owner_name,
+            _folded(one.frames),
+        )
+        for one in circle.waiting
+    ]
+    heading = f"{len(rows)} threads wait for each other"
+    return [
+        element("article", _titled(heading),
+                table(["id", "thread", "waits for", "held by", "stack"], rows))
+    ]  # fmt: skip
 
 
 def _threads(threads: Sequence[ThreadSnapshot]) -> list[Content]:
