@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from jvmti.refs import Class, ExtensionFunction, Memory, Object, Thread, Throwable
+from jvmti.refs import (
+    Class,
+    ExtensionFunction,
+    Field,
+    Memory,
+    Object,
+    ObjectArray,
+    Thread,
+    Throwable,
+)
 from jvmti.spec.calling import Calling
 from jvmti.spec.constants import Event
 from jvmti.spec.declaration import declarations, operation
@@ -172,6 +181,23 @@ class RetainedMeasured(NamedTuple):
     """The longer of the passes, in nanoseconds."""
     whole: Boolean
     """Whether the passes came to their end."""
+
+
+class Values(NamedTuple):
+    """Values of any types, one after the other; see `jvmti.model.reading`."""
+
+    letters: Bytes
+    """What each is: the letter of its primitive type (also of one that came out of its box), ``n``
+    for null, ``t`` for text, ``u`` for text that was cut off, ``l`` for any other object."""
+    numbers: Bytes
+    """Eight bytes for each primitive value: a ``double`` for the types with a point, else a
+    ``long``."""
+    lengths: Bytes
+    """For each text, how many UTF-16 units of it are there, four bytes each."""
+    text: Bytes
+    """The texts, in UTF-16."""
+    objects: list[Object]
+    """The other objects."""
 
 
 class Operations(Calling):
@@ -445,6 +471,67 @@ class Operations(Calling):
 
         Args:
             key: the key; one that is not known, or no more, does no harm.
+        """
+        ...
+
+    @operation(60)
+    def read_fields(
+        self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean
+    ) -> Values:
+        """The values of fields of an object, those of its classes among them.
+
+        Args:
+            object: the object.
+            fields: which.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(61)
+    def read_elements(
+        self,
+        array: ObjectArray,
+        start: Int,
+        len: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """Elements of an array of references; it ends early where there are no more.
+
+        Args:
+            array: the array.
+            start: the first.
+            len: how many.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(62)
+    def read_linked(
+        self,
+        start: Object,
+        next: Field,
+        fields: list[Field],
+        most: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """The values of fields of objects that are linked with each other.
+
+        Args:
+            start: the first of them, or an array of such.
+            next: the field that refers to the next; objects that have no such field end the list.
+            fields: which fields of each.
+            most: objects at most.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
         """
         ...
 

@@ -133,6 +133,7 @@ class VM:
         self._own_capabilities = Capabilities(0)
         self._own_lock = threading.Lock()
         self._lock_finder: LockFinder | None = None
+        self._tag_env: Env | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
@@ -334,6 +335,29 @@ class VM:
                 raise NotAvailable(error.code, error.function, detail) from None
             self._own_capabilities |= wanted
             return self._own_env
+
+    @property
+    def tag_env(self) -> Env:
+        """The environment that ``obj.tag`` reads and writes, made at its first use.
+
+        It has ``can_tag_objects``, which can be had at any time; each tag costs the VM some 50
+        bytes and a little of every garbage collection.  ``vm.tag_env.get_objects_with_tags`` finds
+        the objects again.
+        """
+        if self._tag_env is None:
+            env = self.new_env()
+            env.add_capabilities({"can_tag_objects"})
+            self._tag_env = env
+        return self._tag_env
+
+    def string(self, text: str) -> String:
+        """A new ``java.lang.String``, where text is to be an object: to lock, tag or compare.
+
+        Elsewhere a ``str`` can stand for one.
+
+        JNI: NewString.
+        """
+        return self.jni.new_string(text)  # type: ignore[return-value]
 
     def classes(self, pattern: str = "*") -> list[Class]:
         """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
