@@ -34,6 +34,9 @@ from jvmti.target.processes import Process, processes
 
 if TYPE_CHECKING:
     from jvmti import heap
+    from jvmti.drivers.own import attach_self
+    from jvmti.drivers.spark import attach_spark, spark_executors
+    from jvmti.report.progress import progress
 
 __version__ = "0.1.0"
 
@@ -59,7 +62,8 @@ def attach(
         The JVM; a context manager that detaches at the end of its block.
 
     Raises:
-        AttachError: the JVM cannot be found or reached; the message says what was tried.
+        AttachError: the JVM cannot be found or reached; the message says what was tried.  One in
+            this very process is for `attach_self`.
         NotAvailable: a capability cannot be had.
     """
     connection = _attach.attach(target, timeout=timeout, options=options, library=library)
@@ -136,32 +140,28 @@ def _html(thing: object) -> str | None:
     return html(thing)
 
 
-def progress(what: str) -> AbstractContextManager[display.Report]:
-    """Show how far long work is, in a terminal or a notebook, as long as the block lasts.
-
-    ::
-
-        with jvmti.progress("scanning") as report:
-            vm.heap.scan(progress=report)
-
-    Args:
-        what: what is done, in a few words.
-
-    Returns:
-        A context manager; what it gives is for ``progress=`` and ``report=``.
-    """
+def _progress(what: str) -> AbstractContextManager[display.Report]:
     from jvmti.report.progress import progress
 
     return progress(what)
 
 
-display.drawn_by(_html, progress)
+display.drawn_by(_html, _progress)
+
+# What most programs do not need is imported when somebody looks for it.
+_LATE = {
+    "attach_self": "jvmti.drivers.own",
+    "attach_spark": "jvmti.drivers.spark",
+    "progress": "jvmti.report.progress",
+    "spark_executors": "jvmti.drivers.spark",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # What most programs do not need is imported when somebody looks for it.
     if name == "heap":
         return importlib.import_module("jvmti.heap")
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -177,10 +177,13 @@ __all__ = [
     "JvmtiError",
     "Process",
     "attach",
+    "attach_self",
+    "attach_spark",
     "errors",
     "heap",
     "java_tool_options",
     "launch",
     "processes",
     "progress",
+    "spark_executors",
 ]
