@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.model import calls
 from jvmti.model.layouts import layout_of
 from jvmti.model.objects import Attributes, write_field
@@ -243,6 +243,8 @@ class Method(refs.Method):
 
     __slots__ = ("_names",)
 
+    _repr_html_ = display.html
+
     _names: MethodNames
 
     @property
@@ -326,6 +328,8 @@ class Field(refs.Field):
     """A field, together with its class."""
 
     __slots__ = ("_class", "_name", "_signature")
+
+    _repr_html_ = display.html
 
     _class: Class
     _name: str

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti import display
 from jvmti.callbacks.calling import Callbacks
 from jvmti.env.environment import AgentOperations, Env, Mapped
 from jvmti.env.operations import AgentStats
@@ -549,6 +550,8 @@ class VM:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "held in OnLoad" if self.held else "open"
         return f"<VM {self.process.pid} {self.process.main or ''} ({state})>"
+
+    _repr_html_ = display.html
 
 
 def _name_of_this_process() -> str:
