@@ -88,7 +88,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def annotations(reader: Reader, pool: ConstantPool, visible: bool) -> list[Annotation]:
+def read_annotations(reader: Reader, pool: ConstantPool, visible: bool) -> list[Annotation]:
     """Read a counted list of annotations."""
     return [_annotation(reader, pool, visible) for _ in range(reader.u2())]
 
@@ -98,11 +98,11 @@ def _annotation(reader: Reader, pool: ConstantPool, visible: bool, depth: int = 
     elements = {}
     for _ in range(reader.u2()):
         name = pool.text(reader.u2())
-        elements[name] = element(reader, pool, visible, depth)
+        elements[name] = read_element(reader, pool, visible, depth)
     return Annotation(kind, elements, visible)
 
 
-def element(reader: Reader, pool: ConstantPool, visible: bool = True, depth: int = 0) -> Any:
+def read_element(reader: Reader, pool: ConstantPool, visible: bool = True, depth: int = 0) -> Any:
     """Read the value of an annotation's element."""
     if depth > 100:
         raise MalformedClassFile("annotations lie within each other more than 100 deep")
@@ -121,7 +121,7 @@ def element(reader: Reader, pool: ConstantPool, visible: bool = True, depth: int
         case "@":
             return _annotation(reader, pool, visible, depth + 1)
         case "[":
-            return [element(reader, pool, visible, depth + 1) for _ in range(reader.u2())]
+            return [read_element(reader, pool, visible, depth + 1) for _ in range(reader.u2())]
     raise MalformedClassFile(f"an annotation has an element of the unknown kind {tag!r}")
 
 
@@ -130,7 +130,9 @@ _TARGET_SIZES |= {0x17: 2, 0x42: 2, 0x43: 2, 0x44: 2, 0x45: 2, 0x46: 2}
 _TARGET_SIZES |= {0x47: 3, 0x48: 3, 0x49: 3, 0x4A: 3, 0x4B: 3}
 
 
-def type_annotations(reader: Reader, pool: ConstantPool, visible: bool) -> list[TypeAnnotation]:
+def read_type_annotations(
+    reader: Reader, pool: ConstantPool, visible: bool
+) -> list[TypeAnnotation]:
     """Read a counted list of type annotations."""
     found = []
     for _ in range(reader.u2()):
@@ -151,7 +153,7 @@ __all__ = [
     "ClassLiteral",
     "EnumConstant",
     "TypeAnnotation",
-    "annotations",
-    "element",
-    "type_annotations",
+    "read_annotations",
+    "read_element",
+    "read_type_annotations",
 ]

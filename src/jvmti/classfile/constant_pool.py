@@ -204,6 +204,16 @@ class ConstantPool(Mapping[int, Constant]):
         return f"<{len(self)} constants>"
 
 
+def constants(data: bytes, count: int) -> ConstantPool:
+    """The constants in the bytes of a constant pool alone.
+
+    Args:
+        data: the entries.
+        count: one more than the highest number.
+    """
+    return ConstantPool(Reader(data), count)
+
+
 def _entries(reader: Reader, count: int) -> Iterator[tuple[int, tuple[str, Any]]]:
     index = 1
     while index < count:
@@ -314,7 +324,9 @@ def java_double(value: float) -> str:
     """A double as ``Double.toString`` writes it: ``1.0E10``, ``NaN``."""
     shortest = repr(value)
     # Two digits where one would do, if they are nearer: 4.9E-324.
-    return _java_number(f"{value:.1e}" if len(shortest.lstrip("-").split("e")[0]) == 1 else shortest)
+    return _java_number(
+        f"{value:.1e}" if len(shortest.lstrip("-").split("e")[0]) == 1 else shortest
+    )
 
 
 def java_float(value: float) -> str:
@@ -356,5 +368,6 @@ __all__ = [
     "MemberReference",
     "MethodHandle",
     "NameAndType",
+    "constants",
     "describe",
 ]

@@ -137,7 +137,7 @@ def disassemble(file: ClassFile, *, verbose: bool = False) -> str:
     lines = []
     source = file.source_file
     if verbose:
-        lines += [f"  Compiled from \"{source}\""] if source else []
+        lines += [f'  Compiled from "{source}"'] if source else []
         lines += [class_declaration(file), *_verbose_head(file), "{"]
     else:
         lines += [f'Compiled from "{source}"'] if source else []
@@ -276,7 +276,8 @@ def _verbose_head(file: ClassFile) -> Iterator[str]:
         words = f"{inner.modifiers} ".lstrip()
         yield f"  InnerClass: {words}{inner.simple_name or '(anonymous)'} = {inner.name}"
     for component in file.record_components:
-        yield f"  Record component: {_component(component.generic_signature, component)}"
+        kind = type_signature(component.generic_signature or component.descriptor)
+        yield f"  Record component: {kind} {component.name}"
     for number, bootstrap in enumerate(file.bootstrap_methods):
         yield f"  Bootstrap method {number}: {describe(bootstrap.method)}"
         yield from (f"    {describe(argument)}" for argument in bootstrap.arguments)
@@ -284,11 +285,6 @@ def _verbose_head(file: ClassFile) -> Iterator[str]:
     width = len(str(file.pool.count)) + 1
     for constant in file.pool.values():
         yield _constant(constant, width)
-
-
-def _component(generic: str | None, component: object) -> str:
-    name = getattr(component, "name", "")
-    return f"{type_signature(generic or getattr(component, 'descriptor', ''))} {name}"
 
 
 def _constant(constant: Constant, width: int) -> str:

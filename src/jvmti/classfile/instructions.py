@@ -136,9 +136,7 @@ def _instruction(reader: Reader) -> Instruction:
             reader.take(-(at + 1) % 4)
             target = at + reader.s4()
             cases = _cases(reader, at, name)
-    return Instruction(
-        at, name, reader.at - at, constant, local, target, value, array_type, cases
-    )
+    return Instruction(at, name, reader.at - at, constant, local, target, value, array_type, cases)
 
 
 def _cases(reader: Reader, at: int, name: str) -> dict[int, int]:

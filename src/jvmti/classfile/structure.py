@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from jvmti.classfile.annotations import (
     Annotation,
     TypeAnnotation,
-    annotations,
-    element,
-    type_annotations,
+    read_annotations,
+    read_element,
+    read_type_annotations,
 )
 from jvmti.classfile.constant_pool import Constant, ConstantPool
 from jvmti.classfile.instructions import Instruction, instructions
@@ -127,9 +127,11 @@ class _Attributed:
     def annotations(self) -> list[Annotation]:
         """Its annotations, those first that Java code can see."""
         pool = self.pool
-        seen = self._read("RuntimeVisibleAnnotations", lambda r: annotations(r, pool, True), [])
+        seen = self._read(
+            "RuntimeVisibleAnnotations", lambda r: read_annotations(r, pool, True), []
+        )
         unseen = self._read(
-            "RuntimeInvisibleAnnotations", lambda r: annotations(r, pool, False), []
+            "RuntimeInvisibleAnnotations", lambda r: read_annotations(r, pool, False), []
         )
         return [*seen, *unseen]
 
@@ -139,10 +141,12 @@ class _Attributed:
         pool = self.pool
         return [
             *self._read(
-                "RuntimeVisibleTypeAnnotations", lambda r: type_annotations(r, pool, True), []
+                "RuntimeVisibleTypeAnnotations", lambda r: read_type_annotations(r, pool, True), []
             ),
             *self._read(
-                "RuntimeInvisibleTypeAnnotations", lambda r: type_annotations(r, pool, False), []
+                "RuntimeInvisibleTypeAnnotations",
+                lambda r: read_type_annotations(r, pool, False),
+                [],
             ),
         ]
 
@@ -300,20 +304,19 @@ class MethodInfo(Member):
             ("RuntimeVisibleParameterAnnotations", True),
             ("RuntimeInvisibleParameterAnnotations", False),
         ):
-            each = self._read(
-                name,
-                lambda r, v=visible: [annotations(r, self.pool, v) for _ in range(r.u1())],
-                [],
-            )
+            each = self._read(name, self._of_parameters(visible), [])
             found += [[] for _ in range(len(each) - len(found))]
             for place, some in enumerate(each):
                 found[place] += some
         return found
 
+    def _of_parameters(self, visible: bool) -> Callable[[Reader], list[list[Annotation]]]:
+        return lambda r: [read_annotations(r, self.pool, visible) for _ in range(r.u1())]
+
     @property
     def annotation_default(self) -> Any:
         """The default of an annotation's element; ``None`` where there is none."""
-        return self._read("AnnotationDefault", lambda r: element(r, self.pool))
+        return self._read("AnnotationDefault", lambda r: read_element(r, self.pool))
 
 
 class ClassFile(bytes, _Attributed):
@@ -512,9 +515,7 @@ class ClassFile(bytes, _Attributed):
         pool = self.pool
         return self._list(
             "BootstrapMethods",
-            lambda r: BootstrapMethod(
-                pool[r.u2()], [pool[r.u2()] for _ in range(r.u2())]
-            ),
+            lambda r: BootstrapMethod(pool[r.u2()], [pool[r.u2()] for _ in range(r.u2())]),
         )
 
     def __repr__(self) -> str:

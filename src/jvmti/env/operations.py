@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from jvmti.refs import Class, ExtensionFunction, Memory, Object, Thread, Throwable
+from jvmti.refs import (
+    Class,
+    ClassLoader,
+    ExtensionFunction,
+    Field,
+    Memory,
+    Module,
+    Object,
+    Thread,
+    Throwable,
+)
 from jvmti.spec.calling import Calling
 from jvmti.spec.constants import Event
 from jvmti.spec.declaration import declarations, operation
@@ -172,6 +182,25 @@ class RetainedMeasured(NamedTuple):
     """The longer of the passes, in nanoseconds."""
     whole: Boolean
     """Whether the passes came to their end."""
+
+
+class ClassTable(NamedTuple):
+    """The loaded classes; the columns that were not asked for are empty."""
+
+    signatures: Bytes
+    """The signature of each, a zero byte behind it."""
+    loaders: list[ClassLoader]
+    """The class loaders, each once."""
+    loader_of: list[Int]
+    """Of each class, the place of its loader from 1; 0 is the bootstrap loader."""
+    modules: list[Module]
+    """The modules, each once."""
+    module_of: list[Int]
+    """Of each class, the place of its module from 1; 0 for none."""
+    modifiers: list[Int]
+    """The access flags of each."""
+    statuses: list[Int]
+    """The status of each."""
 
 
 class Operations(Calling):
@@ -421,6 +450,30 @@ class Operations(Calling):
     @operation(58)
     def give_back_file(self, name: Text) -> None:
         """Take back a name of `lend_file`, and close the file in the VM."""
+        ...
+
+    @operation(70)
+    def list_classes(self, loaders: Boolean, details: Boolean) -> ClassTable:
+        """The names of all loaded classes, without a handle for each.
+
+        Args:
+            loaders: give their loaders as well.
+            details: give modules, access flags and statuses as well.
+        """
+        ...
+
+    @operation(71)
+    def find_classes(self, signatures: Bytes) -> list[Class]:
+        """The loaded classes that have one of some signatures.
+
+        Args:
+            signatures: the signatures, a zero byte behind each.
+        """
+        ...
+
+    @operation(72)
+    def class_of_field(self, field: Field) -> Class:
+        """The class that a field was found in, which may have inherited it."""
         ...
 
     @operation(31)

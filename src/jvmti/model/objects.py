@@ -155,18 +155,6 @@ class Object(Attributes, refs.Object):
     __slots__ = ()
 
 
-class ClassLoader(Attributes, refs.ClassLoader):
-    """A ``java.lang.ClassLoader``."""
-
-    __slots__ = ()
-
-
-class Module(Attributes, refs.Module):
-    """A ``java.lang.Module``."""
-
-    __slots__ = ()
-
-
 class Throwable(Attributes, refs.Throwable):
     """A ``java.lang.Throwable``."""
 
@@ -265,12 +253,10 @@ __all__ = [
     "BooleanArray",
     "ByteArray",
     "CharArray",
-    "ClassLoader",
     "DoubleArray",
     "FloatArray",
     "IntArray",
     "LongArray",
-    "Module",
     "Object",
     "ObjectArray",
     "PrimitiveArray",
