@@ -20,18 +20,25 @@ from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
+from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.loaded_classes import Classes
 from jvmti.model.locks import Deadlock, LockFinder
+from jvmti.model.modules import (
+    ClassLoader,
+    ClassLoaderSummary,
+    Module,
+    Modules,
+    class_loaders,
+)
 from jvmti.model.objects import (
     PRIMITIVE_ARRAYS,
-    ClassLoader,
-    Module,
     Object,
     ObjectArray,
     String,
     Throwable,
 )
+from jvmti.model.sources import SourcePath
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
 from jvmti.refs.handles import CLASSES
@@ -68,6 +75,8 @@ _KINDS: dict[int, Any] = {cls.KIND: cls for cls in _MODEL}
 _FREE = Capabilities.of(
     "can_get_line_numbers",
     "can_get_source_file_name",
+    "can_get_bytecodes",
+    "can_get_constant_pool",
     "can_get_thread_cpu_time",
     "can_get_monitor_info",
 )
@@ -110,6 +119,8 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
+        classes: the loaded classes: ``vm.classes("java.util.*Map")``.
+        source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
         kept: classes that the model holds on to until the session ends, by name.
     """
@@ -127,6 +138,8 @@ class VM:
         self.jni = JNI(self._session)
         self.threads = Threads(self)
         self._heap: LiveHeap | None = None
+        self.classes = Classes(self)
+        self.source_path = SourcePath(self)
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
@@ -369,14 +382,6 @@ class VM:
         """
         return self.jni.new_string(text)  # type: ignore[return-value]
 
-    def classes(self, pattern: str = "*") -> list[Class]:
-        """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
-
-        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  The classes cannot
-        be unloaded while the list, or one of them, is kept.
-        """
-        return classes(self, pattern)
-
     def find_class(self, name: str) -> Class:
         """The loaded class of that name; nothing is loaded.
 
@@ -384,18 +389,10 @@ class VM:
             name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
 
         Raises:
-            LookupError: none is loaded, or several class loaders have one.
+            LookupError: none is loaded, or several class loaders have one; the message names the
+                loaders, or names that are near.
         """
-        found = classes_named(self, name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise LookupError(
-                f"{len(found)} class loaders have a class {name!r}; vm.classes({name!r}) gives all"
-            )
-        raise LookupError(
-            f"no class {name!r} is loaded; vm.jni.find_class({name.replace('.', '/')!r}) loads it"
-        )
+        return self.classes.find(name)
 
     def well_known(self, name: str) -> Class:
         """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
@@ -430,9 +427,23 @@ class VM:
         return LockFinder(self).found(timeout)
 
     @property
-    def modules(self) -> list[Module]:
-        """The modules, the unnamed ones of the class loaders among them."""
-        return self.env.get_all_modules()  # type: ignore[return-value]
+    def modules(self) -> Modules:
+        """The modules, the unnamed ones of the class loaders among them.
+
+        Also indexed by name: ``vm.modules["java.base"]``.
+
+        JVM TI: GetAllModules.
+        """
+        found: Any = self.env.get_all_modules()
+        return Modules(found)
+
+    @property
+    def class_loaders(self) -> list[ClassLoaderSummary]:
+        """The class loaders that have defined classes, with how many; the bootstrap loader first.
+
+        JVM TI: GetLoadedClasses, GetClassLoader.
+        """
+        return class_loaders(self)
 
     @property
     def properties(self) -> dict[str, str]:
