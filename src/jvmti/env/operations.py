@@ -6,9 +6,11 @@ from typing import Annotated, NamedTuple
 
 from jvmti.refs import (
     Class,
+    ClassLoader,
     ExtensionFunction,
     Field,
     Memory,
+    Module,
     Object,
     ObjectArray,
     Thread,
@@ -194,6 +196,25 @@ class Values(NamedTuple):
     text that was cut off, ``l`` for any other object; and the texts, in UTF-16."""
     objects: list[Object]
     """The other objects."""
+
+
+class ClassTable(NamedTuple):
+    """The loaded classes; the columns that were not asked for are empty."""
+
+    signatures: Bytes
+    """The signature of each, a zero byte behind it."""
+    loaders: list[ClassLoader]
+    """The class loaders, each once."""
+    loader_of: list[Int]
+    """Of each class, the place of its loader from 1; 0 is the bootstrap loader."""
+    modules: list[Module]
+    """The modules, each once."""
+    module_of: list[Int]
+    """Of each class, the place of its module from 1; 0 for none."""
+    modifiers: list[Int]
+    """The access flags of each."""
+    statuses: list[Int]
+    """The status of each."""
 
 
 class Operations(Calling):
@@ -445,6 +466,31 @@ class Operations(Calling):
         """Take back a name of `lend_file`, and close the file in the VM."""
         ...
 
+    @operation(80)
+    def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
+        """Suspend threads until `resume` is told the same key.
+
+        A thread that several keys suspend runs on when the last of them is resumed.  One that
+        somebody else has suspended stays so and is left to them; the current thread runs on.
+
+        Args:
+            threads: the threads.
+            key: any number but 0 that this session has not used before.
+
+        Returns:
+            Of each thread 0, or the code of the error that kept it from being suspended.
+        """
+        ...
+
+    @operation(81)
+    def resume(self, key: Long) -> None:
+        """Take back what `suspend` did for a key, also what it has yet to do.
+
+        Args:
+            key: the key; one that is not known, or no more, does no harm.
+        """
+        ...
+
     @operation(60)
     def read_fields(
         self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean
@@ -504,6 +550,30 @@ class Operations(Calling):
             text: UTF-16 units of each text at most; -1 for all.
             same: give an object that is held already the handle that it has.
         """
+        ...
+
+    @operation(70)
+    def list_classes(self, loaders: Boolean, details: Boolean) -> ClassTable:
+        """The names of all loaded classes, without a handle for each.
+
+        Args:
+            loaders: give their loaders as well.
+            details: give modules, access flags and statuses as well.
+        """
+        ...
+
+    @operation(71)
+    def find_classes(self, signatures: Bytes) -> list[Class]:
+        """The loaded classes that have one of some signatures.
+
+        Args:
+            signatures: the signatures, a zero byte behind each.
+        """
+        ...
+
+    @operation(72)
+    def class_of_field(self, field: Field) -> Class:
+        """The class that a field was found in, which may have inherited it."""
         ...
 
     @operation(31)
