@@ -93,14 +93,17 @@ _plan = functools.lru_cache(1024)(_Plan)
 
 def _texts(lengths: bytes, text: bytes) -> list[str]:
     whole = text.decode("utf-16-le", "surrogatepass")
-    ends = list(itertools.accumulate(memoryview(lengths).cast("i")))
-    starts = [0, *ends[:-1]]
-    if len(whole) * 2 == len(text):
-        return [whole[start:end] for start, end in zip(starts, ends, strict=True)]
-    return [  # some characters take two units
-        text[start * 2 : end * 2].decode("utf-16-le", "surrogatepass")
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    plain = len(whole) * 2 == len(text)
+    found = []
+    at = 0
+    for length in memoryview(lengths).cast("i"):
+        end = at + length
+        if plain:
+            found.append(whole[at:end])
+        else:  # some characters take two units
+            found.append(text[at * 2 : end * 2].decode("utf-16-le", "surrogatepass"))
+        at = end
+    return found
 
 
 def _read(vm: VM, name: str, arguments: tuple[Any, ...], timeout: float | None) -> list[Any]:
