@@ -151,6 +151,8 @@ public class Values {
         static String stringOrInteger(Integer x) { return "Integer"; }
         static String listOrCollection(List<?> x) { return "List"; }
         static String listOrCollection(Collection<?> x) { return "Collection"; }
+        static String joined(String x, String... y) { return "String, String... " + y.length; }
+        static String joined(String x, Iterable<?> y) { return "String, Iterable"; }
         static String byteOrInt(byte x) { return "byte"; }
         static String byteOrInt(int x) { return "int"; }
         static String crossed(int x, long y) { return "int, long"; }

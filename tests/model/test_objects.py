@@ -119,6 +119,15 @@ def test_methods_of_all_kinds_are_called(vm: jvmti.VM, kept: Any) -> None:
     assert base.to_string() == "Base 1"
 
 
+def test_calls_run_on_the_thread_that_the_page_describes(vm: jvmti.VM) -> None:
+    thread = vm.well_known("java/lang/Thread").call("currentThread")
+    assert thread in vm.service_threads()
+    assert thread.call("getName") == "jvmti channel"
+    assert thread.call("isDaemon") is True
+    assert thread.group.name == "system"
+    assert thread.call("getContextClassLoader") is None
+
+
 def test_what_java_throws_arrives_and_can_be_looked_at(vm: jvmti.VM, kept: Any) -> None:
     with pytest.raises(jvmti.JavaException, match="nobody may call this") as thrown:
         kept("derived").to_string()

@@ -277,13 +277,13 @@ def _most_specific(
     def at_least(one: list[str], other: list[str]) -> bool:
         return all(_narrower(a, b, known) for a, b in zip(one, other, strict=True))
 
-    best = [
-        pair
-        for pair, types in zip(found, typed, strict=True)
-        if all(at_least(types, others) for others in typed)
-    ]
-    if len(best) == 1:
-        return best[0]
+    pairs = list(zip(found, typed, strict=True))
+    # A list is meant as such before it is the array of a variable number of arguments.
+    fixed = [pair for pair in pairs if not pair[0][0].takes_more]
+    for among in (pairs, fixed):
+        best = [one for one, types in among if all(at_least(types, others) for _, others in among)]
+        if len(best) == 1:
+            return best[0]
     given = ", ".join(values.described(value) for value in arguments)
     raise TypeError(
         f"{shown}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "

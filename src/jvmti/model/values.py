@@ -111,6 +111,9 @@ BUILT_IN = {box.signature: box.supertypes for box in BOXES.values()} | {
     STRING: _STRING_IS,
     "Ljava/lang/Number;": frozenset(("Ljava/lang/Number;", OBJECT, "Ljava/io/Serializable;")),
     "[B": _EVERY_ARRAY | {"[B"},
+    "Ljava/util/List;": frozenset(("Ljava/util/Collection;", "Ljava/lang/Iterable;")),
+    "Ljava/util/Set;": frozenset(("Ljava/util/Collection;", "Ljava/lang/Iterable;")),
+    "Ljava/util/Collection;": frozenset(("Ljava/lang/Iterable;",)),
 }
 """What is above the classes that Python values become."""
 

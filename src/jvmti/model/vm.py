@@ -392,7 +392,9 @@ class VM:
             LookupError: none is loaded, or several class loaders have one; the message names the
                 loaders, or names that are near.
         """
-        found: Class = self._session.identity(self.classes.find(name))
+        one = self.classes.find(name)
+        found: Class = self._session.identity(one)
+        found._signature = one.signature
         return found
 
     def well_known(self, name: str) -> Class:
