@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from jvmti import display
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
 from jvmti.spec.errors import Error, InvalidSlot, NoMoreFrames, ThreadNotAlive
@@ -243,6 +244,8 @@ class Frame:
     def __hash__(self) -> int:
         return hash((self.method, self.location, self.depth))
 
+    _repr_html_ = display.html
+
 
 class Places:
     """Where the frames of many stacks are: each method and each line looked up once."""
@@ -273,7 +276,7 @@ class Places:
         of_frames = methods[self.rows].tolist()
         places = self.locations.tolist()
         lines = self.lines
-        found = []
+        found: list[list[Frame]] = []
         for thread, (start, end) in zip(threads, itertools.pairwise(self.ends), strict=True):
             count = end - start
             heights: Any = range(count, 0, -1) if count < most else itertools.repeat(None)
@@ -287,7 +290,7 @@ class Places:
                 itertools.repeat(thread),
                 heights,
             )
-            found.append(list(stack))
+            found.append(display.Rows(stack))
         return found
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import JavaException
@@ -131,6 +132,8 @@ class Deadlock:
     def __repr__(self) -> str:
         return f"<Deadlock of {', '.join(one.name for one in self.waiting)}>"
 
+    _repr_html_ = display.html
+
     def __str__(self) -> str:
         lines = [f"{len(self.waiting)} threads wait for each other:"]
         for one in self.waiting:
@@ -182,7 +185,7 @@ class LockFinder:
         threads = self._vm.threads.snapshot()
         look = self.look(threads, timeout)
         known = {thread.id: thread for thread in threads}
-        found = []
+        found: list[Deadlock] = display.Rows()
         for circle in self.deadlocks(threads, look):
             waiting = []
             for number in circle:

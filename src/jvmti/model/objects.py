@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.model import arrays, calls, views
 from jvmti.model.layouts import Place, layout_of
 from jvmti.model.reading import read_fields
@@ -27,6 +27,8 @@ class Attributes:
     """What every Java object has, whatever its kind."""
 
     __slots__ = ()
+
+    _repr_html_ = display.html
 
     _session: Any
     _handle: int
@@ -359,18 +361,6 @@ class Object(Attributes, refs.Object):
         return views.full(self)
 
 
-class ClassLoader(Attributes, refs.ClassLoader):
-    """A ``java.lang.ClassLoader``."""
-
-    __slots__ = ()
-
-
-class Module(Attributes, refs.Module):
-    """A ``java.lang.Module``."""
-
-    __slots__ = ()
-
-
 class Throwable(Attributes, refs.Throwable):
     """A ``java.lang.Throwable``."""
 
@@ -586,12 +576,10 @@ __all__ = [
     "BooleanArray",
     "ByteArray",
     "CharArray",
-    "ClassLoader",
     "DoubleArray",
     "FloatArray",
     "IntArray",
     "LongArray",
-    "Module",
     "Object",
     "ObjectArray",
     "PrimitiveArray",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.model.frames import Frame, Places
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
+from jvmti.model.stack_tree import at_once, sampled
 from jvmti.model.suspension import Suspension, SuspensionOfAll
 from jvmti.spec.constants import JavaLangThreadState, ThreadState
 from jvmti.spec.errors import (
@@ -26,7 +27,9 @@ from jvmti.spec.errors import (
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
+    from jvmti.display import Report
     from jvmti.model.objects import Throwable
+    from jvmti.model.stack_tree import StackTree
     from jvmti.model.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
 
@@ -376,6 +379,8 @@ class ThreadSnapshot:
     #: Its stack, the most recent frame first.
     frames: list[Frame]
 
+    _repr_html_ = display.html
+
     @property
     def java_state(self) -> str:
         """Its ``java.lang.Thread.State``."""
@@ -473,6 +478,8 @@ class Threads:
         self._suspensions: list[Suspension] = []
         """Those of `Thread.suspend`, the latest last."""
 
+    _repr_html_ = display.html
+
     def __iter__(self) -> Iterator[Thread]:
         return iter(self._all())
 
@@ -495,6 +502,9 @@ class Threads:
         near = difflib.get_close_matches(name, [its for its in names if its], n=3)
         hint = f"; there are {', '.join(map(repr, near))}" if near else ""
         raise KeyError(f"no live thread is named {name!r}{hint}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for name in self._names(self._all()) if name]
 
     def named(self, name: str) -> list[Thread]:
         """The live threads of that name; Java does not keep names from being given twice."""
@@ -662,6 +672,68 @@ class Threads:
             waiting += items(one, of_children)
         return threads
 
+    def stack_tree(
+        self, *, state: str | None = None, lines: bool = False, by_thread: bool = False
+    ) -> StackTree:
+        """All stacks of this moment, merged to a tree: where the threads are.
+
+        Args:
+            state: only threads in this ``java.lang.Thread.State``: ``"RUNNABLE"``.
+            lines: tell source lines apart, too.
+            by_thread: a branch for each thread's name.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return at_once(self.snapshot(), state=state, lines=lines, by_thread=by_thread)
+
+    def sample(
+        self,
+        seconds: float = 10.0,
+        hz: float = 20.0,
+        *,
+        state: str | None = None,
+        names: str = "*",
+        by_thread: bool = False,
+        share: float = 0.1,
+        most_frames: int = MOST_FRAMES,
+        progress: Report | None = None,
+    ) -> StackTree:
+        """Look at all stacks again and again, and merge them: where the time goes.
+
+        The VM stands still for each look, some microseconds for each thread and frame.  Looks
+        become rarer where they would take more than a share of the time.  Stacks are taken where
+        the VM can stop a thread, so a loop without calls is seen at its end.  Virtual threads are
+        seen only by those that carry them.
+
+        Args:
+            seconds: for how long.
+            hz: how many looks a second, at most.
+            state: only threads in this ``java.lang.Thread.State``; ``"RUNNABLE"`` are those that
+                use the processor, or wait in native code.
+            names: only threads whose names match this shell pattern.
+            by_thread: a branch for each thread's name.
+            share: the part of the time that looks may take.
+            most_frames: how many frames of each stack at most, the most recent first.
+            progress: told the seconds that have passed, and of how many; by default a bar is shown
+                in a terminal or a notebook.
+
+        Raises:
+            ValueError: `state` is none, or a number is out of range.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return sampled(
+            self._vm,
+            seconds,
+            hz,
+            state=state,
+            names=names,
+            by_thread=by_thread,
+            share=share,
+            most_frames=most_frames,
+            progress=progress,
+        )
+
     def __str__(self) -> str:
         return "\n\n".join(str(thread) for thread in self.snapshot())
 
@@ -723,7 +795,7 @@ class Threads:
             None if status else time
             for status, time in zip(spent.status.tolist(), spent.value.tolist(), strict=True)
         ]
-        return [
+        return display.Rows(
             ThreadSnapshot(
                 threads[at],
                 ids[at],
@@ -736,7 +808,7 @@ class Threads:
                 stacks[at],
             )
             for at in numpy.flatnonzero(chosen).tolist()
-        ]
+        )
 
 
 __all__ = [
