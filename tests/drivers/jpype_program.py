@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import documented
 import jpype
 
+import documented
 import jvmti
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap.library import NONE, Indices, Sizes
 from jvmti.heap.reference_names import reference_names
 
@@ -176,3 +177,5 @@ class PathTree:
 
     def __repr__(self) -> str:
         return f"<PathTree to {len(self.objects):,} objects>"
+
+    _repr_html_ = display.html
