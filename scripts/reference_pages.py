@@ -55,6 +55,8 @@ look into a small program, a shop (`tests/java/Shop.java`), and find these names
 | `door`, `keeper`, `customer` | an object, the thread that holds its monitor, one that waits |
 | `jar`, `java` | a JAR file with a class `Till`; the command that starts the program |
 | `thread_init` | the constructor `Thread()` |
+| `twice` | the method `static int twice(int count) { return 2 * price(count); }` |
+| `start_virtual` | from Java 21 on, the method `Thread.startVirtualThread` |
 """
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
@@ -157,7 +159,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     facts.append(f"since {declaration.since}")
     if declaration.thread_filtered:
         facts.append("can be had for single threads")
-    lines = [f"## {declaration.name}", "", f"{inspect.getdoc(event)}", "", f"{', '.join(facts)}."]
+    text, parts = sections(inspect.getdoc(event) or "")
+    lines = [f"## {declaration.name}", "", code(text), "", f"{', '.join(facts)}."]
     if declaration.capabilities:
         needed = (f"[`{name}`](capabilities.md#{name})" for name in declaration.capabilities)
         lines.append(f"Needs {', '.join(needed)}.")
@@ -175,8 +178,10 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     rows = attributes(event)
     if rows:
         lines += ["", "| attribute | type | what |", "| --- | --- | --- |"]
-        for name, type_, text in rows:
-            lines.append(f"| `{name}` | {type_in_table(type_)} | {code(text)} |")
+        for name, type_, what in rows:
+            lines.append(f"| `{name}` | {type_in_table(type_)} | {code(what)} |")
+    if "Example" in parts:
+        lines += ["", "```pycon", parts["Example"], "```"]
     return [*lines, ""]
 
 
