@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from jvms import ROOT
 from jvmti.classfile import ClassFile, disassemble, disassemble_method
 from jvmti.model.sources import SourceNotFound
 from jvmti.spec.constants import ClassStatus
@@ -485,3 +486,23 @@ def looking_in(vm: jvmti.VM, place: Path) -> Iterator[None]:
         yield
     finally:
         vm.source_path.remove(place)
+
+
+def test_the_examples_of_the_page_show_what_it_says(
+    vm: jvmti.VM, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "classes.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```\n(?:\n```\n(.*?)```)?", page, re.S)
+    assert len(examples) == 7
+    names = {"vm": vm, "sources": described_source().parent}
+    vm.find_class("java.util.concurrent.ConcurrentHashMap")
+    for code, shown in examples:
+        exec(code, names)
+        printed = capsys.readouterr().out
+        if "java.util.concurrent.*Map" in code:
+            # Which classes are loaded, and their order, differs among releases.
+            assert set(shown.splitlines()) <= set(printed.splitlines())
+        elif shown:
+            assert printed == shown
+        else:
+            assert 'return "one";' in printed
