@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
 from traitlets.config import Config
 
-from jvmti.model.threads import Frame
+from jvmti.model.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
 from jvmti.report.text import printable

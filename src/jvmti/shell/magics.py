@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.classes import Class, Method
-from jvmti.model.threads import Frame, Thread
+from jvmti.model.frames import Frame
+from jvmti.model.threads import Thread
 from jvmti.report.text import printable
 from jvmti.shell.expressions import NotEvaluated, evaluate
 
