@@ -28,15 +28,19 @@ from jvmti.heap.tables import Table, shown
 from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
+from jvmti.model.layouts import layout_of
 from jvmti.model.locks import Deadlock
-from jvmti.model.objects import Attributes
+from jvmti.model.objects import Attributes, Object
+from jvmti.model.reading import read_fields
 from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
+from jvmti.model.values import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.report.text import processor_time
 from jvmti.spec.capabilities import ALL, Capabilities
 from jvmti.spec.errors import Error
+from jvmti.spec.signatures import java_name
 
 __all__ = ["html", "view"]
 
@@ -44,6 +48,12 @@ _ROWS = 20
 """Rows of a table of what may be many."""
 _THREADS = 200
 _FRAMES = 64
+_OBJECT = 50
+"""Fields, or lines, of an object."""
+_LISTED = frozenset(("Ljava/util/Map;", "Ljava/util/Collection;"))
+"""What is shown by what it holds, and not by its fields."""
+_WITHIN = 2.0
+"""Seconds that reading an object may take."""
 _TEXT = 200
 """Characters of a value that are shown."""
 _SUSPECTS = 1_000_000
@@ -257,7 +267,28 @@ def _(field: Field) -> list[Content]:
 
 @view.register
 def _(obj: Attributes) -> list[Content]:
-    return [_titled(obj.cls.name), _facts(("bytes", obj.size))]
+    cls = obj.cls
+    found: list[Content] = [
+        _titled(repr(obj)[1:-1]),
+        _facts(("class", cls.name), ("bytes", obj.size)),
+    ]
+    if type(obj) is not Object or supertypes(cls) & _LISTED:
+        lines = str(obj).splitlines()[1 : _OBJECT + 1]
+        return [*found, element("pre", "\n".join(lines))] if lines else found
+    layout = layout_of(cls)
+    values = read_fields(obj._vm, obj, layout.fields[:_OBJECT], text=_TEXT, timeout=_WITHIN)
+    rows = [
+        (java_name(place.signature), name, _value(one))
+        for (name, place), one in zip(layout.keys.items(), values, strict=False)
+    ]
+    rest = more(len(layout.fields), _OBJECT, "fields")
+    return [*found, *([table(["type", "field", "value"], rows, rest)] if rows else [])]
+
+
+def _value(value: Any) -> str:
+    """A value of Java as its line of text; a text is longer than in that of an object."""
+    text = repr(value)
+    return text[1:-1] if isinstance(value, Attributes) else "null" if value is None else text
 
 
 # The heap
