@@ -394,7 +394,8 @@ class VM:
             LookupError: none is loaded, or several class loaders have one; the message names the
                 loaders, or names that are near.
         """
-        return self.classes.find(name)
+        found: Class = self._session.identity(self.classes.find(name))
+        return found
 
     def well_known(self, name: str) -> Class:
         """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
