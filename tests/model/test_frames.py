@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -133,6 +134,20 @@ def test_a_variable_that_is_not_there_is_explained(vm: jvmti.VM) -> None:
         assert dict(native.locals) == {}
         with pytest.raises(KeyError, match="native"):
             native.locals["millis"]
+
+
+def test_the_source_of_a_frame_has_its_line_marked(vm: jvmti.VM) -> None:
+    with vm.threads["http-1"].suspended():
+        frame = frame_of(vm.threads["http-1"], "serve")
+        assert frame.line is not None
+        vm.source_path.append(Path(__file__).parent.parent / "java")
+        try:
+            marked = [line for line in str(frame.source).splitlines() if line.startswith(">")]
+            assert frame.source.line(frame.line).strip() in marked[0]
+            assert marked[0].split()[1] == str(frame.line)
+            assert "void serve(Request request" in frame.source.text
+        finally:
+            vm.source_path.clear()
 
 
 def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram, jvm: Jvm) -> None:
