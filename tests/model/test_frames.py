@@ -287,6 +287,33 @@ def test_variables_are_seen_in_a_handler(acting: tuple[JavaProgram, jvmti.VM]) -
     assert vm.handler_errors == []
 
 
+def test_a_handler_that_overruns_leaves_nothing_suspended(
+    acting: tuple[JavaProgram, jvmti.VM],
+) -> None:
+    program, vm = acting
+    program.ask("run overrun counting")
+    thread = vm.threads["overrun"]
+    vm.env.add_capabilities({"can_generate_method_exit_events"})
+    seen = []
+
+    def left(event: Any) -> None:
+        if event.method.name == "distinct" and not seen:
+            with thread.suspended():
+                seen.append(thread.is_suspended)
+                while True:
+                    vm.env.get_phase()
+
+    with vm.env.on("MethodExit", left, vm.threads["main"], timeout=0.3):
+        program.ask("distinct 5")
+        while not vm.handler_errors:
+            pass
+    vm.env.relinquish_capabilities(vm.env.get_capabilities())
+    assert seen == [True]
+    assert "overrun" in str(vm.handler_errors.pop())
+    assert not thread.is_suspended
+    assert program.ask("result overrun") == "returned counted"
+
+
 def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
     program = java_program("Served")
     program.expect("ready")
