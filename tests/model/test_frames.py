@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -133,6 +134,20 @@ def test_a_variable_that_is_not_there_is_explained(vm: jvmti.VM) -> None:
         assert dict(native.locals) == {}
         with pytest.raises(KeyError, match="native"):
             native.locals["millis"]
+
+
+def test_the_source_of_a_frame_has_its_line_marked(vm: jvmti.VM) -> None:
+    with vm.threads["http-1"].suspended():
+        frame = frame_of(vm.threads["http-1"], "serve")
+        assert frame.line is not None
+        vm.source_path.append(Path(__file__).parent.parent / "java")
+        try:
+            marked = [line for line in str(frame.source).splitlines() if line.startswith(">")]
+            assert frame.source.line(frame.line).strip() in marked[0]
+            assert marked[0].split()[1] == str(frame.line)
+            assert "void serve(Request request" in frame.source.text
+        finally:
+            vm.source_path.clear()
 
 
 def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram, jvm: Jvm) -> None:
@@ -270,6 +285,33 @@ def test_variables_are_seen_in_a_handler(acting: tuple[JavaProgram, jvmti.VM]) -
     ((method, value, this, names),) = seen
     assert (method.class_name, value, this, names) == ("Frames", 5, None, ["value"])
     assert vm.handler_errors == []
+
+
+def test_a_handler_that_overruns_leaves_nothing_suspended(
+    acting: tuple[JavaProgram, jvmti.VM],
+) -> None:
+    program, vm = acting
+    program.ask("run overrun counting")
+    thread = vm.threads["overrun"]
+    vm.env.add_capabilities({"can_generate_method_exit_events"})
+    seen = []
+
+    def left(event: Any) -> None:
+        if event.method.name == "distinct" and not seen:
+            with thread.suspended():
+                seen.append(thread.is_suspended)
+                while True:
+                    vm.env.get_phase()
+
+    with vm.env.on("MethodExit", left, vm.threads["main"], timeout=0.3):
+        program.ask("distinct 5")
+        while not vm.handler_errors:
+            pass
+    vm.env.relinquish_capabilities(vm.env.get_capabilities())
+    assert seen == [True]
+    assert "overrun" in str(vm.handler_errors.pop())
+    assert not thread.is_suspended
+    assert program.ask("result overrun") == "returned counted"
 
 
 def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:

@@ -993,10 +993,11 @@ class Methods:
         found = (at >= 0) & (locations >= 0)
         if len(keys):
             found &= keys[numpy.maximum(at, 0)] >> 32 == rows
-            lines = numpy.where(found, numbers[numpy.maximum(at, 0)], -1)
+            lines = numbers[numpy.maximum(at, 0)].astype(object)
+            lines[~found] = None
         else:
-            lines = numpy.full(len(rows), -1)
-        return [line if line >= 0 else None for line in lines.tolist()]
+            lines = numpy.full(len(rows), None)
+        return lines.tolist()  # type: ignore[no-any-return]
 
 
 def method_source(method: Method) -> Source:
