@@ -167,8 +167,8 @@ def test_pythons_own_prompt_where_there_is_no_ipython(
     with Terminal([*WITHOUT_IPYTHON, str(witness.pid)], home) as terminal:
         assert "pip install 'jvmti[shell]'" in terminal.wait_for("^>>>")
         terminal.type('vm.threads["bloc\t')
-        terminal.wait_for(r'vm\.threads\["blocked')
-        terminal.type('"].java_state\r')
+        terminal.wait_for(r'vm\.threads\["blocked"')  # readline closes what is whole
+        terminal.type("].java_state\r")
         terminal.wait_for("^'BLOCKED'")
         assert "Witness.block(" in terminal.ask("%stack blocked", "Witness.block")
         assert "slot" in terminal.ask("env.get_thread_state?", "GetThreadState")
