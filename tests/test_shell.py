@@ -15,6 +15,7 @@ import jvmti
 from jvmti.shell.completion import Completer
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
 from jvmti.shell.facts import facts
+from jvmti.target.agent_library import library_for_executable
 from terminals import Terminal
 
 if TYPE_CHECKING:
@@ -164,10 +165,10 @@ def test_pythons_own_prompt_where_there_is_no_ipython(
     witness: JavaProgram, home: dict[str, str]
 ) -> None:
     with Terminal([*WITHOUT_IPYTHON, str(witness.pid)], home) as terminal:
-        assert "pip install 'jvmti[shell]'" in terminal.wait_for("^>>> ")
+        assert "pip install 'jvmti[shell]'" in terminal.wait_for("^>>>")
         terminal.type('vm.threads["bloc\t')
-        terminal.wait_for(r'vm\.threads\["blocked')
-        terminal.type('"].java_state\r')
+        terminal.wait_for(r'vm\.threads\["blocked"')  # readline closes what is whole
+        terminal.type("].java_state\r")
         terminal.wait_for("^'BLOCKED'")
         assert "Witness.block(" in terminal.ask("%stack blocked", "Witness.block")
         assert "slot" in terminal.ask("env.get_thread_state?", "GetThreadState")
@@ -281,6 +282,12 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
     assert found("%props java.vm.n") == ["java.vm.name"]
     assert {"wait", "notify", "getName"} <= set(found('t.call("'))
     assert "currentThread" in found('vm.find_class("java.lang.Thread").call("')
+    assert "currentThread" in found('vm.find_class("java.lang.Thread").methods["curr')
+    assert "MAX_PRIORITY" in found('vm.find_class("java.lang.Thread")["MAX')
+    assert "java.lang.Integer" in found("%class Integ")
+    thread = vm.threads["busy"]
+    names["t"] = thread
+    assert set(found('t["')) >= {"name", "tid"}
     for text in ("print('", "nothing['", "1 + ", "f'{vm.threads["):
         assert completer.find(text) is None
 
@@ -367,14 +374,43 @@ def test_facts_of_functions_and_of_java(vm: jvmti.VM) -> None:
     assert "capability  can_get_owned_monitor_info" in told
     assert "JNI GetStringLength" in (facts(vm.jni.get_string_length) or "")
     cls = vm.find_class("java.lang.Thread")
-    sleep = next(m for m in cls.methods if (m.name, m.signature) == ("sleep", "(J)V"))
-    words = (facts(sleep) or "").split("\n")[0].split()
-    # `javap java.lang.Thread` writes it so; release 21 made it no longer native.
-    assert [word for word in words if word != "native"] == [
-        "public",
-        "static",
-        "void",
-        "java.lang.Thread.sleep(long)",
-    ]
+    current = facts(cls.methods["currentThread"]) or ""
+    # `javap java.lang.Thread` writes it so.
+    assert current.startswith("public static native java.lang.Thread currentThread()\n")
+    assert "signature   ()Ljava/lang/Thread;" in current
     assert "public class java.lang.Thread implements java.lang.Runnable" in (facts(cls) or "")
     assert facts(print) is None
+
+
+def test_the_variables_of_a_frame_are_completed(java_program: JavaPrograms, jvm: Jvm) -> None:
+    library = library_for_executable(jvm.java)
+    program = java_program("Witness", jvm_args=[f"-agentpath:{library}=reserve"])
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        thread = vm.threads["deep"]
+        frame = next(one for one in thread.frames if one.method.name == "descend")
+        found = Completer(vm, {"frame": frame}).find('frame.locals["')
+        assert found is not None
+        assert len(found.names) == 1  # its parameter
+        assert program.running()
+
+
+def test_source_and_code(witness: JavaProgram) -> None:
+    java = Path(__file__).parent / "java"
+    code = (
+        f"%source -p {java}\n"
+        "frame = next(f for f in vm.threads['deep'].frames if f.method.name == 'descend')\n"
+        "%source frame\nprint(frame.line)\n%source Witness.descend\n%dis Witness.descend\n"
+    )
+    done = run(witness.pid, stdin=code)
+    assert done.returncode == 0, done.stderr
+    path, *lines = done.stdout.split("\n")
+    assert path == str(java / "Witness.java")
+    marked = next(line for line in lines if line.startswith(">"))
+    number, text = marked[1:].split(maxsplit=1)
+    assert text.strip() == (java / "Witness.java").read_text().split("\n")[int(number) - 1].strip()
+    assert f"\n{number}\n" in done.stdout
+    assert "static void descend(int" in done.stdout
+    assert "invokestatic" in done.stdout
+    missing = run(witness.pid, stdin="%source java.util.HashMap")
+    assert "vm.source_path" in missing.stderr

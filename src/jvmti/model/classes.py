@@ -474,6 +474,9 @@ class Class(Attributes, refs.Class):
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [field.name for field in self.fields if field.is_static]
+
     def __getitem__(self, name: Any) -> Any:
         """The value of a static field: its own, inherited, private ones.
 
