@@ -155,6 +155,14 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
                       const In<Nullable<Text>>& classes, const In<Nullable<Text>>& methods,
                       const In<Nullable<Text>>& exceptions, jlong* number);
 jvmtiError CloseStream(Call& call, const In<jlong>& number);
+jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jboolean>& details,
+                       jint* bytes, unsigned char** signatures, jint* loader_count, jobject** loaders,
+                       jint* loader_of_count, jint** loader_of, jint* module_count,
+                       jobject** modules, jint* module_of_count, jint** module_of,
+                       jint* modifiers_count, jint** modifiers, jint* status_count,
+                       jint** statuses);
+jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jclass** found);
+jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass);
 jvmtiError LendFile(Call& call, const In<jlong>& room, char** name);
 jvmtiError GiveBackFile(Call& call, const In<Text>& name);
 jvmtiError ReadMemory(Call& call, const In<kinds::Memory>& memory, const In<jlong>& offset,

@@ -98,8 +98,8 @@ def launch(
         timeout: seconds for everything until the session stands.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
-        further: ``env``, ``cwd``, ``stdin``, ``stdout`` and ``stderr`` as in `subprocess.Popen`;
-            ``main`` names the JVM to wait for where the command starts several.
+        further: ``env``, ``cwd``, ``stdin``, ``stdout``, ``stderr`` and ``start_new_session`` as in
+            `subprocess.Popen`; ``main`` names the JVM to wait for where the command starts several.
 
     Returns:
         The JVM; ``vm.popen`` is the process that was started.

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import documented
 from pyspark.sql import SparkSession
 
+import documented
 import jvmti
 from jvmti.drivers.spark import SparkExecutor
 

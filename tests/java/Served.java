@@ -48,6 +48,7 @@ public class Served {
     }
 
     static class Server {
+        final Request request = new Request(7);
         volatile int rounds;
         volatile String last = "nothing";
 
@@ -148,7 +149,7 @@ public class Served {
     }
 
     public static void main(String[] arguments) throws Exception {
-        start("http-1", () -> server.serve(new Request(7), 1L << 40, 0.5, 'Ж'));
+        start("http-1", () -> server.serve(server.request, 1L << 40, 0.5, 'Ж'));
         for (String name : new String[] {"http-2", "http-3"}) {
             Counter counter = new Counter();
             counters.put(name, counter);
@@ -209,6 +210,8 @@ public class Served {
                 return "ok";
             case "last":
                 return server.last;
+            case "header":
+                return server.request.get(name);
             case "rounds":
                 return String.valueOf(server.rounds);
             case "count":

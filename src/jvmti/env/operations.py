@@ -6,9 +6,11 @@ from typing import Annotated, NamedTuple
 
 from jvmti.refs import (
     Class,
+    ClassLoader,
     ExtensionFunction,
     Field,
     Memory,
+    Module,
     Object,
     ObjectArray,
     Thread,
@@ -198,6 +200,25 @@ class Values(NamedTuple):
     """The texts, in UTF-16."""
     objects: list[Object]
     """The other objects."""
+
+
+class ClassTable(NamedTuple):
+    """The loaded classes; the columns that were not asked for are empty."""
+
+    signatures: Bytes
+    """The signature of each, a zero byte behind it."""
+    loaders: list[ClassLoader]
+    """The class loaders, each once."""
+    loader_of: list[Int]
+    """Of each class, the place of its loader from 1; 0 is the bootstrap loader."""
+    modules: list[Module]
+    """The modules, each once."""
+    module_of: list[Int]
+    """Of each class, the place of its module from 1; 0 for none."""
+    modifiers: list[Int]
+    """The access flags of each."""
+    statuses: list[Int]
+    """The status of each."""
 
 
 class Operations(Calling):
@@ -533,6 +554,30 @@ class Operations(Calling):
             text: UTF-16 units of each text at most; -1 for all.
             same: give an object that is held already the handle that it has.
         """
+        ...
+
+    @operation(70)
+    def list_classes(self, loaders: Boolean, details: Boolean) -> ClassTable:
+        """The names of all loaded classes, without a handle for each.
+
+        Args:
+            loaders: give their loaders as well.
+            details: give modules, access flags and statuses as well.
+        """
+        ...
+
+    @operation(71)
+    def find_classes(self, signatures: Bytes) -> list[Class]:
+        """The loaded classes that have one of some signatures.
+
+        Args:
+            signatures: the signatures, a zero byte behind each.
+        """
+        ...
+
+    @operation(72)
+    def class_of_field(self, field: Field) -> Class:
+        """The class that a field was found in, which may have inherited it."""
         ...
 
     @operation(31)

@@ -361,18 +361,6 @@ class Object(Attributes, refs.Object):
         return views.full(self)
 
 
-class ClassLoader(Attributes, refs.ClassLoader):
-    """A ``java.lang.ClassLoader``."""
-
-    __slots__ = ()
-
-
-class Module(Attributes, refs.Module):
-    """A ``java.lang.Module``."""
-
-    __slots__ = ()
-
-
 class Throwable(Attributes, refs.Throwable):
     """A ``java.lang.Throwable``."""
 
@@ -588,12 +576,10 @@ __all__ = [
     "BooleanArray",
     "ByteArray",
     "CharArray",
-    "ClassLoader",
     "DoubleArray",
     "FloatArray",
     "IntArray",
     "LongArray",
-    "Module",
     "Object",
     "ObjectArray",
     "PrimitiveArray",

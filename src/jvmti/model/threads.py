@@ -151,7 +151,10 @@ class Thread(Attributes, refs.Thread):
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
         # Virtual threads have to be known to the environment; the model's own knows them.
-        traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
+        try:
+            traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
+        except ThreadNotAlive:  # some releases give an empty stack instead
+            return []
         return Places(self._vm, traces.value.items["frame_buffer"]).frames([self], most)[0]
 
     @property
@@ -499,6 +502,9 @@ class Threads:
         near = difflib.get_close_matches(name, [its for its in names if its], n=3)
         hint = f"; there are {', '.join(map(repr, near))}" if near else ""
         raise KeyError(f"no live thread is named {name!r}{hint}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for name in self._names(self._all()) if name]
 
     def named(self, name: str) -> list[Thread]:
         """The live threads of that name; Java does not keep names from being given twice."""

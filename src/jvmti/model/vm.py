@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
 from jvmti.callbacks.calling import Callbacks
@@ -18,21 +18,27 @@ from jvmti.env.operations import AgentStats
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
-from jvmti.heap.live import LiveHeap
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
+from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.loaded_classes import Classes
 from jvmti.model.locks import Deadlock, LockFinder
+from jvmti.model.modules import (
+    ClassLoader,
+    ClassLoaderSummary,
+    Module,
+    Modules,
+    class_loaders,
+)
 from jvmti.model.objects import (
     PRIMITIVE_ARRAYS,
-    ClassLoader,
-    Module,
     Object,
     ObjectArray,
     String,
     Throwable,
 )
+from jvmti.model.sources import SourcePath
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
 from jvmti.refs.handles import CLASSES
@@ -43,6 +49,9 @@ from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
 from jvmti.wire.session import Session
+
+if TYPE_CHECKING:
+    from jvmti.heap.live import LiveHeap
 
 log = logging.getLogger("jvmti")
 
@@ -66,6 +75,8 @@ _KINDS: dict[int, Any] = {cls.KIND: cls for cls in _MODEL}
 _FREE = Capabilities.of(
     "can_get_line_numbers",
     "can_get_source_file_name",
+    "can_get_bytecodes",
+    "can_get_constant_pool",
     "can_get_thread_cpu_time",
     "can_get_monitor_info",
 )
@@ -108,7 +119,8 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
-        heap: the objects of the VM: histograms, scans, who holds what.
+        classes: the loaded classes: ``vm.classes("java.util.*Map")``.
+        source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
         kept: classes that the model holds on to until the session ends, by name.
     """
@@ -125,14 +137,15 @@ class VM:
         self.env = Env(self._session, 1)
         self.jni = JNI(self._session)
         self.threads = Threads(self)
-        self.heap = LiveHeap(self)
+        self._heap: LiveHeap | None = None
+        self.classes = Classes(self)
+        self.source_path = SourcePath(self)
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
         self._own_env: Env | None = None
         self._own_capabilities = Capabilities(0)
         self._own_lock = threading.Lock()
-        self._lock_finder: LockFinder | None = None
         self._tag_env: Env | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
@@ -288,6 +301,16 @@ class VM:
         return Mapped(self._session, JNI_FUNCTIONS, 1)
 
     @property
+    def heap(self) -> LiveHeap:
+        """The objects of the VM: histograms, scans, snapshots, who holds what."""
+        if self._heap is None:
+            # Most sessions never look, and a prompt is there sooner.
+            from jvmti.heap.live import LiveHeap
+
+            self._heap = LiveHeap(self)
+        return self._heap
+
+    @property
     def lookup_env(self) -> Env:
         """The environment that the model looks things up in, made at its first use.
 
@@ -359,14 +382,6 @@ class VM:
         """
         return self.jni.new_string(text)  # type: ignore[return-value]
 
-    def classes(self, pattern: str = "*") -> list[Class]:
-        """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
-
-        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  The classes cannot
-        be unloaded while the list, or one of them, is kept.
-        """
-        return classes(self, pattern)
-
     def find_class(self, name: str) -> Class:
         """The loaded class of that name; nothing is loaded.
 
@@ -374,18 +389,10 @@ class VM:
             name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
 
         Raises:
-            LookupError: none is loaded, or several class loaders have one.
+            LookupError: none is loaded, or several class loaders have one; the message names the
+                loaders, or names that are near.
         """
-        found = classes_named(self, name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise LookupError(
-                f"{len(found)} class loaders have a class {name!r}; vm.classes({name!r}) gives all"
-            )
-        raise LookupError(
-            f"no class {name!r} is loaded; vm.jni.find_class({name.replace('.', '/')!r}) loads it"
-        )
+        return self.classes.find(name)
 
     def well_known(self, name: str) -> Class:
         """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
@@ -417,14 +424,26 @@ class VM:
 
         JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
         """
-        if self._lock_finder is None:
-            self._lock_finder = LockFinder(self)
-        return self._lock_finder.found(timeout)
+        return LockFinder(self).found(timeout)
 
     @property
-    def modules(self) -> list[Module]:
-        """The modules, the unnamed ones of the class loaders among them."""
-        return self.env.get_all_modules()  # type: ignore[return-value]
+    def modules(self) -> Modules:
+        """The modules, the unnamed ones of the class loaders among them.
+
+        Also indexed by name: ``vm.modules["java.base"]``.
+
+        JVM TI: GetAllModules.
+        """
+        found: Any = self.env.get_all_modules()
+        return Modules(found)
+
+    @property
+    def class_loaders(self) -> list[ClassLoaderSummary]:
+        """The class loaders that have defined classes, with how many; the bootstrap loader first.
+
+        JVM TI: GetLoadedClasses, GetClassLoader.
+        """
+        return class_loaders(self)
 
     @property
     def properties(self) -> dict[str, str]:
