@@ -7,7 +7,7 @@ each time it is shown, as its attributes do; docs/notebook.md says what is asked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, singledispatch
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,7 @@ from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
 from jvmti.model.layouts import layout_of
 from jvmti.model.locks import Deadlock
-from jvmti.model.objects import Attributes, Object
+from jvmti.model.objects import Attributes, Object, String
 from jvmti.model.reading import read_fields
 from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
@@ -161,7 +161,7 @@ def _deadlock(circle: Deadlock) -> list[Content]:
         (
             one.id,
             one.name,
-            f"{one.waits_for.kind} {one.waits_for}",
+            str(one.waits_for),
             one.owner_name,
             _folded(one.frames),
         )
@@ -268,13 +268,13 @@ def _(field: Field) -> list[Content]:
 @view.register
 def _(obj: Attributes) -> list[Content]:
     cls = obj.cls
-    found: list[Content] = [
-        _titled(repr(obj)[1:-1]),
-        _facts(("class", cls.name), ("bytes", obj.size)),
-    ]
+    what = repr(obj)[1:-1]
+    about = _facts(("class", cls.name), ("bytes", obj.size))
     if type(obj) is not Object or supertypes(cls) & _LISTED:
-        lines = str(obj).splitlines()[1 : _OBJECT + 1]
-        return [*found, element("pre", "\n".join(lines))] if lines else found
+        lines = [_cut(line.strip()) for line in str(obj).splitlines()[1 : _OBJECT + 1]]
+        if not lines or isinstance(obj, String):
+            return [_titled(cls.name), about, _lines([str(obj)[: _OBJECT * _TEXT]])]
+        return [_titled(what.partition(": ")[0]), about, _lines(lines)]
     layout = layout_of(cls)
     values = read_fields(obj._vm, obj, layout.fields[:_OBJECT], text=_TEXT, timeout=_WITHIN)
     rows = [
@@ -282,7 +282,8 @@ def _(obj: Attributes) -> list[Content]:
         for (name, place), one in zip(layout.keys.items(), values, strict=False)
     ]
     rest = more(len(layout.fields), _OBJECT, "fields")
-    return [*found, *([table(["type", "field", "value"], rows, rest)] if rows else [])]
+    found: list[Content] = [_titled(cls.name if rows else what), about]
+    return found + ([table(["type", "field", "value"], rows, rest)] if rows else [])
 
 
 def _value(value: Any) -> str:
@@ -361,7 +362,7 @@ def _(one: Suspect) -> list[Content]:
 
 @view.register
 def _(way: PathTree) -> list[Content]:
-    return [element("pre", "\n".join(way.lines())), said(repr(way)[1:-1])]
+    return [_lines(way.lines()), said(repr(way)[1:-1])]
 
 
 @view.register(Objects)
@@ -451,6 +452,10 @@ def _facts(*pairs: tuple[str, object]) -> Element:
     )  # fmt: skip
 
 
+def _lines(lines: Iterable[str]) -> Element:
+    return element("ul", *(element("li", line) for line in lines), class_="lines")
+
+
 def _bar(part: float) -> Element:
     return element("span", f"{part:.1%}", class_="bar", style=f"--part:{part:.2%}")
 
@@ -467,6 +472,9 @@ def _cell(value: Any) -> object:
         case float():
             return element("span", f"{value:g}")
         case list() | tuple():
-            return "\n".join(map(str, value))[:_TEXT]
-    text = str(value)
+            return _lines([_cut(str(one)) for one in value[:_ROWS]])
+    return _cut(str(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
