@@ -15,8 +15,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.env.environment import Env
 from jvmti.jni.calls import JNI
 from jvmti.model.vm import VM, add_capabilities
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from jvmti import heap
     from jvmti.drivers.own import attach_self
     from jvmti.drivers.spark import attach_spark, spark_executors
+    from jvmti.report.progress import progress
 
 __version__ = "0.1.0"
 
@@ -95,8 +98,8 @@ def launch(
         timeout: seconds for everything until the session stands.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
-        further: ``env``, ``cwd``, ``stdin``, ``stdout`` and ``stderr`` as in `subprocess.Popen`;
-            ``main`` names the JVM to wait for where the command starts several.
+        further: ``env``, ``cwd``, ``stdin``, ``stdout``, ``stderr`` and ``start_new_session`` as in
+            `subprocess.Popen`; ``main`` names the JVM to wait for where the command starts several.
 
     Returns:
         The JVM; ``vm.popen`` is the process that was started.
@@ -131,10 +134,25 @@ def launch(
     return vm
 
 
+def _html(thing: object) -> str | None:
+    from jvmti.report.html import html  # when somebody looks
+
+    return html(thing)
+
+
+def _progress(what: str) -> AbstractContextManager[display.Report]:
+    from jvmti.report.progress import progress
+
+    return progress(what)
+
+
+display.drawn_by(_html, _progress)
+
 # What most programs do not need is imported when somebody looks for it.
 _LATE = {
     "attach_self": "jvmti.drivers.own",
     "attach_spark": "jvmti.drivers.spark",
+    "progress": "jvmti.report.progress",
     "spark_executors": "jvmti.drivers.spark",
 }
 
@@ -166,5 +184,6 @@ __all__ = [
     "java_tool_options",
     "launch",
     "processes",
+    "progress",
     "spark_executors",
 ]
