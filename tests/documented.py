@@ -5,7 +5,7 @@ A page is read as a list of fenced blocks:
 - ``java title="Queue.java"``: a program, written to the reader's directory and compiled.
 - ``python title="agent.py"``: a file, written there as well.
 - ``python``: run, all of a page in one namespace.
-- ``sh``: run line by line.  ``java NAME.java`` starts the program, in the background unless another
+- ``sh``: run line by line.  ``java NAME`` starts the program, in the background unless another
   word stands before it; of other commands those of this package are run, and `NOT_RUN` left out.
 - ``text``: what the block before it printed; ``…`` stands for anything, and
   in what a command prints a number for any other.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 #: Commands of a page that are somebody else's.
-NOT_RUN = ("pip", "make", "export", "docker", ".")
+NOT_RUN = ("javac", "pip", "make", "export", "docker", ".")
 #: Process ids, times, addresses and sizes of what commands print.
 NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d[\d,.:]*)\b|(?<=\w)#?\d+\b")
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -125,7 +125,7 @@ class Reader:
             text = text.replace(f'attach("{name}")', f"attach({self.pid(program)})")
         jvm = self.java_program.jvm
         start = repr([jvm.java, *jvm.args, "-cp", str(self.directory)])[:-1]
-        return re.sub(r'\["java", "(\w+)\.java"', lambda made: f'{start}, "{made[1]}"', text)
+        return re.sub(r'\["java", "(\w+)"', lambda made: f'{start}, "{made[1]}"', text)
 
     @staticmethod
     def pid(program: JavaProgram) -> int:
@@ -141,7 +141,7 @@ class Reader:
             return ""
         if "java" in words[:-1] and words[0] != "jvmti":
             wrapper = words[: words.index("java")]
-            name = words[-1].removesuffix(".java")
+            name = words[-1]
             program = self.java_program.start(["-cp", str(self.directory), name], wrapper=wrapper)
             program.expect("ready", timeout=60)
             self.running[name] = program
@@ -152,8 +152,7 @@ class Reader:
         words = [pids.get(word, word) for word in words]
         if "--" in words:
             after = words.index("--") + 1
-            program = [word.removesuffix(".java") for word in words[after + 1 :]]
-            words[after:] = [jvm.java, *jvm.args, "-cp", str(self.directory), *program]
+            words[after:] = [jvm.java, *jvm.args, "-cp", str(self.directory), *words[after + 1 :]]
         done = subprocess.run(
             [sys.executable, "-m", "jvmti.commands", *words[1:]],
             cwd=self.directory,
