@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import refs
+from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.objects import Attributes
+from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import AbsentInformation, NativeMethod
 from jvmti.spec.signatures import fitting, java_name, parameters_of, signature_of
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
     from jvmti.model.objects import ClassLoader
+    from jvmti.model.stops import Stop
+    from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 
 
@@ -238,6 +242,58 @@ class Method(refs.Method):
         """Whether it is native."""
         return self._vm.env.is_method_native(self)
 
+    def breakpoint(
+        self,
+        line: int | None = None,
+        *,
+        location: int | None = None,
+        when: str | Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Breakpoint:
+        """A breakpoint: where the method begins, at a line, or at an instruction.
+
+        The method runs in the interpreter for as long as it has one.
+
+        Args:
+            line: the source line; where it has code in several places, the first of them.
+            location: the bytecode index, instead of the line.
+            when: a condition; as text, such as ``"n > 1000 and name == 'Host'"``, local variables
+                are compared with constants by the agent, without asking this process; a function
+                is asked with each `Stop` while the thread waits.
+            hits: of the times that all else holds, every so many-th; ``"after 10"`` all beyond so
+                many.
+            thread: stop this thread only, or these.
+            caller: stop only where this method calls, or one that fits a shell pattern:
+                ``"com.acme.Order.*"``.
+            do: a function that is called with each `Stop` while the thread waits.
+
+        Returns:
+            The breakpoint, which is active already; `Stops` says how to use it.
+
+        Raises:
+            ValueError: the method has no code, no lines, or no code at that line; the message names
+                the nearest lines that have some.
+            ConditionError: the agent cannot evaluate the condition; the message names the part.
+            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+
+        JVM TI: SetBreakpoint, Breakpoint.
+        """
+        return Breakpoint(
+            self._vm,
+            self,
+            None,
+            line,
+            location,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
+
     @property
     def lines(self) -> list[LineNumberEntry]:
         """Bytecode locations with their source lines; empty where there is no such table."""
@@ -294,6 +350,45 @@ class Field(refs.Field):
         """The access flags, as in the class file format."""
         owner = self.declaring_class
         return owner._vm.env.get_field_modifiers(owner, self)
+
+    def watch(
+        self,
+        *,
+        read: bool = False,
+        write: bool = True,
+        when: Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Watch:
+        """A stop where the field is about to be read or written, by Java code or through JNI.
+
+        Code that does so runs in the interpreter for as long as that lasts.
+
+        Args:
+            read: stop before it is read.
+            write: stop before it is written.
+            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+
+        Raises:
+            LookupError: the field did not come from ``cls.fields``.
+            ValueError: neither reads nor writes are wanted.
+            NotAvailable: this JVM does not give watches, or somebody else has them.
+
+        JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
+        """
+        return Watch(
+            self.declaring_class._vm,
+            self,
+            read,
+            write,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
 
     def _look_up(self) -> None:
         if not hasattr(self, "_name"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,14 @@ import numpy
 
 from jvmti import refs
 from jvmti.model.objects import Attributes, Object
+from jvmti.model.stepping import Steps
 from jvmti.spec.constants import JavaLangThreadState, ThreadState
 from jvmti.spec.errors import JavaException, NotInThisVersion, ThreadNotAlive
 from jvmti.wire.columns import HandleColumn, ListColumn
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Method
+    from jvmti.model.stops import Stop
     from jvmti.model.vm import VM
 
 MOST_FRAMES = 1024
@@ -148,6 +150,33 @@ class Thread(Attributes, refs.Thread):
         """The same with another limit."""
         traces = self._vm.env.map.get_thread_list_stack_traces([self], most).check()
         return _frames(self._vm, traces.value.items["frame_buffer"])[0]
+
+    def step(
+        self,
+        how: str = "over",
+        by: str = "line",
+        *,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Steps:
+        """Step the thread: it goes on a line at a time, and stops at each.
+
+        Args:
+            how: ``"into"`` calls, ``"over"`` them, or ``"out"`` of the method.
+            by: ``"line"`` or ``"instruction"``.
+            do: a function that is called with each `Stop` while the thread waits.
+
+        Returns:
+            The steps, of which the first has begun; `Stops` says how to use them.
+
+        Raises:
+            ValueError: there is no such step.
+            Duplicate: the thread is being stepped already.
+            ThreadNotAlive: it has ended.
+            NotAvailable: this JVM does not give single steps.
+
+        JVM TI: SingleStep, NotifyFramePop, FramePop.
+        """
+        return Steps(self._vm, self, how, by, do)
 
     @property
     def owned_monitors(self) -> list[Object]:

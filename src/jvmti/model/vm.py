@@ -6,7 +6,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from jvmti.events.streams import Streams
 from jvmti.heap.live import LiveHeap
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.classes import Class, Field, Method, Methods, classes, classes_named
 from jvmti.model.objects import (
     PRIMITIVE_ARRAYS,
@@ -29,7 +30,10 @@ from jvmti.model.objects import (
     String,
     Throwable,
 )
+from jvmti.model.stop_table import StopTable
+from jvmti.model.stops import Stop
 from jvmti.model.threads import Thread, ThreadGroup, Threads
+from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
@@ -104,6 +108,7 @@ class VM:
         jni: the JNI functions.
         threads: the live threads.
         heap: the objects of the VM: histograms, scans, who holds what.
+        stops: the breakpoints, watches, steps and caught exceptions of this session.
         methods: the names of the methods that this session has met.
         kept: classes that the model holds on to until the session ends, by name.
     """
@@ -133,6 +138,7 @@ class VM:
         self._session.events = self._handlers = Handlers(self._session, enabling)
         self._session.streams = Streams(self._session, enabling)
         self._session.callbacks = Callbacks(self._session)
+        self._session.stops = self.stops = StopTable(self, self._handlers, enabling)
         self._session.hello(_name_of_this_process(), timeout)
 
     # ---- the session -----------------------------------------------------------------------
@@ -171,6 +177,7 @@ class VM:
         self._session.await_live(timeout)
         try:
             self._handlers.went_live()
+            self.stops.went_live()
         except TargetLost as lost:
             log.debug("the VM was live and has ended: %s", lost)
 
@@ -329,6 +336,92 @@ class VM:
         if name not in self.kept:
             self.kept[name] = self.jni.find_class(name)  # type: ignore[assignment]
         return self.kept[name]
+
+    def breakpoint(
+        self,
+        classes: str,
+        methods: str | None = None,
+        line: int | None = None,
+        *,
+        signature: str | None = None,
+        location: int | None = None,
+        when: str | Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Breakpoint:
+        """A breakpoint by name, also in classes that are loaded later, by whatever class loader.
+
+        Args:
+            classes: the class, or a shell pattern for several: ``"com.acme.*"``.
+            methods: the method, or a pattern; all of that name.  Without it, those with the line.
+            line: the source line; without it, where the methods begin.
+            signature: of the method, where there are several of the name: ``"(I)V"``.
+            location: the bytecode index, instead of the line.
+            when, hits, thread, caller, do: as for `Method.breakpoint`.
+
+        Raises:
+            ValueError: neither a method nor a line is named, or a loaded class of that very name
+                has no such line, or no such place.
+            LookupError: a loaded class of that very name has no such method.
+            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+
+        JVM TI: SetBreakpoint, ClassPrepare, Breakpoint.
+        """
+        return Breakpoint(
+            self,
+            None,
+            (classes, methods, signature),
+            line,
+            location,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
+
+    def catch(
+        self,
+        exceptions: str = "java.lang.Throwable",
+        *,
+        caught: bool = True,
+        uncaught: bool = True,
+        when: Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Catch:
+        """A stop where exceptions of a class, or of its subclasses, are thrown.
+
+        From then on all exceptions are thrown in earnest, also those that compiled code would have
+        turned into jumps.  Those that the controller's own calls cause do not stop.
+
+        Args:
+            exceptions: the class, or a shell pattern for several.
+            caught: stop where a Java method will catch it, as far as the VM can foresee.
+            uncaught: stop where none will.
+            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+
+        Raises:
+            ValueError: neither caught nor uncaught ones are wanted.
+            NotAvailable: this JVM does not tell of exceptions.
+
+        JVM TI: Exception.
+        """
+        return Catch(
+            self,
+            exceptions,
+            caught,
+            uncaught,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
 
     @property
     def thread_groups(self) -> list[ThreadGroup]:
