@@ -757,7 +757,8 @@ def trampolines_source() -> str:
     answered = [one for one in made if not one.declaration.vm_stopped]
     lines = [
         HEAD,
-        '#include "events.h"\n#include "recorders.h"\n#include "stops.h"\n#include "structures.h"\n',
+        '#include "events.h"\n#include "recorders.h"\n#include "stops.h"\n',
+        '#include "structures.h"\n',
         "namespace jvmti {",
         "namespace {\n",
     ]

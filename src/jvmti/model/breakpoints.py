@@ -60,7 +60,7 @@ class Breakpoint(Stops):
         if line is not None and location is not None:
             raise ValueError("a breakpoint is at a line= or at a location=, not at both")
         for what, number in (("line", line), ("location", location)):
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+            if number is not None and type(number) is not int:
                 raise TypeError(f"{what}= takes a number, not {number!r}")
         self.line = line
         self.places: list[tuple[Method, int]] = []

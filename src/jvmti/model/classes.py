@@ -6,7 +6,7 @@ numbers do change when a class is redefined, and are asked for anew each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy

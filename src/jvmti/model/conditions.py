@@ -90,9 +90,7 @@ def compiled(
     if len(compiler.code) > 128:
         raise ConditionError(f"the condition {text!r} is too long: it makes {len(compiler.code)} "
                              f"instructions, and 128 is the most{_OTHERS}")  # fmt: skip
-    return Condition(
-        [number for one in compiler.code for number in one], bytes(compiler.texts)
-    )
+    return Condition([number for one in compiler.code for number in one], bytes(compiler.texts))
 
 
 def _is_there(variable: LocalVariableEntry, location: int) -> bool:
@@ -135,7 +133,9 @@ class _Compiler:
             case ast.Name():
                 self.test(tree, tree, 1, True)
             case _:
-                raise self.refuse(tree, f"the agent compares variables with constants only{_OTHERS}")
+                raise self.refuse(
+                    tree, f"the agent compares variables with constants only{_OTHERS}"
+                )
 
     def joined(self, parts: list[Any], skip: int) -> None:
         jumps = []

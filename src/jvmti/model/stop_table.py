@@ -121,7 +121,7 @@ class StopTable:
         thread_handle, method_handle, location = _PLACE.unpack_from(data, at)
         at += _PLACE.size
         # Each handle is taken once, so that it is given up as often as it came.
-        thread = session.wrap(thread_handle) if thread_handle else None
+        thread: Any = session.wrap(thread_handle) if thread_handle else None
         owners = [self.by_number.get(number) for number in numbers]
         if event == Event.CLASS_PREPARE:
             cls = session.wrap(_HANDLE.unpack_from(data, at)[0])
@@ -150,7 +150,9 @@ class StopTable:
             return False
         if owner._do is None:
             with self._lock:
-                steps = next((one for one, its in self._awaited.items() if its == stop.thread), None)
+                steps = next(
+                    (one for one, its in self._awaited.items() if its == stop.thread), None
+                )
             if steps is not None:
                 # Whoever waits for the end of a step is given whatever the thread meets first.
                 if owner is not steps:
@@ -233,7 +235,7 @@ class StopTable:
 
 
 def _how_to_have(missing: Capabilities, error: Error, vm: VM) -> str:
-    names = ", ".join(missing.names)
+    names = ", ".join(sorted(missing.names()))
     detail = str(error)
     held = detail[detail.index("held by") :].rstrip("]") if "held by" in detail else ""
     if held:

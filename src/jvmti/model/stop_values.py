@@ -59,7 +59,9 @@ class Locals(MutableMapping[str, Any]):
                     return to_python(stop._vm, env.get_local_object(thread, 0, slot))
                 case letter:
                     number = env.get_local_int(thread, 0, slot)
-                    return bool(number) if letter == "Z" else chr(number) if letter == "C" else number
+                    return (
+                        bool(number) if letter == "Z" else chr(number) if letter == "C" else number
+                    )
 
     def __setitem__(self, name: str, value: Any) -> None:
         variable = self._variable(name)
@@ -143,7 +145,10 @@ def to_java(vm: VM, value: Any, signature: str) -> Any:
 
 
 def read_field(vm: VM, obj: Any, field: Field) -> Any:
-    """The value of a field; ``None`` is the object of a static one.  JNI: GetIntField and others."""
+    """The value of a field; ``None`` is the object of a static one.
+
+    JNI: GetIntField, GetStaticIntField and their relatives.
+    """
     letter = "L" if field.signature[0] in "L[" else field.signature[0]
     static = "" if obj is not None else "static_"
     get = getattr(vm.jni, f"get_{static}{_NAMES[letter]}_field")

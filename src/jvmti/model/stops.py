@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import re
-import struct
 import threading
 import time
 from collections import deque
@@ -176,7 +175,9 @@ class Stop:
             env = self._vm.stops.environment("can_force_early_return")
             return_value(self._vm, env, self.method, value)
 
-    def step(self, how: str = "over", by: str = "line", timeout: float | None = None) -> Stop | None:
+    def step(
+        self, how: str = "over", by: str = "line", timeout: float | None = None
+    ) -> Stop | None:
         """Let the thread make one step, and wait for it there.
 
         This stop is over then.  Where the thread meets another stop before, that one is given.
