@@ -45,7 +45,7 @@ class Steps(Stops):
         do: Callable[[Stop], object] | None = None,
         single: bool = False,
     ) -> None:
-        if not isinstance(how, str) or how.upper() not in How.__members__:
+        if str(how).upper() not in How.__members__:
             raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
         if by not in ("line", "instruction"):
             raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')

@@ -315,7 +315,7 @@ class Stops:
             self._every if in_agent else 1,
             self._after if in_agent else 0,
             kinds,
-            self._threads if filters else [],
+            list(self._threads) if filters else [],
             self._callers if filters else None,
             classes,
         )
@@ -459,7 +459,7 @@ class Stops:
         if not self._changed.wait(left):
             session = self._vm._session
             return session.closed is None and not session._ended(0)
-        return not self._cancelled or bool(self._arrived)
+        return self.is_active or bool(self._arrived)
 
     def _let_go_all(self) -> None:
         self._go_on()
@@ -562,7 +562,7 @@ def _every_and_after(hits: int | str | None) -> tuple[int, int]:
     raise ValueError(f'hits= takes a positive number, "every 10" or "after 10", not {hits!r}')
 
 
-def _threads(thread: Thread | Iterable[Thread] | None) -> list[Thread]:
+def _threads(thread: Any) -> list[refs.Thread]:
     if thread is None:
         return []
     found = [thread] if isinstance(thread, refs.Thread) else list(thread)
@@ -571,18 +571,18 @@ def _threads(thread: Thread | Iterable[Thread] | None) -> list[Thread]:
             raise TypeError(f"thread= takes threads, not {type(one).__name__}")
     if not found:
         raise ValueError("thread= names no thread")
-    return found  # type: ignore[return-value]
+    return found
 
 
-def _callers(caller: str | Iterable[str] | Method | None) -> str | None:
+def _callers(caller: Any) -> str | None:
     """Patterns, one a line, for class and name of the calling method."""
     if caller is None:
         return None
     if isinstance(caller, refs.Method):
-        return f"{caller.class_name}.{caller.name}"  # type: ignore[attr-defined]
+        method: Any = caller
+        return f"{method.class_name}.{method.name}"
     patterns = [caller] if isinstance(caller, str) else list(caller)
-    if not patterns or not all(isinstance(one, str) and one and "\n" not in one
-                               for one in patterns):  # fmt: skip
+    if not patterns or not all(isinstance(one, str) and one.strip() for one in patterns):
         raise TypeError('caller= takes a method, or patterns such as "com.acme.Order.*"')
     return "\n".join(patterns)
 
