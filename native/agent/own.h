@@ -138,6 +138,9 @@ jvmtiError Proceed(Call& call);
 jvmtiError Refuse(Call& call);
 jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number);
 jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same);
+jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
+                   jint* count, jint** errors);
+jvmtiError Resume(Call& call, const In<jlong>& key);
 jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads);
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
@@ -152,6 +155,14 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
                       const In<Nullable<Text>>& classes, const In<Nullable<Text>>& methods,
                       const In<Nullable<Text>>& exceptions, jlong* number);
 jvmtiError CloseStream(Call& call, const In<jlong>& number);
+jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jboolean>& details,
+                       jint* bytes, unsigned char** signatures, jint* loader_count, jobject** loaders,
+                       jint* loader_of_count, jint** loader_of, jint* module_count,
+                       jobject** modules, jint* module_of_count, jint** module_of,
+                       jint* modifiers_count, jint** modifiers, jint* status_count,
+                       jint** statuses);
+jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jclass** found);
+jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass);
 jvmtiError LendFile(Call& call, const In<jlong>& room, char** name);
 jvmtiError GiveBackFile(Call& call, const In<Text>& name);
 jvmtiError ReadMemory(Call& call, const In<kinds::Memory>& memory, const In<jlong>& offset,
@@ -204,6 +215,24 @@ jvmtiError RemoveStop(Call& call, const In<jint>& number);
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line);
 jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes);
+jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
+                      const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
+                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
+                      unsigned char** letters, jint* number_count, unsigned char** numbers,
+                      jint* length_count, unsigned char** lengths, jint* text_count,
+                      unsigned char** texts, jint* count, jobject** objects);
+jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
+                        const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
+                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
+                        jint* number_count, unsigned char** numbers, jint* length_count,
+                        unsigned char** lengths, jint* text_count, unsigned char** texts,
+                        jint* count, jobject** objects);
+jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
+                      const In<List<kinds::Field>>& fields, const In<jint>& most,
+                      const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
+                      jint* letter_count, unsigned char** letters, jint* number_count,
+                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
+                      jint* text_count, unsigned char** texts, jint* count, jobject** objects);
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message);
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from jvmti.refs import Class, ExtensionFunction, Field, Memory, Method, Object, Thread, Throwable
+from jvmti.refs import (
+    Class,
+    ClassLoader,
+    ExtensionFunction,
+    Field,
+    Memory,
+    Method,
+    Module,
+    Object,
+    ObjectArray,
+    Thread,
+    Throwable,
+)
 from jvmti.spec.calling import Calling
 from jvmti.spec.constants import Event
 from jvmti.spec.declaration import declarations, operation
@@ -172,6 +184,42 @@ class RetainedMeasured(NamedTuple):
     """The longer of the passes, in nanoseconds."""
     whole: Boolean
     """Whether the passes came to their end."""
+
+
+class Values(NamedTuple):
+    """Values of any types, one after the other; see `jvmti.model.reading`."""
+
+    letters: Bytes
+    """What each is: the letter of its primitive type (also of one that came out of its box), ``n``
+    for null, ``t`` for text, ``u`` for text that was cut off, ``l`` for any other object."""
+    numbers: Bytes
+    """Eight bytes for each primitive value: a ``double`` for the types with a point, else a
+    ``long``."""
+    lengths: Bytes
+    """For each text, how many UTF-16 units of it are there, four bytes each."""
+    text: Bytes
+    """The texts, in UTF-16."""
+    objects: list[Object]
+    """The other objects."""
+
+
+class ClassTable(NamedTuple):
+    """The loaded classes; the columns that were not asked for are empty."""
+
+    signatures: Bytes
+    """The signature of each, a zero byte behind it."""
+    loaders: list[ClassLoader]
+    """The class loaders, each once."""
+    loader_of: list[Int]
+    """Of each class, the place of its loader from 1; 0 is the bootstrap loader."""
+    modules: list[Module]
+    """The modules, each once."""
+    module_of: list[Int]
+    """Of each class, the place of its module from 1; 0 for none."""
+    modifiers: list[Int]
+    """The access flags of each."""
+    statuses: list[Int]
+    """The status of each."""
 
 
 class Operations(Calling):
@@ -503,6 +551,116 @@ class Operations(Calling):
         Args:
             number: the stop.
         """
+        ...
+
+    @operation(80)
+    def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
+        """Suspend threads until `resume` is told the same key.
+
+        A thread that several keys suspend runs on when the last of them is resumed.  One that
+        somebody else has suspended stays so and is left to them; the current thread runs on.
+
+        Args:
+            threads: the threads.
+            key: any number but 0 that this session has not used before.
+
+        Returns:
+            Of each thread 0, or the code of the error that kept it from being suspended.
+        """
+        ...
+
+    @operation(81)
+    def resume(self, key: Long) -> None:
+        """Take back what `suspend` did for a key, also what it has yet to do.
+
+        Args:
+            key: the key; one that is not known, or no more, does no harm.
+        """
+        ...
+
+    @operation(60)
+    def read_fields(
+        self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean
+    ) -> Values:
+        """The values of fields of an object, those of its classes among them.
+
+        Args:
+            object: the object.
+            fields: which.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(61)
+    def read_elements(
+        self,
+        array: ObjectArray,
+        start: Int,
+        len: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """Elements of an array of references; it ends early where there are no more.
+
+        Args:
+            array: the array.
+            start: the first.
+            len: how many.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(62)
+    def read_linked(
+        self,
+        start: Object,
+        next: Field,
+        fields: list[Field],
+        most: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """The values of fields of objects that are linked with each other.
+
+        Args:
+            start: the first of them, or an array of such.
+            next: the field that refers to the next; objects that have no such field end the list.
+            fields: which fields of each.
+            most: objects at most.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(70)
+    def list_classes(self, loaders: Boolean, details: Boolean) -> ClassTable:
+        """The names of all loaded classes, without a handle for each.
+
+        Args:
+            loaders: give their loaders as well.
+            details: give modules, access flags and statuses as well.
+        """
+        ...
+
+    @operation(71)
+    def find_classes(self, signatures: Bytes) -> list[Class]:
+        """The loaded classes that have one of some signatures.
+
+        Args:
+            signatures: the signatures, a zero byte behind each.
+        """
+        ...
+
+    @operation(72)
+    def class_of_field(self, field: Field) -> Class:
+        """The class that a field was found in, which may have inherited it."""
         ...
 
     @operation(31)

@@ -11,19 +11,49 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
+from jvmti.classfile import (
+    Annotation,
+    ClassFile,
+    ConstantPool,
+    FieldInfo,
+    Instruction,
+    MethodInfo,
+    disassemble,
+    disassemble_method,
+    instructions,
+)
+from jvmti.classfile.constant_pool import Constant, constants
+from jvmti.classfile.disassembly import (
+    disassemble_code,
+    field_declaration,
+    method_declaration,
+)
+from jvmti.model import calls
 from jvmti.model.breakpoints import Breakpoint
-from jvmti.model.objects import Attributes
+from jvmti.model.class_files import read_class_file, redefine, retransform
+from jvmti.model.layouts import layout_of
+from jvmti.model.members import Fields
+from jvmti.model.members import Methods as MethodList
+from jvmti.model.objects import Attributes, write_field
+from jvmti.model.reading import read_fields
+from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import AbsentInformation, NativeMethod
-from jvmti.spec.signatures import fitting, java_name, parameters_of, signature_of
-from jvmti.wire.columns import HandleColumn
+from jvmti.spec.errors import AbsentInformation, NativeMethod, UnmodifiableClass
+from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
+from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jvmti.classfile.structure import EnclosingMethod, LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
-    from jvmti.model.objects import ClassLoader
+    from jvmti.model.layouts import Layout
+    from jvmti.model.loaded_classes import ClassList
+    from jvmti.model.modules import ClassLoader, Module
+    from jvmti.model.overloads import Overload
     from jvmti.model.stops import Stop
     from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
@@ -32,8 +62,11 @@ if TYPE_CHECKING:
 class Class(Attributes, refs.Class):
     """A ``java.lang.Class``: a class, interface, array class or primitive type."""
 
-    __slots__ = ("_signature",)
+    __slots__ = ("_layout", "_lineage", "_overloads", "_signature")
 
+    _layout: Layout
+    _lineage: dict[str, frozenset[str]]
+    _overloads: dict[str, list[Overload]]
     _signature: str
 
     @property
@@ -61,9 +94,71 @@ class Class(Attributes, refs.Class):
         return self._vm.env.get_class_status(self)
 
     @property
-    def modifiers(self) -> int:
-        """The access flags, as in the class file format."""
-        return self._vm.env.get_class_modifiers(self)
+    def modifiers(self) -> ClassModifiers:
+        """The access flags, of a nested class those of its declaration; ``str()`` gives words.
+
+        JVM TI: GetClassModifiers.
+        """
+        return ClassModifiers(self._vm.env.get_class_modifiers(self))
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is public."""
+        return bool(self.modifiers & ClassModifiers.PUBLIC)
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether it is abstract; interfaces are."""
+        return bool(self.modifiers & ClassModifiers.ABSTRACT)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is final; array classes are."""
+        return bool(self.modifiers & ClassModifiers.FINAL)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is a nested class without an enclosing object."""
+        return bool(self.modifiers & ClassModifiers.STATIC)
+
+    @property
+    def is_enum(self) -> bool:
+        """Whether it is an enum."""
+        return bool(self.modifiers & ClassModifiers.ENUM)
+
+    @property
+    def is_annotation(self) -> bool:
+        """Whether it is the interface of an annotation."""
+        return bool(self.modifiers & ClassModifiers.ANNOTATION)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is a record."""
+        parent = self.superclass
+        return parent is not None and parent.name == "java.lang.Record"
+
+    @property
+    def is_primitive(self) -> bool:
+        """Whether it is a primitive type, or ``void``."""
+        return len(self.signature) == 1
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is hidden, as those of lambdas are; in Java 11 an anonymous one of the VM."""
+        return is_hidden(self.signature)
+
+    @property
+    def package(self) -> str | None:
+        """The package, of an array that of its elements; ``None`` for the unnamed one."""
+        return self.name.replace("[]", "").rpartition(".")[0] or None
+
+    @property
+    def module(self) -> Module:
+        """The module that it is in; an array is in that of its elements.
+
+        JNI: GetModule.
+        """
+        return self._vm.jni.get_module(self)  # type: ignore[return-value]
 
     @property
     def loader(self) -> ClassLoader | None:
@@ -72,13 +167,66 @@ class Class(Attributes, refs.Class):
 
     @property
     def superclass(self) -> Class | None:
-        """The class it extends."""
+        """The class it extends; ``None`` for ``Object``, interfaces and primitive types."""
         return self._vm.jni.get_superclass(self)  # type: ignore[return-value]
+
+    @property
+    def superclasses(self) -> list[Class]:
+        """The classes it extends, the nearest first, ``Object`` at last."""
+        found: list[Class] = []
+        at = self.superclass
+        while at is not None:
+            found.append(at)
+            at = at.superclass
+        return found
 
     @property
     def interfaces(self) -> list[Class]:
         """The interfaces it implements directly, or extends."""
         return self._vm.env.get_implemented_interfaces(self)  # type: ignore[return-value]
+
+    @property
+    def all_interfaces(self) -> list[Class]:
+        """All interfaces that it implements, inherited ones included, each once."""
+        found: dict[str, Class] = {}
+        waiting = [self, *self.superclasses]
+        while waiting:
+            for interface in _interfaces(waiting.pop(0)):
+                if interface.signature not in found:
+                    found[interface.signature] = interface
+                    waiting.append(interface)
+        return list(found.values())
+
+    def subclasses(self, *, direct: bool = False) -> ClassList:
+        """The loaded classes and interfaces that extend or implement it; no arrays.
+
+        Args:
+            direct: only those that name it in their own declaration.
+
+        JVM TI: GetLoadedClasses.  JNI: IsAssignableFrom.
+        """
+        from jvmti.model.loaded_classes import ClassList
+
+        every = self._vm.classes()
+        below = self._vm.map.is_assignable_from(every, self).check().value
+        found = ClassList(
+            cls
+            for cls, is_below in zip(every, below, strict=True)
+            if is_below and not cls.is_array and cls._handle != self._handle and cls != self
+        )
+        if direct:
+            found[:] = [cls for cls in found if self in (cls.superclass, *_interfaces(cls))]
+        return found
+
+    def is_assignable_to(self, other: Class) -> bool:
+        """Whether a variable of the other class takes its objects.
+
+        Raises:
+            TypeError: the other is no class.
+
+        JNI: IsAssignableFrom.
+        """
+        return self._vm.jni.is_assignable_from(self, other)
 
     @property
     def is_interface(self) -> bool:
@@ -99,30 +247,196 @@ class Class(Attributes, refs.Class):
             return None
 
     @property
-    def methods(self) -> list[Method]:
+    def methods(self) -> MethodList:
         """The methods and constructors that it declares itself, names already looked up.
+
+        The list is also indexed by name: ``cls.methods["put"]``, and where there are overloads
+        ``cls.methods["put(Object,Object)"]``.
 
         Raises:
             ClassNotPrepared: it is loaded, not yet prepared.
+
+        JVM TI: GetClassMethods, GetMethodName.
         """
         found: Any = self._vm.env.get_class_methods(self)
         self._vm.methods.look_up(found)
-        return found  # type: ignore[no-any-return]
+        return MethodList(found, self.name)
 
     @property
-    def fields(self) -> list[Field]:
-        """The fields that it declares itself.
+    def fields(self) -> Fields:  # type: ignore[override]
+        """The fields that it declares itself, also indexed by name: ``cls.fields["size"]``.
 
         Raises:
             ClassNotPrepared: it is loaded, not yet prepared.
+
+        JVM TI: GetClassFields, GetFieldName.
         """
         vm = self._vm
         found: list[Any] = list(vm.env.get_class_fields(self))
         names = vm.env.map.get_field_name(self, found) if found else None
         if names is not None:
-            for field, name, signature in zip(found, names.name, names.signature, strict=True):
-                field._class, field._name, field._signature = self, name, signature
-        return found
+            for field, name, signature, generic in zip(
+                found, names.name, names.signature, names.generic, strict=True
+            ):
+                field._names = FieldNames(name, signature, generic)
+        return Fields(found, self.name)
+
+    @property
+    def all_methods(self) -> MethodList:
+        """Its methods, and those it inherits and does not override, the nearest first.
+
+        Private methods and constructors of ancestors are not inherited.
+        """
+        found = list(self.methods)
+        seen = {(one.name, one.signature) for one in found}
+        for cls in (*self.superclasses, *self.all_interfaces):
+            theirs = list(cls.methods)
+            flags = _modifiers_of(self._vm, theirs)
+            for one, modifiers in zip(theirs, flags, strict=True):
+                key = (one.name, one.signature)
+                private = modifiers & MethodModifiers.PRIVATE
+                if key not in seen and not private and not one.name.startswith("<"):
+                    seen.add(key)
+                    found.append(one)
+        return MethodList(found, self.name)
+
+    @property
+    def all_fields(self) -> Fields:
+        """Its fields, and those of all its ancestors, private ones too: an object has them all."""
+        found = list(self.fields)
+        for cls in (*self.superclasses, *self.all_interfaces):
+            found += cls.fields
+        return Fields(found, self.name)
+
+    # ---- the class file --------------------------------------------------------------------
+
+    @property
+    def class_file(self) -> ClassFile:
+        """The class file that the VM runs, wherever it came from: bytes that know their parts.
+
+        It is read by beginning a retransformation and giving it up, in an environment of its own:
+        the class is not changed, and no code is discarded.  It takes about a millisecond; the VM
+        loses as much memory as the class file is long.  What agents have changed shows; the VM
+        writes it anew from what it has, so the order of attributes may differ from the file on
+        disk, and attributes that it does not need are left out.
+
+        Raises:
+            UnmodifiableClass: it is an array class, a primitive type or hidden; for hidden classes
+                ``constant_pool`` and ``method.bytecodes`` work all the same.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        return read_class_file(self)
+
+    @property
+    def constant_pool(self) -> Mapping[int, Constant]:
+        """The constants that its code refers to, by number.
+
+        Raises:
+            ClassNotPrepared: it is loaded, not yet linked.
+            UnmodifiableClass, AbsentInformation: it is an array class or a primitive type.
+
+        JVM TI: GetConstantPool.
+        """
+        raw = self._vm.lookup_env.get_constant_pool(self)
+        pool: ConstantPool = constants(raw.constant_pool_bytes, raw.constant_pool_count)
+        return pool
+
+    @property
+    def annotations(self) -> list[Annotation]:
+        """Its annotations, those too that Java code cannot see; read from `class_file`."""
+        return self.class_file.annotations
+
+    @property
+    def inner_classes(self) -> list[str]:
+        """The names of the classes that are declared as its members; from `class_file`."""
+        file = self.class_file
+        return [java_name(f"L{one.name};") for one in file.inner_classes if one.outer == file.name]
+
+    @property
+    def outer_class(self) -> str | None:
+        """The name of the class that it is declared in, as a member or locally."""
+        file = self.class_file
+        for one in file.inner_classes:
+            if one.name == file.name and one.outer is not None:
+                return java_name(f"L{one.outer};")
+        place = file.enclosing_method
+        return java_name(f"L{place.class_name};") if place is not None else None
+
+    @property
+    def enclosing_method(self) -> EnclosingMethod | None:
+        """The method that a local or anonymous class is declared in, if it is one."""
+        return self.class_file.enclosing_method
+
+    @property
+    def nest_host(self) -> str:
+        """The name of the class that is the host of its nest; itself where it is in none."""
+        file = self.class_file
+        return java_name(f"L{file.nest_host or file.name};")
+
+    @property
+    def nest_members(self) -> list[str]:
+        """The names of the other classes in the nest of which it is the host."""
+        return [java_name(f"L{name};") for name in self.class_file.nest_members]
+
+    @property
+    def permitted_subclasses(self) -> list[str]:
+        """The names of the classes that may extend it; empty where it is not sealed."""
+        return [java_name(f"L{name};") for name in self.class_file.permitted_subclasses]
+
+    @property
+    def record_components(self) -> list[RecordComponent]:
+        """The components of a record, with name, descriptor, generic signature and annotations."""
+        return self.class_file.record_components
+
+    def disassemble(self, *, verbose: bool = False) -> str:
+        """The class with its code, as ``javap -c -p`` writes it.
+
+        Args:
+            verbose: as ``javap -v``: constants, lines, local variables as well.
+
+        Raises:
+            UnmodifiableClass: as for `class_file`; the methods of a hidden class can be
+                disassembled one by one.
+        """
+        return disassemble(self.class_file, verbose=verbose)
+
+    def redefine(self, class_file: bytes) -> None:
+        """Give the class another class file; frames that run its old methods go on with these.
+
+        JIT code that depends on the class is discarded.  It is not undone when the session ends.
+
+        Args:
+            class_file: the whole file.  Most VMs allow changes of code and constants only.
+
+        Raises:
+            TypeError: they are no bytes.
+            UnmodifiableClass: it is an array class, a primitive type or hidden.
+            JvmtiError: the VM does not take it: `InvalidClassFormat`, `FailsVerification`, one of
+                the ``UnsupportedRedefinition`` errors.
+
+        JVM TI: RedefineClasses.
+        """
+        redefine(self, class_file)
+
+    def retransform(self) -> None:
+        """Let every agent that changes classes do so anew, beginning with the file as loaded.
+
+        Raises:
+            UnmodifiableClass: it is an array class, a primitive type or hidden.
+
+        JVM TI: RetransformClasses.
+        """
+        retransform(self)
+
+    @property
+    def source(self) -> Source:
+        """The source file, from ``vm.source_path``.
+
+        Raises:
+            SourceNotFound: it is not there; the message says where it was looked for.
+        """
+        return self._vm.source_path.find(self.name, self.source_file)
 
     def instances(
         self,
@@ -153,9 +467,72 @@ class Class(Attributes, refs.Class):
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
 
+    def __getitem__(self, name: Any) -> Any:
+        """The value of a static field: its own, inherited, private ones.
+
+        Reading initialises no class; before that is done the fields are null and 0.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+
+        JNI: GetStatic<Type>Field.
+        """
+        place = layout_of(self).find(name, static=True)
+        return read_fields(self._vm, self, [place.field])[0]
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        """Change a static field, from a Python value or an object of the model.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+            TypeError: the value does not become one of the field's type, or the field is final.
+            OverflowError: a number does not fit the field's type.
+
+        JNI: SetStatic<Type>Field.
+        """
+        write_field(self, self, layout_of(self).find(name, static=True), value)
+
+    def call(
+        self,
+        name: str,
+        *arguments: Any,
+        signature: str | None = None,
+        timeout: float | None = calls.TIME_LIMIT,
+    ) -> Any:
+        """Call a static method of the class, and wait for what it returns; as ``obj.call``.
+
+        The class is initialised where that has not happened yet.
+
+        JNI: CallStatic<Type>MethodA.
+        """
+        return calls.call(self, self, name, arguments, signature, timeout, static=True)
+
+    def new(
+        self,
+        *arguments: Any,
+        signature: str | None = None,
+        timeout: float | None = calls.TIME_LIMIT,
+    ) -> Any:
+        """Make an object of the class by the constructor that takes the arguments.
+
+        Args:
+            arguments: Python values and objects of the model, as for ``obj.call``.
+            signature: the types of the parameters, to choose a constructor by hand.
+            timeout: seconds; ``None`` waits for ever.
+
+        Raises:
+            LookupError: there is no such constructor.
+            TypeError: none takes the arguments, several do equally well, or the class is abstract.
+            JavaException: what the constructor threw.
+            CallTimeout: it did not return in time, and still runs.
+
+        JNI: NewObjectA.
+        """
+        return calls.new(self, arguments, signature, timeout)
+
     def __repr__(self) -> str:
         known = getattr(self, "_signature", None)
-        return f"<Class {java_name(known)}>" if known else super().__repr__()
+        return f"<Class {java_name(known)}>" if known else refs.Class.__repr__(self)
 
 
 class MethodNames(NamedTuple):
@@ -175,6 +552,8 @@ class Method(refs.Method):
     """A method or constructor."""
 
     __slots__ = ("_names",)
+
+    _repr_html_ = display.html
 
     _names: MethodNames
 
@@ -233,9 +612,59 @@ class Method(refs.Method):
         return self._vm.env.get_method_declaring_class(self)  # type: ignore[return-value]
 
     @property
-    def modifiers(self) -> int:
-        """The access flags, as in the class file format."""
-        return self._vm.env.get_method_modifiers(self)
+    def result_type(self) -> str:
+        """The Java name of its result type."""
+        return result_of(self.signature)
+
+    @property
+    def modifiers(self) -> MethodModifiers:
+        """The access flags; ``str()`` gives words."""
+        return MethodModifiers(self._vm.env.get_method_modifiers(self))
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is public."""
+        return bool(self.modifiers & MethodModifiers.PUBLIC)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is private."""
+        return bool(self.modifiers & MethodModifiers.PRIVATE)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is static."""
+        return bool(self.modifiers & MethodModifiers.STATIC)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is final."""
+        return bool(self.modifiers & MethodModifiers.FINAL)
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether it is abstract."""
+        return bool(self.modifiers & MethodModifiers.ABSTRACT)
+
+    @property
+    def is_synchronized(self) -> bool:
+        """Whether it is synchronized."""
+        return bool(self.modifiers & MethodModifiers.SYNCHRONIZED)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the compiler made it up."""
+        return bool(self.modifiers & MethodModifiers.SYNTHETIC)
+
+    @property
+    def is_varargs(self) -> bool:
+        """Whether it takes any number of arguments."""
+        return bool(self.modifiers & MethodModifiers.VARARGS)
+
+    @property
+    def is_constructor(self) -> bool:
+        """Whether it is a constructor."""
+        return self.name == "<init>"
 
     @property
     def is_native(self) -> bool:
@@ -302,43 +731,168 @@ class Method(refs.Method):
         except (AbsentInformation, NativeMethod):
             return []
 
+    @property
+    def bytecodes(self) -> bytes:
+        """The bytes of its code; empty for an abstract or native method.
+
+        JVM TI: GetBytecodes.
+        """
+        if self.modifiers & (MethodModifiers.ABSTRACT | MethodModifiers.NATIVE):
+            return b""
+        return self._vm.lookup_env.get_bytecodes(self)
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """Its code, instruction by instruction; empty for an abstract or native method."""
+        return list(instructions(self.bytecodes))
+
+    @property
+    def class_file(self) -> MethodInfo:
+        """Its part of the class file, read as `Class.class_file` is.
+
+        Raises:
+            UnmodifiableClass: its class is hidden.
+        """
+        return self.declaring_class.class_file.method(self.name, self.signature)
+
+    @property
+    def annotations(self) -> list[Annotation]:
+        """Its annotations; read from the class file."""
+        return self.class_file.annotations
+
+    @property
+    def parameter_annotations(self) -> list[list[Annotation]]:
+        """The annotations of each parameter; empty where none has any."""
+        return self.class_file.parameter_annotations
+
+    @property
+    def annotation_default(self) -> Any:
+        """The default, if it is the element of an annotation that has one; else ``None``."""
+        return self.class_file.annotation_default
+
+    @property
+    def exceptions(self) -> list[str]:
+        """The Java names of the exceptions that it is declared to throw."""
+        return [java_name(f"L{name};") for name in self.class_file.exceptions]
+
+    @property
+    def local_variables(self) -> list[LocalVariable]:
+        """Its local variables with their slots, where the compiler wrote them down (``-g``).
+
+        They are read from the class file, as JVM TI gives them only to agents that were there when
+        the VM started.
+        """
+        code = self.class_file.code
+        return [] if code is None else code.local_variables
+
+    def disassemble(self, *, verbose: bool = False) -> str:
+        """Its declaration and code, as ``javap -c -p`` writes them.
+
+        Of a method of a hidden class, which has no class file, there are its instructions.
+
+        Args:
+            verbose: as ``javap -v``: lines and local variables as well.
+        """
+        owner = self.declaring_class
+        try:
+            file = owner.class_file
+        except UnmodifiableClass:
+            code = disassemble_code(self.bytecodes, owner.constant_pool, owner.signature[1:-1])
+            return f"{self};\n{code}"
+        return disassemble_method(file, file.method(self.name, self.signature), verbose=verbose)
+
+    @property
+    def source(self) -> Source:
+        """The lines of its source, from ``vm.source_path``.
+
+        They go from the line in which its name is found, upwards of its first statement, to the
+        brace behind the last one; the class file knows statements only.
+
+        Raises:
+            SourceNotFound: the source is not there, or the class file has no lines of it.
+        """
+        return method_source(self)
+
+    def __str__(self) -> str:
+        in_interface = bool(
+            self.declaring_class.modifiers & ClassModifiers.INTERFACE
+            and not self.name.startswith("<")
+        )
+        return method_declaration(
+            self.modifiers,
+            self.class_name,
+            self.name,
+            self.generic_signature or self.signature,
+            [],
+            in_interface=in_interface,
+        )
+
     def __repr__(self) -> str:
         known = getattr(self, "_names", None)
         return f"<Method {known.class_name}.{known.name}>" if known else super().__repr__()
 
 
+class FieldNames(NamedTuple):
+    """What is known of a field once and for all."""
+
+    name: str
+    signature: str
+    generic_signature: str | None
+
+
 class Field(refs.Field):
-    """A field, together with its class."""
+    """A field, together with the class that it was found in."""
 
-    __slots__ = ("_class", "_name", "_signature")
+    __slots__ = ("_names",)
 
-    _class: Class
-    _name: str
-    _signature: str
+    _repr_html_ = display.html
+
+    _names: FieldNames
+
+    @property
+    def _vm(self) -> VM:
+        vm: VM = self._session.model
+        return vm
+
+    @property
+    def _found_in(self) -> Class:
+        # Asked for each time: the field lasts as long as the session, and must not hold its class.
+        return self._vm._agent.class_of_field(self)  # type: ignore[return-value]
+
+    @property
+    def _known(self) -> FieldNames:
+        try:
+            return self._names
+        except AttributeError:
+            found = self._vm.env.get_field_name(self._found_in, self)
+            self._names = FieldNames(found.name, found.signature, found.generic)
+            return self._names
 
     @property
     def declaring_class(self) -> Class:
-        """The class that it was found in.
+        """The class that declares it, whatever way the field was found.
 
         Raises:
-            LookupError: it did not come from ``cls.fields``.
+            InvalidFieldID: the class has been unloaded.
+
+        JVM TI: GetFieldDeclaringClass.
         """
-        try:
-            return self._class
-        except AttributeError:
-            raise LookupError("only fields from cls.fields know their class") from None
+        return self._vm.env.get_field_declaring_class(self._found_in, self)  # type: ignore[return-value]
 
     @property
     def name(self) -> str:
         """Its name."""
-        self._look_up()
-        return self._name
+        return self._known.name
 
     @property
     def signature(self) -> str:
         """The signature of its type."""
-        self._look_up()
-        return self._signature
+        return self._known.signature
+
+    @property
+    def generic_signature(self) -> str | None:
+        """The generic signature of its type, where it has one."""
+        return self._known.generic_signature
 
     @property
     def type(self) -> str:
@@ -346,10 +900,64 @@ class Field(refs.Field):
         return java_name(self.signature)
 
     @property
-    def modifiers(self) -> int:
-        """The access flags, as in the class file format."""
-        owner = self.declaring_class
-        return owner._vm.env.get_field_modifiers(owner, self)
+    def modifiers(self) -> FieldModifiers:
+        """The access flags; ``str()`` gives words."""
+        return FieldModifiers(self._vm.env.get_field_modifiers(self._found_in, self))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is static."""
+        return bool(self.modifiers & FieldModifiers.STATIC)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is final."""
+        return bool(self.modifiers & FieldModifiers.FINAL)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is public."""
+        return bool(self.modifiers & FieldModifiers.PUBLIC)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is private."""
+        return bool(self.modifiers & FieldModifiers.PRIVATE)
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether it is volatile."""
+        return bool(self.modifiers & FieldModifiers.VOLATILE)
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether it is transient."""
+        return bool(self.modifiers & FieldModifiers.TRANSIENT)
+
+    @property
+    def class_file(self) -> FieldInfo:
+        """Its part of the class file, read as `Class.class_file` is.
+
+        Raises:
+            UnmodifiableClass: its class is hidden.
+        """
+        return self.declaring_class.class_file.field(self.name, self.signature)
+
+    @property
+    def annotations(self) -> list[Annotation]:
+        """Its annotations; read from the class file."""
+        return self.class_file.annotations
+
+    @property
+    def constant_value(self) -> Any:
+        """The constant that a static final field is declared with; ``None`` if there is none."""
+        return self.class_file.constant_value
+
+    def __str__(self) -> str:
+        known = self._known
+        return field_declaration(
+            self.modifiers, known.name, known.generic_signature or known.signature
+        )
 
     def watch(
         self,
@@ -390,15 +998,9 @@ class Field(refs.Field):
             do=do,
         )
 
-    def _look_up(self) -> None:
-        if not hasattr(self, "_name"):
-            owner = self.declaring_class
-            found = owner._vm.env.get_field_name(owner, self)
-            self._name, self._signature = found.name, found.signature
-
     def __repr__(self) -> str:
-        known = getattr(self, "_name", None)
-        return f"<Field {known}>" if known else super().__repr__()
+        known = getattr(self, "_names", None)
+        return f"<Field {known.name}>" if known else super().__repr__()
 
 
 class Methods:
@@ -481,43 +1083,36 @@ class Methods:
         return [line if line >= 0 else None for line in lines.tolist()]
 
 
-def classes(vm: VM, pattern: str) -> list[Class]:
-    """The loaded classes whose Java names match a shell pattern."""
-    column = vm.env.map.get_loaded_classes().check().value.items
-    signatures = vm.env.map.get_class_signature(column)
-    names = [None if text is None else java_name(text) for text in signatures.signature]
-    if pattern == "*":
-        chosen = numpy.array([name is not None for name in names], bool)
-    else:
-        fits = fitting(pattern)
-        chosen = numpy.array([name is not None and bool(fits(name)) for name in names], bool)
-    return _keep(vm, column, signatures.signature, chosen)
+def method_source(method: Method) -> Source:
+    """The lines of a method's source, as `Method.source` has them."""
+    from jvmti.model.sources import SourceNotFound
+
+    numbers = [entry.line_number for entry in method.lines]
+    if not numbers:
+        raise SourceNotFound(
+            f"the class file has no lines of {method.class_name}.{method.name}: it is native, "
+            "abstract, or was compiled without them",
+            [],
+        )
+    source = method._vm.source_path.find(method.class_name, method.source_file)
+    name = method.name
+    if name == "<init>":
+        name = method.class_name.rpartition(".")[2].rpartition("$")[2]
+    first = min(numbers)
+    if name != "<clinit>":
+        first = declaration_line(source, name, first)
+    return source.part(first, last_line(source, max(numbers)))
 
 
-def classes_named(vm: VM, name: str) -> list[Class]:
-    """The loaded classes of that very name; several loaders may each have one."""
-    # Release 11 writes a hidden class with a slash, later ones with a dot.
-    wanted = {signature_of(name), f"L{name.replace('.', '/')};"}
-    column = vm.env.map.get_loaded_classes().check().value.items
-    signatures = vm.env.map.get_class_signature(column)
-    chosen = numpy.array([text in wanted for text in signatures.signature], bool)
-    return _keep(vm, column, signatures.signature, chosen)
+def _interfaces(cls: Class) -> list[Class]:
+    return [] if cls.is_primitive else cls.interfaces
 
 
-def _keep(
-    vm: VM, column: HandleColumn, signatures: Sequence[str], chosen: numpy.ndarray[Any, Any]
-) -> list[Class]:
-    """The chosen ones of a column; the others are given up, so that they can be unloaded."""
-    kept = HandleColumn(vm._session, column.array[chosen])
-    column.array = column.array[~chosen]
-    column.release()
-    texts = [text for text, keep in zip(signatures, chosen.tolist(), strict=True) if keep]
-    found = []
-    for at, signature in enumerate(texts):
-        cls: Class = kept[at]
-        cls._signature = signature
-        found.append(cls)
-    return found
+def _modifiers_of(vm: VM, methods: list[Method]) -> list[int]:
+    if not methods:
+        return []
+    flags: list[int] = vm.env.map.get_method_modifiers(methods).check().value.tolist()
+    return flags
 
 
-__all__ = ["Class", "Field", "Method", "MethodNames", "Methods", "classes", "classes_named"]
+__all__ = ["Class", "Field", "FieldNames", "Method", "MethodNames", "Methods"]

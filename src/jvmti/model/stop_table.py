@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, Stops
+from jvmti.model.values import to_python
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, NotAvailable
@@ -196,7 +197,9 @@ class StopTable:
         (number,) = _INTEGER.unpack_from(data, at + 1)
         match letter:
             case "L":
-                return self._vm._session.wrap(number & (1 << 64) - 1) if number else None
+                if not number:
+                    return None
+                return to_python(self._vm, self._vm._session.wrap(number & (1 << 64) - 1))
             case "Z":
                 return bool(number)
             case "C":

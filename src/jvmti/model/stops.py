@@ -23,15 +23,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jvmti import refs
 from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS
-from jvmti.model.stop_values import Locals, read_field, return_value
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class, Field, Method
+    from jvmti.model.frames import Frame
+    from jvmti.model.locals import Locals
     from jvmti.model.objects import Object, Throwable
-    from jvmti.model.threads import Frame, Thread
+    from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
@@ -124,13 +125,12 @@ class Stop:
 
     @property
     def locals(self) -> Locals:
-        """The local variables of the frame, by name: ``stop.locals["n"]``; can be written.
+        """The local variables of the frame: ``stop.locals["n"]``, to read and to write.
 
         Raises:
             StopOver: the thread has gone on.
         """
-        self._check()
-        return Locals(self)
+        return self.frame.locals
 
     @property
     def value(self) -> Any:
@@ -145,35 +145,8 @@ class Stop:
         if self.is_write:
             return self.new_value
         with self._speaking():
-            return read_field(self._vm, self.object, self.field)
-
-    def pop(self) -> None:
-        """Drop the frame when the thread goes on: the call is made anew, with the same arguments.
-
-        Raises:
-            StopOver: the thread has gone on.
-            OpaqueFrame: its caller is native, as that of a thread's first method.
-
-        JVM TI: PopFrame.
-        """
-        with self._speaking():
-            self._vm.stops.environment("can_pop_frame").pop_frame(self.thread)
-
-    def return_(self, value: Any = None) -> None:
-        """Let the method return this when the thread goes on, without executing the rest of it.
-
-        Args:
-            value: of the type that the method returns; ``None`` for ``void`` and null.
-
-        Raises:
-            StopOver: the thread has gone on.
-            TypeError: the value is of another type.
-
-        JVM TI: ForceEarlyReturnObject and its relatives.
-        """
-        with self._speaking():
-            env = self._vm.stops.environment("can_force_early_return")
-            return_value(self._vm, env, self.method, value)
+            owner: Any = self.field.declaring_class if self.object is None else self.object
+            return owner[self.field.name]
 
     def step(
         self, how: str = "over", by: str = "line", timeout: float | None = None

@@ -37,6 +37,12 @@ def java_name(signature: str) -> str:
     return name + "[]" * dimensions
 
 
+def is_hidden(signature: str) -> bool:
+    """Whether a type is a hidden class, in Java 11 an anonymous class of the VM: lambdas' glue."""
+    element = signature.lstrip("[")
+    return "." in element or _HIDDEN.search(element[1:-1]) is not None
+
+
 def signature_of(name: str) -> str:
     """The signature of the type that source code, or a class file, calls so."""
     dimensions = 0
@@ -78,4 +84,11 @@ def fitting(pattern: str) -> Callable[[str], object]:
     return re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
 
 
-__all__ = ["fitting", "java_name", "parameters_of", "result_of", "signature_of"]
+__all__ = [
+    "fitting",
+    "is_hidden",
+    "java_name",
+    "parameters_of",
+    "result_of",
+    "signature_of",
+]

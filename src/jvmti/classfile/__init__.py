@@ -1,0 +1,29 @@
+"""Class files: what is in them, and how ``javap`` would write it.
+
+Nothing here needs a JVM: ``ClassFile(path.read_bytes()).methods``.
+"""
+
+from jvmti.classfile.annotations import Annotation, ClassLiteral, EnumConstant, TypeAnnotation
+from jvmti.classfile.constant_pool import Constant, ConstantPool
+from jvmti.classfile.disassembly import disassemble, disassemble_method
+from jvmti.classfile.instructions import Instruction, instructions
+from jvmti.classfile.reading import MalformedClassFile
+from jvmti.classfile.structure import ClassFile, Code, FieldInfo, MethodInfo
+
+__all__ = [
+    "Annotation",
+    "ClassFile",
+    "ClassLiteral",
+    "Code",
+    "Constant",
+    "ConstantPool",
+    "EnumConstant",
+    "FieldInfo",
+    "Instruction",
+    "MalformedClassFile",
+    "MethodInfo",
+    "TypeAnnotation",
+    "disassemble",
+    "disassemble_method",
+    "instructions",
+]

@@ -1,0 +1,99 @@
+"""The class files of loaded classes, changed by nothing but reading them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jvmti.classfile import ClassFile
+from jvmti.env.structures import ClassDefinition
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.errors import Error, UnmodifiableClass
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.model.classes import Class
+    from jvmti.model.vm import VM
+
+_NO_CLASS_FILE = b"\xca\xfe\xba\xbe"
+"""What the VM is answered: it ends too early to be a class."""
+
+
+class _Own:
+    """An environment for one piece of work, with a capability of its own."""
+
+    def __init__(self, vm: VM, capability: str) -> None:
+        self.env: Env = vm.new_env()
+        self.capability = capability
+
+    def __enter__(self) -> Env:
+        try:
+            self.env.add_capabilities(Capabilities.of(self.capability))
+        except BaseException:
+            self.env.dispose_environment()
+            raise
+        return self.env
+
+    def __exit__(self, *exception: object) -> None:
+        self.env.dispose_environment()
+
+
+def read_class_file(cls: Class) -> ClassFile:
+    """The class file of a loaded class, as `Class.class_file` has it."""
+    vm = cls._vm
+    found: list[bytes] = []
+
+    def seen(event: Any) -> bytes | None:
+        if event.class_being_redefined is None or event.class_being_redefined != cls:
+            return None
+        found.append(event.class_data)
+        # The VM reads it, sees that it is none, and leaves the class alone: no code is discarded,
+        # no frame goes back to the interpreter, as a real retransformation would have it.
+        return _NO_CLASS_FILE
+
+    _modifiable(cls, "there is no class file of it to be had")
+    with _Own(vm, "can_retransform_classes") as env:
+        # The newest environment is asked last: what it is given is what others have made of it.
+        with env.on("ClassFileLoadHook", seen, own=True):
+            try:
+                env.retransform_classes([cls])
+            except Error:
+                if not found:
+                    raise
+    return ClassFile(found[-1])
+
+
+def redefine(cls: Class, class_file: bytes) -> None:
+    """Give a class another class file, as `Class.redefine` does."""
+    if not isinstance(class_file, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"a class file must be bytes, not {type(class_file).__name__}; "
+            "pathlib.Path(…).read_bytes() reads one"
+        )
+    _modifiable(cls, "it cannot be redefined")
+    with _Own(cls._vm, "can_redefine_classes") as env:
+        env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
+
+
+def retransform(cls: Class) -> None:
+    """Let all agents change a class anew, as `Class.retransform` does."""
+    _modifiable(cls, "it cannot be retransformed")
+    with _Own(cls._vm, "can_retransform_classes") as env:
+        env.retransform_classes([cls])
+
+
+def _modifiable(cls: Class, so: str) -> None:
+    """Refuse beforehand what the VM would refuse, in words that say why."""
+    if cls._vm.env.is_modifiable_class(cls):
+        return
+    if cls.is_array:
+        why = "is an array class"
+    elif cls.is_primitive:
+        why = "is a primitive type"
+    elif cls.is_hidden:
+        why = "is hidden, made by the VM or a framework (a lambda, a method handle, a proxy)"
+    else:
+        why = "may not be changed in this VM"
+    raise UnmodifiableClass(detail=f"{cls.name} {why}: {so}")
+
+
+__all__ = ["read_class_file", "redefine", "retransform"]

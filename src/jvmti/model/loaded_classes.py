@@ -1,0 +1,361 @@
+"""``vm.classes``: the loaded classes, by pattern and as a table.
+
+Names and loaders of all of them come in one message, without a handle for each: 30,000 classes take
+about as long as a thousand single calls would.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.env.environment import Mapped
+from jvmti.env.operations import OPERATIONS
+from jvmti.heap.names import BOOTSTRAP, near, package_of
+from jvmti.spec.constants import ClassStatus
+from jvmti.spec.modifiers import ClassModifiers
+from jvmti.spec.signatures import fitting, java_name, signature_of
+from jvmti.wire import text
+from jvmti.wire.columns import HandleColumn
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from jvmti.model.classes import Class
+    from jvmti.model.modules import ClassLoader
+    from jvmti.model.vm import VM
+
+_ALIKE = 3
+"""How many near names a message has at most."""
+
+
+class ClassNames:
+    """The loaded classes as columns, one row each.
+
+    Attributes:
+        signatures: their type signatures.
+        names: their names as Java writes them.
+        loader_of: of each the number of its loader in `loaders`, as ``int32``.
+        loaders: what the loaders are called; 0 is the bootstrap loader.
+        loader_objects: the loaders, without the bootstrap loader.
+        modifiers: access flags, as ``int32``; empty where no details were asked for.
+        statuses: `ClassStatus`, as ``int32``; the same.
+        module_of: of each the number of its module in `modules`, as ``int32``; the same.
+        modules: the names of the modules, ``None`` for unnamed ones; 0 stands for no module.
+    """
+
+    def __init__(self, vm: VM, *, details: bool) -> None:
+        table = _agent(vm).list_classes(True, details).check()
+        self.signatures, self.names = _texts(table.signatures[0])
+        self.loader_of = table.loader_of[0]
+        self.modifiers = table.modifiers[0]
+        self.statuses = table.statuses[0]
+        self.module_of = table.module_of[0]
+        loaders, modules = table.loaders.items, table.modules.items
+        self.loader_objects: list[ClassLoader] = list(loaders)
+        self.loaders = [BOOTSTRAP, *(_loader_name(loader) for loader in self.loader_objects)]
+        self.modules = [None, *(module.name for module in modules)]
+        modules.release()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def loader_names(self) -> list[str]:
+        """What the loader of each is called: ``bootstrap``, ``platform``, ``app``, its name."""
+        loaders = self.loaders
+        return [loaders[number] for number in self.loader_of.tolist()]
+
+    def to_arrow(self, rows: Any = None) -> pyarrow.Table:
+        """The columns as an Arrow table; details must have been asked for.
+
+        Args:
+            rows: which of them; all by default.
+
+        Raises:
+            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+        """
+        import pyarrow
+
+        chosen = numpy.arange(len(self)) if rows is None else numpy.asarray(rows, numpy.int64)
+        numbers = chosen.tolist()
+        names = [self.names[row] for row in numbers]
+        modifiers = self.modifiers[chosen]
+
+        def words(of: Any, values: list[Any]) -> Any:
+            indices = pyarrow.array(of[chosen], pyarrow.int32())
+            return pyarrow.DictionaryArray.from_arrays(indices, pyarrow.array(values, "string"))
+
+        return pyarrow.table(
+            {
+                "name": pyarrow.array(names, "string"),
+                "package": pyarrow.array([_package(name) for name in names], "string"),
+                "loader": words(self.loader_of, self.loaders),
+                "module": words(self.module_of, self.modules),
+                "modifiers": modifiers,
+                "is_interface": modifiers & int(ClassModifiers.INTERFACE) != 0,
+                "is_array": numpy.array([name.endswith("]") for name in names], bool),
+                "is_initialized": self.statuses[chosen] & int(ClassStatus.INITIALIZED) != 0,
+                "status": self.statuses[chosen],
+            }
+        )
+
+
+class Classes:
+    """The classes that are loaded: ``vm.classes``.
+
+    ``vm.classes("java.util.*Map")`` gives those that fit a shell pattern; the object itself can be
+    iterated, and has a length.  A class cannot be unloaded while it is held.
+    """
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+
+    def __call__(self, pattern: str = "*") -> ClassList:
+        """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
+
+        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  The classes cannot
+        be unloaded while the list, or one of them, is kept.
+
+        Args:
+            pattern: of shells, with ``*``, ``?`` and ``[…]``.
+
+        Raises:
+            TypeError: the pattern is not text.
+
+        JVM TI: GetLoadedClasses, GetClassSignature.
+        """
+        if not isinstance(pattern, str):
+            raise TypeError(f"a pattern for classes must be text, not {type(pattern).__name__}")
+        if pattern == "*":
+            column = self._vm.env.map.get_loaded_classes().check().value.items
+            return _listed(self._vm, column)
+        fits = fitting(pattern)
+        texts = zip(*_texts(_signatures(self._vm)), strict=True)
+        return self._with({signature for signature, name in texts if fits(name)})
+
+    def named(self, name: str) -> ClassList:
+        """The loaded classes of that very name; several loaders may each have one.
+
+        Args:
+            name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
+
+        JVM TI: GetLoadedClasses, GetClassSignature.
+        """
+        # Release 11 writes a hidden class with a slash, later ones with a dot.
+        return self._with({signature_of(name), f"L{name.replace('.', '/')};"})
+
+    def find(self, name: str) -> Class:
+        """The loaded class of that name; nothing is loaded.
+
+        Args:
+            name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
+
+        Raises:
+            LookupError: none is loaded, or several class loaders have one; the message names the
+                loaders, or names that are near.
+            TypeError: the name is not text.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a class must be text, not {type(name).__name__}")
+        found = self.named(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            loaders = ", ".join(_loader_name(cls.loader) for cls in found)
+            raise LookupError(
+                f"{len(found)} class loaders have a class {name!r}: {loaders}; "
+                f"vm.classes({name!r}) gives all, in this order"
+            )
+        alike = self.near(name)
+        hint = f" near ones that are: {', '.join(alike)};" if alike else ""
+        internal = name.replace(".", "/")
+        raise LookupError(
+            f"no class {name!r} is loaded;{hint} vm.jni.find_class({internal!r}) loads it, "
+            "where the system class loader finds it"
+        )
+
+    def names(self, *, details: bool = False) -> ClassNames:
+        """The names and loaders of all loaded classes as columns, in one message.
+
+        Args:
+            details: modules, access flags and statuses as well.
+
+        JVM TI: GetLoadedClasses, GetClassSignature, GetClassLoader.
+        """
+        return ClassNames(self._vm, details=details)
+
+    def complete(self, prefix: str, limit: int = 100) -> list[str]:
+        """Names of loaded classes that begin so, for completion; shorter ones first.
+
+        A prefix without a dot is looked for at the beginning of names without their package, too:
+        ``HashM`` finds ``java.util.HashMap``.
+
+        Args:
+            prefix: how the name begins: ``java.util.Ha``.
+            limit: how many at most.
+        """
+        wanted = prefix.replace(".", "/")
+        # Most classes are dropped before anything is made of them.
+        pieces = _signatures(self._vm).split(b"\0")
+        start = b"L" + text.encode(wanted)
+        found = [piece for piece in pieces if piece.startswith(start)]
+        if "." not in prefix and prefix:
+            inside = b"/" + start[1:]
+            found += [
+                one for one in pieces if inside in one and one.rfind(b"/") == one.find(inside)
+            ]
+        names = {java_name(text.decode(one)) for one in found if not one.startswith(b"[")}
+        return sorted(names, key=lambda name: (len(name), name))[:limit]
+
+    def near(self, name: str) -> list[str]:
+        """Names of loaded classes that look like one, the nearest first."""
+        names = set(_texts(_signatures(self._vm))[1])
+        last = name.rpartition(".")[2]
+        # The same name in another package, or in other letters, comes before all that only look so.
+        found = [one for one in near(last, names) if one.rpartition(".")[2].lower() == last.lower()]
+        if not found:
+            lasts: dict[str, list[str]] = {}
+            for one in names:
+                short = one.rpartition(".")[2]
+                if abs(len(short) - len(last)) <= 3:
+                    lasts.setdefault(short, []).append(one)
+            for short in difflib.get_close_matches(last, lasts, _ALIKE, 0.75):
+                found += sorted(lasts[short])
+        return sorted(found, key=lambda one: -_likeness(one, name))[:_ALIKE]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All loaded classes as an Arrow table, one row each.
+
+        Its columns: ``name``, ``package``, ``loader`` (``bootstrap``, ``platform``, ``app``, or its
+        name or class and identity hash), ``module`` (null for the unnamed ones), ``modifiers``,
+        ``is_interface``, ``is_array``, ``is_initialized`` and ``status``.
+
+        Raises:
+            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+        """
+        return self.names(details=True).to_arrow()
+
+    def __iter__(self) -> Iterator[Class]:
+        return iter(self())
+
+    def __len__(self) -> int:
+        return _signatures(self._vm).count(0)
+
+    def __contains__(self, name: object) -> bool:
+        return bool(self.named(name)) if isinstance(name, str) else False
+
+    def _with(self, signatures: set[str]) -> ClassList:
+        wanted = b"".join(text.encode(signature) + b"\0" for signature in signatures)
+        found = _agent(self._vm).find_classes(wanted).check()
+        return _listed(self._vm, found.value.items)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} loaded classes>"
+
+
+class ClassList(list["Class"]):
+    """Classes in the order of the VM: a list, and a table."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The classes as an Arrow table, as `Classes.to_arrow` has it, in the order of the list.
+
+        Raises:
+            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+        """
+        import pyarrow
+
+        if not self:
+            return pyarrow.table({})
+        vm = self[0]._vm
+        rows = _rows(vm, self)
+        names = ClassNames.__new__(ClassNames)
+        names.__dict__.update(rows)
+        return names.to_arrow()
+
+
+def _rows(vm: VM, classes: list[Class]) -> dict[str, Any]:
+    """The columns of some classes, over columns of handles."""
+    loaders: HandleColumn = vm.env.map.get_class_loader(classes).check().value
+    modules: HandleColumn = vm.map.get_module(classes).check().value
+    signatures = [cls.signature for cls in classes]
+    named: dict[str, int] = {}
+    loader_of = [named.setdefault(_loader_name(loader), len(named)) for loader in loaders]
+    owners: dict[str | None, int] = {}
+    module_of = [owners.setdefault(one.name if one else None, len(owners)) for one in modules]
+    found = {
+        "signatures": signatures,
+        "names": [java_name(signature) for signature in signatures],
+        "loader_of": numpy.array(loader_of, "<i4"),
+        "loaders": list(named),
+        "module_of": numpy.array(module_of, "<i4"),
+        "modules": list(owners),
+        "modifiers": vm.env.map.get_class_modifiers(classes).check().value,
+        "statuses": vm.env.map.get_class_status(classes).check().value,
+    }
+    loaders.release()
+    modules.release()
+    return found
+
+
+def _listed(vm: VM, column: HandleColumn) -> ClassList:
+    found = ClassList()
+    signatures: Iterable[str | None] = vm.env.map.get_class_signature(column).signature
+    for at, signature in enumerate(signatures):
+        if signature is not None:
+            cls: Class = column[at]
+            cls._signature = signature
+            found.append(cls)
+    return found
+
+
+def _agent(vm: VM) -> Mapped:
+    return Mapped(vm._session, OPERATIONS, 1)
+
+
+def _signatures(vm: VM) -> bytes:
+    """The signatures of all loaded classes, a zero byte behind each."""
+    found: bytes = _agent(vm).list_classes(False, False).check().signatures[0]
+    return found
+
+
+def _loader_name(loader: Any) -> str:
+    return BOOTSTRAP if loader is None else str(loader.description)
+
+
+def _texts(data: bytes) -> tuple[list[str], list[str]]:
+    """Signatures, each with a zero byte behind it, as texts and as names."""
+    if data.isascii():
+        signatures = data.decode("ascii").split("\0")[:-1]
+        dotted = data.replace(b"/", b".").decode("ascii").split("\0")[:-1]
+        names = [name[1:-1] for name in dotted]
+        for row in _unusual(data):
+            names[row] = java_name(signatures[row])
+        return signatures, names
+    signatures = [text.decode(one) for one in data.split(b"\0")[:-1]]
+    return signatures, [java_name(signature) for signature in signatures]
+
+
+def _unusual(data: bytes) -> list[int]:
+    """The rows of arrays and hidden classes, whose names are more than a signature with dots."""
+    letters = numpy.frombuffer(data, numpy.uint8)
+    before_digit = (letters[:-1] == ord("/")) & (letters[1:] - ord("0") < 10)
+    at = numpy.flatnonzero((letters == ord(".")) | (letters == ord("[")))
+    at = numpy.concatenate([at, numpy.flatnonzero(before_digit)])
+    ends = numpy.flatnonzero(letters == 0)
+    return numpy.unique(numpy.searchsorted(ends, at)).tolist()  # type: ignore[no-any-return]
+
+
+def _package(name: str) -> str | None:
+    found = package_of(name)
+    return None if found == "(none)" else found
+
+
+def _likeness(one: str, name: str) -> float:
+    return difflib.SequenceMatcher(None, one, name).ratio()
+
+
+__all__ = ["ClassList", "ClassNames", "Classes"]

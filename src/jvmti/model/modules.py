@@ -1,0 +1,272 @@
+"""Modules and class loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jvmti import refs
+from jvmti.heap.names import loader_name, near
+from jvmti.model.objects import Attributes
+
+if TYPE_CHECKING:
+    from jvmti.model.loaded_classes import ClassList
+    from jvmti.model.vm import VM
+
+
+class ClassLoader(Attributes, refs.ClassLoader):
+    """A ``java.lang.ClassLoader``; the bootstrap loader is ``None`` where a loader is expected."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str | None:
+        """The name that it was given: ``app``, ``platform``; ``None`` for most others.
+
+        It is read from the object without running Java code that a subclass may have.
+        """
+        text: str | None = _text(self._vm, self, "java/lang/ClassLoader", "name")
+        return text
+
+    @property
+    def type(self) -> str:
+        """The name of its class: ``java.net.URLClassLoader``."""
+        return self.cls.name
+
+    @property
+    def description(self) -> str:
+        """What listings call it: ``platform``, ``app``, or its name or class and identity hash."""
+        return loader_name(self.name, self.type, self.identity_hash)
+
+    @property
+    def parent(self) -> ClassLoader | None:
+        """The loader that it asks first; ``None`` is the bootstrap loader."""
+        found: Any = _field(
+            self._vm, self, "java/lang/ClassLoader", "parent", "Ljava/lang/ClassLoader;"
+        )
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def unnamed_module(self) -> Module:
+        """The module of its classes that are in no named one."""
+        found: Any = _field(
+            self._vm, self, "java/lang/ClassLoader", "unnamedModule", "Ljava/lang/Module;"
+        )
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def classes(self) -> ClassList:
+        """The classes that it has defined, arrays of them included; not those it got from others.
+
+        JVM TI: GetLoadedClasses, GetClassLoader.
+        """
+        from jvmti.model.loaded_classes import ClassList
+
+        vm = self._vm
+        every = vm.classes()
+        loaders = vm.env.map.get_class_loader(every).check().value
+        same = vm.map.is_same_object(loaders, self).check().value
+        chosen = ClassList(
+            cls for cls, mine, own in zip(every, same, loaders.array, strict=True) if mine and own
+        )
+        loaders.release()
+        return chosen
+
+    def __str__(self) -> str:
+        return self.description
+
+
+@dataclass(frozen=True)
+class ClassLoaderSummary:
+    """A class loader in a list of them.
+
+    Attributes:
+        loader: the loader; ``None`` is the bootstrap loader.
+        name: what it is called: ``bootstrap``, ``platform``, ``app`` or its name.
+        type: the name of its class; ``None`` for the bootstrap loader.
+        parent: what its parent is called; ``None`` for the bootstrap loader.
+        classes: how many classes it has defined, arrays of them included.
+    """
+
+    loader: ClassLoader | None
+    name: str
+    type: str | None
+    parent: str | None
+    classes: int
+
+
+class Module(Attributes, refs.Module):
+    """A ``java.lang.Module``.
+
+    What it exports, opens and reads is asked of the module object and of its layer, by Java's own
+    methods, which run on this thread's service thread.
+    """
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str | None:
+        """Its name; ``None`` for the unnamed module of a class loader."""
+        text: str | None = _text(self._vm, self, "java/lang/Module", "name")
+        return text
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name."""
+        return self.name is not None
+
+    @property
+    def loader(self) -> ClassLoader | None:
+        """The class loader of its classes; ``None`` is the bootstrap loader."""
+        found: Any = _field(self._vm, self, "java/lang/Module", "loader", "Ljava/lang/ClassLoader;")
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def packages(self) -> list[str]:
+        """The packages that it has, in order: ``java.util``.
+
+        Java: Module.getPackages.
+        """
+        return sorted(_strings(self._vm, _call(self, "getPackages", "()Ljava/util/Set;")))
+
+    @property
+    def exports(self) -> list[str]:
+        """Its packages that every other module may use the public classes of.
+
+        Java: Module.isExported.
+        """
+        return [one for one in self.packages if self._is("isExported", one)]
+
+    @property
+    def opens(self) -> list[str]:
+        """Its packages that every other module may look into by reflection.
+
+        Java: Module.isOpen.
+        """
+        return [one for one in self.packages if self._is("isOpen", one)]
+
+    def exports_to(self, package: str, other: Module) -> bool:
+        """Whether it exports a package to a module.
+
+        Java: Module.isExported.
+        """
+        return self._is("isExported", package, other)
+
+    def opens_to(self, package: str, other: Module) -> bool:
+        """Whether it opens a package to a module.
+
+        Java: Module.isOpen.
+        """
+        return self._is("isOpen", package, other)
+
+    @property
+    def reads(self) -> list[Module]:
+        """The named modules that it reads, itself included; an unnamed one reads all.
+
+        Java: Module.canRead.
+        """
+        jni = self._vm.jni
+        method = jni.get_method_id(
+            self._vm.well_known("java/lang/Module"), "canRead", "(Ljava/lang/Module;)Z"
+        )
+        return [
+            other
+            for other in self._vm.modules
+            if other.is_named and jni.call_boolean_method(self, method, [other])
+        ]
+
+    def _is(self, question: str, package: str, other: Module | None = None) -> bool:
+        jni = self._vm.jni
+        more = "Ljava/lang/Module;" if other is not None else ""
+        method = jni.get_method_id(
+            self._vm.well_known("java/lang/Module"), question, f"(Ljava/lang/String;{more})Z"
+        )
+        arguments = [jni.new_string(package), *([] if other is None else [other])]
+        return jni.call_boolean_method(self, method, arguments)
+
+    def __str__(self) -> str:
+        name = self.name
+        return name if name is not None else f"unnamed module of {self.loader or 'bootstrap'}"
+
+
+class Modules(list[Module]):
+    """The modules: a list that is also indexed by name, ``vm.modules["java.base"]``."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        super().__init__(modules)
+
+    def __getitem__(self, which: Any) -> Any:
+        if not isinstance(which, str):
+            return super().__getitem__(which)
+        names: list[str] = []
+        for module in self:
+            name = module.name
+            if name == which:
+                return module
+            if name is not None:
+                names.append(name)
+        alike = near(which, names)
+        hint = f"; near ones: {', '.join(alike)}" if alike else ""
+        raise KeyError(f"no module {which!r}{hint}")
+
+    def __contains__(self, which: object) -> bool:
+        if isinstance(which, str):
+            return any(module.name == which for module in self)
+        return super().__contains__(which)
+
+
+def class_loaders(vm: VM) -> list[ClassLoaderSummary]:
+    """The class loaders that have defined classes, the bootstrap loader first."""
+    table = vm.classes.names()
+    counts = [0] * len(table.loaders)
+    for number in table.loader_of.tolist():
+        counts[number] += 1
+    found = [ClassLoaderSummary(None, table.loaders[0], None, None, counts[0])]
+    for loader, count in zip(table.loader_objects, counts[1:], strict=True):
+        parent = loader.parent
+        found.append(
+            ClassLoaderSummary(
+                loader,
+                loader.description,
+                loader.type,
+                "bootstrap" if parent is None else parent.description,
+                count,
+            )
+        )
+    return found
+
+
+# ---- reading what the JDK's own classes have ----------------------------------------------------
+
+
+def _field(vm: VM, obj: Any, cls: str, name: str, signature: str) -> Any:
+    return vm.jni.get_object_field(obj, vm.jni.get_field_id(vm.well_known(cls), name, signature))
+
+
+def _text(vm: VM, obj: Any, cls: str, name: str) -> Any:
+    string = _field(vm, obj, cls, name, "Ljava/lang/String;")
+    return None if string is None else vm.jni.get_string_chars(string)
+
+
+def _call(obj: Any, name: str, signature: str) -> Any:
+    jni = obj._vm.jni
+    method = jni.get_method_id(obj._vm.well_known("java/lang/Module"), name, signature)
+    return jni.call_object_method(obj, method)
+
+
+def _strings(vm: VM, collection: Any) -> list[str]:
+    """The strings in a ``java.util.Collection``."""
+    jni = vm.jni
+    method = jni.get_method_id(
+        vm.well_known("java/util/Collection"), "toArray", "()[Ljava/lang/Object;"
+    )
+    array: Any = jni.call_object_method(collection, method)
+    length = jni.get_array_length(array)
+    column = vm.map.get_object_array_element(array, list(range(length))).check().value
+    texts = list(vm.map.get_string_chars(column).check().value)
+    column.release()
+    return texts
+
+
+__all__ = ["ClassLoader", "ClassLoaderSummary", "Module", "Modules", "class_loaders"]
