@@ -29,6 +29,15 @@ _FREE = Capabilities.of(
     "can_get_line_numbers", "can_get_source_file_name", "can_support_virtual_threads"
 )
 
+_AT_STOPS = Capabilities.of(
+    "can_access_local_variables",
+    "can_force_early_return",
+    "can_generate_frame_pop_events",
+    "can_generate_single_step_events",
+    "can_pop_frame",
+)
+"""What is wanted sooner or later of a thread that has stopped."""
+
 _HEAD = struct.Struct("<II")
 _PLACE = struct.Struct("<QQq")
 _HANDLE = struct.Struct("<Q")
@@ -65,11 +74,20 @@ class StopTable:
 
     @property
     def env(self) -> Env:
-        """The environment that stops are made in, of the model's own and made at its first use."""
+        """The environment that stops are made in, of the model's own and made at its first use.
+
+        Handlers in ``vm.env`` are not told of what is placed here.  In a VM that is still held it
+        also reserves what one wants to do at a stop: variables, steps, popping frames.
+        """
         with self._lock:
             if self._env is None:
                 env = self._vm.new_env()
-                env.add_capabilities(env.get_potential_capabilities() & _FREE)
+                potential = env.get_potential_capabilities()
+                env.add_capabilities(potential & _FREE)
+                if self._vm.held:
+                    # What can be had now only, and given back stays to be had.
+                    env.add_capabilities(potential & _AT_STOPS)
+                    env.relinquish_capabilities(potential & _AT_STOPS)
                 self._env = env
             return self._env
 
