@@ -70,6 +70,7 @@ class EventDeclaration:
     limit: float | None = 10.0
     ends: str | None = None
     frequent: bool = False
+    stops: bool = False
 
     @property
     def name(self) -> str:
@@ -117,6 +118,7 @@ def event(
     limit: float | None = 10.0,
     ends: str | None = None,
     frequent: bool = False,
+    stops: bool = False,
 ) -> Callable[[V], V]:
     """Declare one event.
 
@@ -137,6 +139,7 @@ def event(
         ends: the event that tells of the beginning of what this one ends.
         frequent: whether it is sent so often that a stream names the classes of its objects only
             where it is asked to.
+        stops: whether the agent makes stops of it, on which it says more; see ``stops.h``.
     """
 
     def declare(cls: V) -> V:
@@ -156,6 +159,7 @@ def event(
             limit=limit,
             ends=ends,
             frequent=frequent,
+            stops=stops,
         )
         EVENTS[number] = cls
         return cls
@@ -421,7 +425,7 @@ class ClassLoad(JvmtiEvent):
     klass: Class
 
 
-@event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
+@event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, stops=True)
 @dataclass(frozen=True, eq=False)
 class ClassPrepare(JvmtiEvent):
     """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
@@ -453,6 +457,7 @@ class ClassPrepare(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
     frequent=True,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class SingleStep(JvmtiEvent):
@@ -485,6 +490,7 @@ class SingleStep(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.IN_CALLS,
     limit=None,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class Breakpoint(JvmtiEvent):
@@ -513,6 +519,7 @@ class Breakpoint(JvmtiEvent):
     capabilities=("can_generate_frame_pop_events",),
     thread_filtered=True,
     limit=None,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class FramePop(JvmtiEvent):
@@ -605,6 +612,7 @@ class MethodExit(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
     limit=None,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class Exception(JvmtiEvent):
@@ -676,6 +684,7 @@ class ExceptionCatch(JvmtiEvent):
     own_work=OwnWork.IN_CALLS,
     limit=None,
     frequent=True,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class FieldAccess(JvmtiEvent):
@@ -712,6 +721,7 @@ class FieldAccess(JvmtiEvent):
     own_work=OwnWork.IN_CALLS,
     limit=None,
     frequent=True,
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class FieldModification(JvmtiEvent):
