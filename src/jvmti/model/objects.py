@@ -51,6 +51,9 @@ class Attributes:
 
     # ---- fields ----------------------------------------------------------------------------
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(layout_of(self.cls).names)
+
     def __getitem__(self, name: Any) -> Any:
         """The value of a field: its own, inherited, private or static ones.
 
