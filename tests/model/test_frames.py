@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from jvmti.model.frames import Frame, FrameGone
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
@@ -314,13 +315,38 @@ def test_a_handler_that_overruns_leaves_nothing_suspended(
     assert program.ask("result overrun") == "returned counted"
 
 
+def test_a_launched_program_has_its_variables(jvm: Jvm, java_classes: Callable[..., Path]) -> None:
+    command = [jvm.java, *jvm.args, "-cp", str(java_classes("Served")), "Served"]
+    with jvmti.launch(
+        command,
+        capabilities={"can_access_local_variables"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as vm:
+        assert vm.popen is not None
+        assert vm.popen.stdout is not None
+        assert vm.popen.stdin is not None
+        try:
+            assert vm.popen.stdout.readline() == b"ready\n"
+            with vm.threads["http-1"].suspended():
+                assert frame_of(vm.threads["http-1"], "serve").locals["path"] == "/index.html"
+            for thread in vm.threads.virtual:
+                with thread.suspended():
+                    frame = next(one for one in thread.frames if one.method.name == "run")
+                    assert "this" in dict(frame.locals) or "task" in dict(frame.locals)
+        finally:
+            vm.popen.stdin.close()
+            vm.popen.stdout.close()
+            vm.popen.wait()
+
+
 def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
     program = java_program("Served")
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:
         frame = frame_of(vm.threads["http-1"], "serve")
         with pytest.raises(
-            jvmti.errors.NotAvailable, match=r"can_access_local_variables: given.*reserve"
+            jvmti.errors.NotAvailable, match=r"can_access_local_variables: given.*launch.*reserve"
         ):
             frame.locals["request"]
         assert "reserve" in str(frame.locals)

@@ -55,9 +55,10 @@ class Locals(Mapping[Any, Any]):
     running thread only a frame that is further down is likely to stay, so look at it inside ``with
     thread.suspended():``.  ``dict(frame.locals)`` reads all of them at one moment.
 
-    The VM gives ``can_access_local_variables`` only where it starts with an agent, or was started
-    with ``jvmti options --reserve``.  The model takes it in an environment of its own; compiled
-    code then keeps variables alive for longer.
+    Most VMs give ``can_access_local_variables`` only while they start: to ``jvmti.launch(…,
+    capabilities={"can_access_local_variables"})``, or at any time where they were started with
+    ``jvmti options --reserve``; then the model takes it in an environment of its own.  Compiled
+    code keeps variables alive for longer by it.
 
     JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings.
     """

@@ -358,12 +358,12 @@ class VM:
             except NotAvailable as error:
                 if "held by" in error.detail:
                     raise
-                missing = wanted & ~self._own_env.get_potential_capabilities()
+                missing = sorted((wanted & ~self._own_env.get_potential_capabilities()).names())
                 raise NotAvailable(
                     error.code,
                     error.function,
-                    f"{', '.join(sorted(missing.names()))}: given by most VMs only to agents that "
-                    "are there when they start: start the program by jvmti.launch(), or with "
+                    f"{', '.join(missing)}: given by most VMs only while they start. Start the "
+                    f"program by jvmti.launch(…, capabilities={missing}), or with "
                     'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later',
                 ) from None
             self._own_capabilities |= wanted
