@@ -285,6 +285,7 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
     assert "currentThread" in found('vm.find_class("java.lang.Thread").methods["curr')
     assert "MAX_PRIORITY" in found('vm.find_class("java.lang.Thread")["MAX')
     assert "java.lang.Integer" in found("%class Integ")
+    assert "java.lang.Integer" in found('vm.heap.histogram(classes="java.lang.Integ')
     thread = vm.threads["busy"]
     names["t"] = thread
     assert set(found('t["')) >= {"name", "tid"}
