@@ -415,3 +415,28 @@ def test_source_and_code(witness: JavaProgram) -> None:
     assert "invokestatic" in done.stdout
     missing = run(witness.pid, stdin="%source java.util.HashMap")
     assert "vm.source_path" in missing.stderr
+
+
+def test_waiting_for_a_thread_to_come_by(java_program: JavaPrograms, jvm: Jvm) -> None:
+    source = Path(__file__).parent / "java" / "Witness.java"
+    lines = source.read_text().split("\n")
+    line = next(at for at, text in enumerate(lines, 1) if "rounds += inLoop" in text)
+    library = library_for_executable(jvm.java)
+    program = java_program("Witness", jvm_args=[f"-agentpath:{library}=reserve"])
+    program.expect("ready")
+    done = run(
+        program.pid,
+        stdin=f"%source -p {source.parent}\n%break Witness$Locals.work:{line} if inLoop == 42\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert f'"busy" at Witness$Locals.work(Witness.java:{line})' in done.stdout
+    assert re.search(rf"^> *{line}  +rounds \+= inLoop;$", done.stdout, re.M)
+    assert re.search(r"^ +int inLoop = 42$", done.stdout, re.M)
+    # The thread goes on.
+    rounds = "print(vm.find_class('Witness$Locals')['rounds'])\n"
+    code = f"import time\n{rounds}time.sleep(0.3)\n{rounds}"
+    first, second = run(program.pid, stdin=code).stdout.split()
+    assert int(second) > int(first)
+    wrong = run(program.pid, stdin="%break Witness$Locals.wrok")
+    assert wrong.returncode == 1
+    assert "work" in wrong.stderr
