@@ -344,7 +344,7 @@ def test_every_verb_explains_itself(verb: str) -> None:
     first = (type(command(verb)).__doc__ or "").splitlines()[0]
     assert first in text
     # Those that run scripts print what the scripts print.
-    assert "--json" in text or verb in ("run", "attach")
+    assert "--json" in text or verb in ("run", "attach", "shell")
 
 
 @pytest.mark.parametrize("verb", ["info", "threads", "conformance", "doctor"])

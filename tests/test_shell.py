@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import jvms
 import jvmti
 from jvmti.shell.completion import Completer
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
@@ -31,6 +32,9 @@ WITHOUT_IPYTHON = [
     "import sys; sys.modules['IPython'] = None; import jvmti.commands as c; sys.exit(c.main())",
     "shell",
 ]
+ONE_JVM = pytest.mark.parametrize("jvm", jvms.selected()[:1], indirect=True, ids=str)
+"""For what is the same whatever the JVM."""
+
 PROMPT = r"^In \[\d+\]:"
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -187,6 +191,7 @@ def test_pythons_own_prompt_where_there_is_no_ipython(
 # scripts -----------------------------------------------------------------------------------
 
 
+@ONE_JVM
 def test_code_on_the_command_line(witness: JavaProgram) -> None:
     done = run(
         witness.pid, "-c", "import sys; print(vm.threads['blocked'].java_state, sys.argv)", "a"
@@ -204,6 +209,7 @@ def test_code_on_the_command_line(witness: JavaProgram) -> None:
     assert (said.returncode, said.stderr) == (1, "enough\n")
 
 
+@ONE_JVM
 def test_a_script_with_arguments_that_look_like_options(
     witness: JavaProgram, tmp_path: Path
 ) -> None:
@@ -226,6 +232,7 @@ def test_a_script_with_arguments_that_look_like_options(
     assert "No such file" in missing.stderr
 
 
+@ONE_JVM
 def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     done = run(witness.pid, stdin="print(len(vm.threads))\n%threads parked\n")
     assert done.returncode == 0, done.stderr
@@ -237,6 +244,7 @@ def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     assert "nothing.like.it" in failed.stderr
 
 
+@ONE_JVM
 def test_capabilities_are_taken_or_the_reason_is_told(witness: JavaProgram) -> None:
     code = "print(sorted(env.get_capabilities().names()))"
     done = run(witness.pid, "--capabilities", "can_tag_objects,can_get_bytecodes", "-c", code)
@@ -248,6 +256,7 @@ def test_capabilities_are_taken_or_the_reason_is_told(witness: JavaProgram) -> N
     assert run("no such program", "-c", code).returncode == 3
 
 
+@ONE_JVM
 def test_names_that_command_terminals_are_shown_harmlessly(java_program: JavaPrograms) -> None:
     program = java_program("Deadlock")
     program.expect("ready")
@@ -285,6 +294,7 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
     assert "currentThread" in found('vm.find_class("java.lang.Thread").methods["curr')
     assert "MAX_PRIORITY" in found('vm.find_class("java.lang.Thread")["MAX')
     assert "java.lang.Integer" in found("%class Integ")
+    assert "java.lang.Integer" in found('vm.heap.histogram(classes="java.lang.Integ')
     thread = vm.threads["busy"]
     names["t"] = thread
     assert set(found('t["')) >= {"name", "tid"}
@@ -292,6 +302,7 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
         assert completer.find(text) is None
 
 
+@ONE_JVM
 def test_a_jvm_that_does_not_answer_costs_a_tab_a_moment(
     java_program: JavaPrograms, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -316,6 +327,7 @@ def test_a_jvm_that_does_not_answer_costs_a_tab_a_moment(
         assert "main" in found.names
 
 
+@ONE_JVM
 def test_what_goes_wrong_in_a_tab_is_logged_and_not_shown(
     vm: jvmti.VM, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -358,6 +370,7 @@ def test_the_expression_before_the_cursor(text: str, primary: str) -> None:
     assert last_primary(text) == primary
 
 
+@ONE_JVM
 def test_completion_evaluates_nothing_that_acts(vm: jvmti.VM) -> None:
     names = {"vm": vm, "list": [1], "os": os}
     assert evaluate("list[0]", names) == 1
@@ -395,6 +408,7 @@ def test_the_variables_of_a_frame_are_completed(java_program: JavaPrograms, jvm:
         assert program.running()
 
 
+@ONE_JVM
 def test_source_and_code(witness: JavaProgram) -> None:
     java = Path(__file__).parent / "java"
     code = (
@@ -414,3 +428,28 @@ def test_source_and_code(witness: JavaProgram) -> None:
     assert "invokestatic" in done.stdout
     missing = run(witness.pid, stdin="%source java.util.HashMap")
     assert "vm.source_path" in missing.stderr
+
+
+def test_waiting_for_a_thread_to_come_by(java_program: JavaPrograms, jvm: Jvm) -> None:
+    source = Path(__file__).parent / "java" / "Witness.java"
+    lines = source.read_text().split("\n")
+    line = next(at for at, text in enumerate(lines, 1) if "rounds += inLoop" in text)
+    library = library_for_executable(jvm.java)
+    program = java_program("Witness", jvm_args=[f"-agentpath:{library}=reserve"])
+    program.expect("ready")
+    done = run(
+        program.pid,
+        stdin=f"%source -p {source.parent}\n%break Witness$Locals.work:{line} if inLoop == 42\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert f'"busy" at Witness$Locals.work(Witness.java:{line})' in done.stdout
+    assert re.search(rf"^> *{line}  +rounds \+= inLoop;$", done.stdout, re.M)
+    assert re.search(r"^ +int inLoop = 42$", done.stdout, re.M)
+    # The thread goes on.
+    rounds = "print(vm.find_class('Witness$Locals')['rounds'])\n"
+    code = f"import time\n{rounds}time.sleep(0.3)\n{rounds}"
+    first, second = run(program.pid, stdin=code).stdout.split()
+    assert int(second) > int(first)
+    wrong = run(program.pid, stdin="%break Witness$Locals.wrok")
+    assert wrong.returncode == 1
+    assert "work" in wrong.stderr

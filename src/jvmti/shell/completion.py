@@ -31,6 +31,7 @@ MOST = 100
 
 _ALL = 1 << 30
 _ATTRIBUTE = re.compile(r"(?<=[\w\])])\.(\w*)\Z")
+_KEYWORD = re.compile(r"\(\s*\w+\s*=\Z")
 _DOTTED = re.compile(r"[.$/]")
 
 
@@ -114,6 +115,7 @@ class Completer:
             keys = getattr(owner, "_ipython_key_completions_", None)
             names = [one for one in keys() if isinstance(one, str)] if keys else None
             return None if names is None else _fitting(typed, names)
+        before = _KEYWORD.sub("(", before)
         if not before.endswith("("):
             return None
         called = last_primary(before[:-1])

@@ -225,6 +225,46 @@ def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 
 @magic("classes")
+def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Wait until a thread comes to a place, show it and its variables, and let it go on.
+
+        %break com.acme.Order.add                     where the method begins
+        %break com.acme.Order.add:42                  at a line
+        %break com.acme.Order.add:42 if n > 1000      where a local variable fits
+
+    Ctrl-C gives up waiting.  Nothing is left behind: neither breakpoint nor waiting thread.
+    `vm.breakpoint(…)` stays, and gives each stop as an object to look at and to step from.
+    """
+    place, _, condition = text.partition(" if ")
+    place, _, line = _unquoted(place).rpartition(":") if ":" in place else (place.strip(), "", "")
+    owner, _, method = place.rpartition(".")
+    if not owner or (line and not line.strip().isdigit()):
+        raise UsageError("%break needs a class, a method and perhaps a line: com.acme.Order.add:42")
+    with vm.breakpoint(
+        owner, method, int(line) if line else None, when=condition.strip() or None
+    ) as stops:
+        if stops.is_pending:
+            print(f"{printable(owner)} is not loaded yet")
+        print("waiting for a thread to come by; Ctrl-C gives up", flush=True)
+        stop = stops.next()
+        if stop is None:
+            return
+        frame = stop.frame
+        print(f'"{printable(stop.thread.name)}" at {printable(str(frame))}')
+        if frame.line is not None:
+            code = frame.method
+            try:
+                around = vm.source_path.around(code.class_name, code.source_file, frame.line, 3)
+            except LookupError:
+                pass  # that there is no source keeps nobody from looking at the variables
+            else:
+                for row in str(around).split("\n"):
+                    print(printable(row.expandtabs()))
+        for row in str(frame.locals).split("\n"):
+            print(f"    {printable(row)}")
+
+
+@magic("classes")
 def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """Show how many objects of each class there are, and what they take.
 
