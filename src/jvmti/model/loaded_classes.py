@@ -7,6 +7,7 @@ about as long as a thousand single calls would.
 from __future__ import annotations
 
 import difflib
+import heapq
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy
 
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
-from jvmti.heap.names import BOOTSTRAP, near, package_of
+from jvmti.heap.names import BOOTSTRAP, package_of
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
 from jvmti.spec.signatures import fitting, java_name, signature_of
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _ALIKE = 3
 """How many near names a message has at most."""
+
+_COMPARED = 100
+"""How many names are compared with a misspelt one letter by letter."""
 
 
 class ClassNames:
@@ -213,18 +217,22 @@ class Classes:
 
     def near(self, name: str) -> list[str]:
         """Names of loaded classes that look like one, the nearest first."""
-        names = set(_texts(_signatures(self._vm))[1])
+        names = {one for one in _texts(_signatures(self._vm))[1] if not one.endswith("]")}
         last = name.rpartition(".")[2]
-        # The same name in another package, or in other letters, comes before all that only look so.
-        found = [one for one in near(last, names) if one.rpartition(".")[2].lower() == last.lower()]
-        if not found:
-            lasts: dict[str, list[str]] = {}
-            for one in names:
-                short = one.rpartition(".")[2]
-                if abs(len(short) - len(last)) <= 3:
-                    lasts.setdefault(short, []).append(one)
-            for short in difflib.get_close_matches(last, lasts, _ALIKE, 0.75):
-                found += sorted(lasts[short])
+        lasts: dict[str, list[str]] = {}
+        for one in names:
+            lasts.setdefault(one.rpartition(".")[2], []).append(one)
+        # The same name in another package, or in other letters, comes before what only looks so.
+        folded = last.lower()
+        alike = [short for short in lasts if short.lower() == folded]
+        if not alike:
+            # Comparing takes its time: only those that have most pairs of letters in common.
+            pairs = {last[at : at + 2] for at in range(len(last) - 1)}
+            likely = heapq.nlargest(
+                _COMPARED, lasts, key=lambda short: sum(map(short.__contains__, pairs))
+            )
+            alike = difflib.get_close_matches(last, likely, _ALIKE, 0.75)
+        found = [one for short in alike for one in lasts[short]]
         return sorted(found, key=lambda one: -_likeness(one, name))[:_ALIKE]
 
     def to_arrow(self) -> pyarrow.Table:
