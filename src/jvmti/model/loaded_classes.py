@@ -7,7 +7,6 @@ about as long as a thousand single calls would.
 from __future__ import annotations
 
 import difflib
-import heapq
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -227,10 +226,8 @@ class Classes:
         alike = [short for short in lasts if short.lower() == folded]
         if not alike:
             # Comparing takes its time: only those that have most pairs of letters in common.
-            pairs = {last[at : at + 2] for at in range(len(last) - 1)}
-            likely = heapq.nlargest(
-                _COMPARED, lasts, key=lambda short: sum(map(short.__contains__, pairs))
-            )
+            shorts = list(lasts)
+            likely = [shorts[row] for row in _most_in_common(last, shorts)]
             alike = difflib.get_close_matches(last, likely, _ALIKE, 0.75)
         found = [one for short in alike for one in lasts[short]]
         return sorted(found, key=lambda one: -_likeness(one, name))[:_ALIKE]
@@ -355,6 +352,21 @@ def _unusual(data: bytes) -> list[int]:
     at = numpy.concatenate([at, numpy.flatnonzero(before_digit)])
     ends = numpy.flatnonzero(letters == 0)
     return numpy.unique(numpy.searchsorted(ends, at)).tolist()  # type: ignore[no-any-return]
+
+
+def _most_in_common(name: str, others: list[str]) -> list[int]:
+    """The places of those of some names that have most pairs of letters in common with one."""
+    if not others or len(name) < 2:
+        return []
+    wanted = numpy.zeros(1 << 16, numpy.int32)
+    letters = numpy.frombuffer(name.encode(), numpy.uint8).astype(numpy.uint16)
+    wanted[letters[:-1] << 8 | letters[1:]] = 1
+    pieces = [other.encode() for other in others]
+    text = numpy.frombuffer(b"".join(piece + b"\0" for piece in pieces), numpy.uint8)
+    pairs = wanted[text[:-1].astype(numpy.uint16) << 8 | text[1:]]
+    ends = numpy.cumsum([len(piece) + 1 for piece in pieces])
+    common = numpy.add.reduceat(pairs, numpy.concatenate([[0], ends[:-1]]))
+    return numpy.argsort(-common, kind="stable")[:_COMPARED].tolist()  # type: ignore[no-any-return]
 
 
 def _package(name: str) -> str | None:
