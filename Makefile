@@ -19,7 +19,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test check format wheels wheel-test bench install java clean distclean
+.PHONY: help demo test check format docs wheels wheel-test bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -30,7 +30,7 @@ demo: install $(VENV)/.demo
 	$(BIN)/python examples/demo.py $(ARGS)
 
 ## test        install what the tests need and run them all
-test: install java
+test: install java $(VENV)/.spark
 	$(BIN)/python -m pytest $(ARGS)
 
 ## check       lint, formatting, types, layers
@@ -44,6 +44,10 @@ check: install
 format: $(VENV)/.tools
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+## docs        the documentation as a site, into build/site; a broken link is an error
+docs: install $(VENV)/.docs
+	$(BIN)/mkdocs --quiet build --strict
 
 ## wheels      release wheels for x86-64 and aarch64, glibc and musl, checked
 wheels: $(VENV)-release/.tools
@@ -92,6 +96,14 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group demo
+	@touch $@
+
+$(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group spark
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group docs
 	@touch $@
 
 $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python

@@ -236,13 +236,13 @@ def look(program: Program, dump: Path) -> str:
     lines += ["|---:|---:|---:|---|"]
     for row in summary["classes"]:
         numbers = (f"{row[name]:,}" for name in ("count", "bytes", "retained"))
-        lines.append(f"| {' | '.join(numbers)} | {row['name']} |")
+        lines.append(f"| {' | '.join(numbers)} | `{row['name']}` |")
     drops = found["dominators"]
     lines += ["", "`jvmti heap dominators`:", "", "| retained | of all | objects below | object |"]
     lines += ["|---:|---:|---:|---|"]
     for row in drops["drops"]:
         part = f"{row['retained'] / drops['total']:.1%}"
-        lines.append(f"| {row['retained']:,} | {part} | {row['children']:,} | {row['class']} |")
+        lines.append(f"| {row['retained']:,} | {part} | {row['children']:,} | `{row['class']}` |")
     lines += ["", "`jvmti heap leaks`, the ways from the roots:", ""]
     for suspect in found["leaks"]["suspects"][:4]:
         pieces = f" in {suspect['children']:,} of `{suspect['children_class']}`"

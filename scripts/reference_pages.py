@@ -10,13 +10,51 @@ import argparse
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from jvmti.env.events import EVENTS, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.spec import errors
+from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.declaration import Declaration
+from jvmti.spec.errors import ERRORS
+
+OTHERS = (
+    errors.JavaException,
+    errors.SessionClosed,
+    errors.TargetLost,
+    errors.CallTimeout,
+    errors.HandlerOverran,
+    errors.InHeapCallback,
+    errors.ForeignHandle,
+    errors.NotInThisVersion,
+    errors.ProtocolError,
+)
+
+INTRODUCTION = """\
+Every function of JVM TI is a method of `vm.env`, and every function of JNI one of `vm.jni`, with a
+page for each chapter. The pages are made from the declarations by `scripts/reference_pages.py`.
+
+## The examples
+
+Each function has an example, and a test runs all of them on every JVM that has the function. They
+look into a small program, a shop (`tests/java/Shop.java`), and find these names:
+
+| name | what it is |
+| --- | --- |
+| `vm` | the session: what `jvmti.attach` or `jvmti.launch` gives |
+| `env`, `jni` | `vm.env`, with the capabilities that the function needs, and `vm.jni` |
+| `shop`, `order_class` | the classes `Shop` and `Shop$Order` |
+| `order`, `number` | an order, and its field: `int number = 7` |
+| `price` | the method `static int price(int count) { int each = 5; return count * each; }` |
+| `prices`, `wares` | an `int[]` of 5, 10 and 15, and a `String[]` of two |
+| `door`, `keeper`, `customer` | an object, the thread that holds its monitor, one that waits |
+| `jar`, `java` | a JAR file with a class `Till`; the command that starts the program |
+| `thread_init` | the constructor `Thread()` |
+"""
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -33,25 +71,61 @@ def signature(declaration: Declaration) -> str:
     return f"{declaration.name}{text}"
 
 
+def sections(documentation: str) -> tuple[str, dict[str, str]]:
+    """A docstring as its text and its sections: ``Args``, ``Returns``, ``Raises``, ``Example``."""
+    text, *rest = re.split(r"^(Args|Returns|Raises|Example):\n", documentation, flags=re.M)
+    found = {}
+    for name, body in zip(rest[::2], rest[1::2], strict=True):
+        # What is no longer indented is the line that names the function in the specification.
+        lines = body.splitlines()
+        end = next((at for at, line in enumerate(lines) if line[:1].strip()), len(lines))
+        found[name] = textwrap.dedent("\n".join(lines[:end])).strip()
+    return re.sub(r"^(JVM TI|JNI): \w+\.$", "", text, flags=re.M).strip(), found
+
+
+def items(section: str) -> list[tuple[str, str]]:
+    """What a section of ``name: what it is`` lists, lines joined."""
+    joined = re.sub(r"\n +", " ", section)
+    return [(name, what) for name, _, what in (one.partition(": ") for one in joined.splitlines())]
+
+
+def code(text: str) -> str:
+    """Markup of docstrings as Markdown: one kind of backticks for all that is code."""
+    return re.sub(r"``(.+?)``", r"`\1`", text)
+
+
 def entry(declaration: Declaration, interface: str) -> list[str]:
     """The section of one function."""
+    text, parts = sections(inspect.getdoc(declaration.method) or "")
+    types = inspect.signature(declaration.method).parameters
+    lines = [f"## {declaration.name}", "", code(text), ""]
+    lines += ["```python", signature(declaration), "```", ""]
+    if "Args" in parts:
+        lines += ["| parameter | type | what |", "| --- | --- | --- |"]
+        for name, what in items(parts["Args"]):
+            shown = str(types[name].annotation).strip("'").replace("|", "\\|")
+            lines.append(f"| `{name}` | `{shown}` | {code(what)} |")
+        lines.append("")
+    if "Returns" in parts:
+        lines += [f"**Gives** {code(' '.join(parts['Returns'].split()))}", ""]
+    if "Raises" in parts:
+        lines += ["| error | when |", "| --- | --- |"]
+        lines += [f"| `{name}` | {code(what)} |" for name, what in items(parts["Raises"])]
+        lines.append("")
+    if "Example" in parts:
+        lines += ["```pycon", parts["Example"], "```", ""]
     facts = [f"slot {declaration.slot}", f"since {declaration.since}"]
     if interface == "JVM TI":
         facts.insert(0, f"phase: {declaration.phase.value}")
         if declaration.callback_safe:
             facts.append("may be called from heap and GC callbacks")
-    lines = [
-        f"## {declaration.name}",
-        "",
-        f"`{signature(declaration)}`",
-        "",
-        f"{interface} {declaration.c_name}; {', '.join(facts)}.",
-    ]
+    lines.append(f"{interface} {declaration.c_name}; {', '.join(facts)}.")
     if declaration.capabilities:
-        lines.append(f"Needs {', '.join(f'`{name}`' for name in declaration.capabilities)}.")
+        needed = (f"[`{name}`](capabilities.md#{name})" for name in declaration.capabilities)
+        lines.append(f"Needs {', '.join(needed)}.")
     if declaration.callback:
         lines.append("Takes a Python function that is called back.")
-    lines += ["", "```text", inspect.getdoc(declaration.method) or "", "```", ""]
+    lines.append("")
     return lines
 
 
@@ -79,7 +153,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
         facts.append("can be had for single threads")
     lines = [f"## {declaration.name}", "", f"{inspect.getdoc(event)}", "", f"{', '.join(facts)}."]
     if declaration.capabilities:
-        lines.append(f"Needs {', '.join(f'`{name}`' for name in declaration.capabilities)}.")
+        needed = (f"[`{name}`](capabilities.md#{name})" for name in declaration.capabilities)
+        lines.append(f"Needs {', '.join(needed)}.")
     if declaration.vm_stopped:
         lines.append("For streams only: the VM is stopped while it is sent.")
     else:
@@ -99,6 +174,63 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     return [*lines, ""]
 
 
+def capability_page() -> str:
+    """What each capability allows and costs, and what needs it."""
+    said = comments(inspect.getsource(Capabilities))
+    lines = ["# JVM TI: capabilities", "", code(inspect.getdoc(Capabilities) or ""), ""]
+    lines += ["`jvmti info TARGET` says which of them a JVM can give, and why not the others.", ""]
+    for one in Capabilities:
+        functions = [
+            f"[{made.name}]({chapter_of(made)}.md#{made.name})"
+            for made in FUNCTIONS.values()
+            if one.name in made.capabilities
+        ]
+        events = [
+            f"[{event.__name__}](events.md#{event.__name__.lower()})"
+            for event in EVENTS.values()
+            if one.name in event.declaration.capabilities
+        ]
+        lines += [f"## {one.name}", "", code(said[one.name or ""]), ""]
+        if functions:
+            lines.append(f"Functions: {', '.join(functions)}.")
+        if events:
+            lines.append(f"Events: {', '.join(events)}.")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def comments(source: str) -> dict[str, str]:
+    """The comments that stand above the constants of a class."""
+    found: dict[str, str] = {}
+    said: list[str] = []
+    for line in map(str.strip, source.splitlines()):
+        if line.startswith("#:"):
+            said.append(line.removeprefix("#:").strip())
+        elif constant := re.match(r"(\w+) = ", line):
+            found[constant[1]], said = " ".join(said), []
+    return found
+
+
+def error_page() -> str:
+    """Each error code of JVM TI, its exception, and what to do about it."""
+    lines = ["# JVM TI: errors", ""]
+    lines += ["Each error code is an exception of its own in `jvmti.errors`, all of them"]
+    lines += ["`jvmti.JvmtiError`. The message says what the error means where it was met.", ""]
+    lines += ["| code | exception | what it means, and what to do |", "| ---: | --- | --- |"]
+    lines += [
+        f"| {number} {error.CONSTANT} | `{error.__name__}` | {error.DETAIL} |"
+        for number, error in sorted(ERRORS.items())
+    ]
+    lines += ["", "## Beside the error codes", ""]
+    lines += ["| exception | also | when |", "| --- | --- | --- |"]
+    for error in OTHERS:
+        builtin = next(base for base in error.__mro__ if base.__module__ == "builtins")
+        also = "" if builtin is Exception else f"`{builtin.__name__}`"
+        what = (inspect.getdoc(error) or "").partition("\n\n")[0]
+        lines.append(f"| `{error.__name__}` | {also} | {code(' '.join(what.split()))} |")
+    return "\n".join(lines) + "\n"
+
+
 def chapter_of(declaration: Declaration) -> str:
     """The chapter is the module that declares the function."""
     return declaration.method.__module__.rpartition(".")[2].rstrip("_")
@@ -111,7 +243,7 @@ def pages() -> dict[str, str]:
         for declaration in functions.values():
             chapters.setdefault((interface, chapter_of(declaration)), []).append(declaration)
     made: dict[str, str] = {}
-    index = ["# Reference", "", "Made from the declarations by `scripts/reference_pages.py`.", ""]
+    index = ["# Reference", "", INTRODUCTION]
     titles = {"jvmti": "JVM TI", "jni": "JNI"}
     for interface, title in titles.items():
         index += [f"## {title}", "", "| chapter | functions |", "| --- | --- |"]
@@ -131,8 +263,15 @@ def pages() -> dict[str, str]:
     for event in EVENTS.values():
         lines += event_entry(event)
     made["jvmti/events.md"] = "\n".join(lines).rstrip() + "\n"
-    links = ", ".join(f"[{e.__name__}](jvmti/events.md#{e.__name__})" for e in EVENTS.values())
+    made["jvmti/capabilities.md"] = capability_page()
+    made["jvmti/errors.md"] = error_page()
+    links = ", ".join(
+        f"[{e.__name__}](jvmti/events.md#{e.__name__.lower()})" for e in EVENTS.values()
+    )
     index += ["## Events", "", links, ""]
+    index += ["## Capabilities and errors", ""]
+    index += ["[What each capability allows and costs](jvmti/capabilities.md),"]
+    index += ["[what each error means](jvmti/errors.md).", ""]
     index += ["## Not offered of JNI", "", "| function | reason |", "| --- | --- |"]
     index += [f"| {name} | {reason} |" for name, reason in EXCLUDED.items()]
     made["README.md"] = "\n".join(index) + "\n"

@@ -194,7 +194,7 @@ def test_properties_are_those_of_the_vm(vm: jvmti.VM, witness: JavaProgram) -> N
 def test_virtual_threads_are_found_where_there_are_any(
     vm: jvmti.VM, witness: JavaProgram, jvm: Jvm
 ) -> None:
-    names = [thread.name for thread in vm.threads.virtual()]
+    names = [thread.name for thread in vm.threads.virtual]
     if jvm.feature < 21:
         assert names == []
         return

@@ -114,6 +114,30 @@ In<kinds::Field>::In(Call& call, int parameter) {
   }
 }
 
+In<List<kinds::Field>>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > reader.remaining() / sizeof(uint64_t)) {
+    reader.fail();
+    return;
+  }
+  items_ = static_cast<const FieldRecord**>(std::calloc(count + 1, sizeof(FieldRecord*)));
+  if (items_ == nullptr) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t handle = reader.number<uint64_t>();
+    items_[i] = call.session.fields.find(handle);
+    if (items_[i] == nullptr) {
+      call.refuse(JVMTI_ERROR_INVALID_FIELDID, "item %u: field %llx was not issued here", i,
+                  static_cast<unsigned long long>(handle));
+      return;
+    }
+    count_ = static_cast<jint>(i) + 1;
+  }
+}
+
 namespace {
 
 // Modified UTF-8 has one-, two- and three-byte forms, no four-byte form and no zero byte.

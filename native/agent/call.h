@@ -401,6 +401,21 @@ class In<List<Nullable<Kind>>, typename std::enable_if<Kind::is_object>::type>
 };
 
 template <>
+class In<List<kinds::Field>> {
+ public:
+  In(Call& call, int parameter);
+  ~In() { std::free(items_); }
+  In(const In&) = delete;
+  In& operator=(const In&) = delete;
+  jint count() const { return count_; }
+  const FieldRecord* record(jint item) const { return items_[item]; }
+
+ private:
+  const FieldRecord** items_ = nullptr;
+  jint count_ = 0;
+};
+
+template <>
 class In<List<Text>> {
  public:
   In(Call& call, int parameter);

@@ -39,6 +39,9 @@ class Vector {
   void remove(size_t index) { items_[index] = items_[--size_]; }
   void shrink(size_t size) { size_ = size; }
   void clear() { size_ = 0; }
+  // Within what was reserved, over items that were written there.
+  void grow(size_t size) { size_ = size; }
+  size_t capacity() const { return capacity_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T& operator[](size_t index) { return items_[index]; }

@@ -138,6 +138,9 @@ jvmtiError Proceed(Call& call);
 jvmtiError Refuse(Call& call);
 jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number);
 jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same);
+jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
+                   jint* count, jint** errors);
+jvmtiError Resume(Call& call, const In<jlong>& key);
 jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads);
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
@@ -199,6 +202,24 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
                            const In<jlong>& limit, jlong* bytes, jlong* retained,
                            jlong* reachable, jboolean* too_many, jlong* stopped, jlong* longest,
                            jboolean* whole);
+jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
+                      const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
+                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
+                      unsigned char** letters, jint* number_count, unsigned char** numbers,
+                      jint* length_count, unsigned char** lengths, jint* text_count,
+                      unsigned char** texts, jint* count, jobject** objects);
+jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
+                        const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
+                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
+                        jint* number_count, unsigned char** numbers, jint* length_count,
+                        unsigned char** lengths, jint* text_count, unsigned char** texts,
+                        jint* count, jobject** objects);
+jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
+                      const In<List<kinds::Field>>& fields, const In<jint>& most,
+                      const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
+                      jint* letter_count, unsigned char** letters, jint* number_count,
+                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
+                      jint* text_count, unsigned char** texts, jint* count, jobject** objects);
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message);
 

@@ -141,6 +141,37 @@ jvmtiError CloseStream(Call& call, const In<jlong>& number) {
   return environment == call.environment ? set_callbacks(*environment) : JVMTI_ERROR_NONE;
 }
 
+jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
+                   jint* count, jint** errors) {
+  if (call.environment == nullptr || call.env == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  size_t size = (static_cast<size_t>(threads.count()) + 1) * sizeof(jint);
+  jvmtiError error =
+      agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(errors));
+  if (error != JVMTI_ERROR_NONE) return error;
+  *count = threads.count();
+  jthread current = nullptr;
+  call.env->GetCurrentThread(&current);
+  for (jint i = 0; i < threads.count(); ++i) {
+    jthread thread = threads.items()[i];
+    jint& outcome = (*errors)[i];
+    if (current != nullptr && call.jni->IsSameObject(current, thread)) {
+      outcome = JVMTI_ERROR_NONE;  // it runs what this call is for
+    } else if (is_service_thread(call.jni, thread)) {
+      outcome = JVMTI_ERROR_INVALID_THREAD;  // it would never come back
+    } else {
+      outcome = call.session.suspend(call.jni, call.env, thread, key.c());
+    }
+  }
+  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Resume(Call& call, const In<jlong>& key) {
+  if (call.environment == nullptr || call.env == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  call.session.resume(call.jni, call.env, key.c());
+  return JVMTI_ERROR_NONE;
+}
+
 // Without a line of Java: the message is what the field says, however the class overrides it.
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message) {

@@ -593,6 +593,83 @@ void Session::note_suspended(JNIEnv* jni, jthread thread, bool suspended) {
   if (gone != nullptr) jni->DeleteGlobalRef(gone);
 }
 
+// The mutex cannot be held while the VM suspends, so there is a turn for it besides.
+void Session::begin_suspending() {
+  Locked locked(mutex_);
+  while (suspending_) changed_.wait(mutex_);
+  suspending_ = true;
+}
+
+void Session::end_suspending() {
+  Locked locked(mutex_);
+  suspending_ = false;
+  changed_.notify_all();
+}
+
+size_t Session::suspension_of(JNIEnv* jni, jthread thread) {
+  size_t at = 0;
+  while (at < suspensions_.size() && !jni->IsSameObject(suspensions_[at].thread, thread)) ++at;
+  return at;
+}
+
+jvmtiError Session::suspend(JNIEnv* jni, jvmtiEnv* env, jthread thread, int64_t key) {
+  Suspension made{key, jni->NewGlobalRef(thread)};
+  if (made.thread == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  begin_suspending();
+  jvmtiError error = ending_ ? JVMTI_ERROR_INTERRUPT : JVMTI_ERROR_NONE;
+  bool suspended = false;
+  {
+    Locked locked(mutex_);
+    for (int64_t resumed : resumed_) {
+      if (resumed == key) error = JVMTI_ERROR_INTERRUPT;
+    }
+    suspended = suspension_of(jni, thread) < suspensions_.size();
+    // Room beforehand: a suspension that cannot be noted would be for good.
+    if (!suspensions_.reserve(suspensions_.size() + 1)) error = JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  if (error == JVMTI_ERROR_NONE && !suspended) {
+    error = env->SuspendThread(thread);
+    if (error == JVMTI_ERROR_NONE) note_suspended(jni, thread, true);
+  }
+  if (error == JVMTI_ERROR_NONE) {
+    Locked locked(mutex_);
+    suspensions_.push(made);
+    made.thread = nullptr;
+  }
+  end_suspending();
+  if (made.thread != nullptr) jni->DeleteGlobalRef(made.thread);
+  return error;
+}
+
+void Session::resume(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
+  begin_suspending();
+  {
+    Locked locked(mutex_);
+    resumed_[resumed_count_++ % (sizeof resumed_ / sizeof resumed_[0])] = key;
+  }
+  while (true) {
+    jobject thread = nullptr;
+    bool last = false;
+    {
+      Locked locked(mutex_);
+      size_t at = 0;
+      while (at < suspensions_.size() && suspensions_[at].key != key) ++at;
+      if (at == suspensions_.size()) break;
+      thread = suspensions_[at].thread;
+      suspensions_.remove(at);
+      last = suspension_of(jni, thread) == suspensions_.size();
+    }
+    if (last) {
+      // Somebody may have resumed it meanwhile, or it has ended: then there is nothing to do.
+      if (env->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY) {
+        note_suspended(jni, thread, false);
+      }
+    }
+    jni->DeleteGlobalRef(thread);
+  }
+  end_suspending();
+}
+
 void Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
                           void* member, jlocation location, bool placed) {
   if (placed) {
@@ -681,6 +758,8 @@ void Session::end(JNIEnv* jni) {
       agent.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
     }
   });
+  for (const Suspension& left : suspensions_) jni->DeleteGlobalRef(left.thread);
+  suspensions_.clear();
   if (tags_ != nullptr) tags_->DisposeEnvironment();
   objects.clear(jni);
   methods.clear(jni);

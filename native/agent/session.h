@@ -56,6 +56,12 @@ struct Placed {
   jlocation location;
 };
 
+// A thread that is to stay suspended until its key is resumed.
+struct Suspension {
+  int64_t key;
+  jobject thread;
+};
+
 struct ThreadStorage {
   jvmtiEnv* env;
   uint64_t token;
@@ -121,6 +127,9 @@ class Session {
   uint64_t held_capabilities();  // of all environments together
 
   void note_suspended(JNIEnv* jni, jthread thread, bool suspended);
+  // Suspends a thread until the key is resumed, which may have happened already.
+  jvmtiError suspend(JNIEnv* jni, jvmtiEnv* env, jthread thread, int64_t key);
+  void resume(JNIEnv* jni, jvmtiEnv* env, int64_t key);
   void note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass, void* member,
                    jlocation location, bool placed);
 
@@ -163,6 +172,9 @@ class Session {
   void clear_placed(JNIEnv* jni, jvmtiEnv* env);
   void resume_all(JNIEnv* jni);
   bool resume_with_any(jvmtiEnv* own, jthread thread);
+  size_t suspension_of(JNIEnv* jni, jthread thread);  // hold the mutex
+  void begin_suspending();
+  void end_suspending();
   void wake_waiters();
   void tell_live();  // with the first connection for oneself
   void silence(Environment* environment);
@@ -193,6 +205,10 @@ class Session {
   uint64_t dropped_ = 0;
   jvmtiEnv* tags_ = nullptr;
   Vector<jobject> suspended_;
+  Vector<Suspension> suspensions_;
+  bool suspending_ = false;  // a thread is at the suspensions, in the VM perhaps
+  int64_t resumed_[64] = {};  // the latest keys, lest one be suspended for after it was resumed
+  size_t resumed_count_ = 0;
   Vector<Placed> placed_;
 };
 

@@ -15,8 +15,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.env.environment import Env
 from jvmti.jni.calls import JNI
 from jvmti.model.vm import VM, add_capabilities
@@ -32,6 +34,9 @@ from jvmti.target.processes import Process, processes
 
 if TYPE_CHECKING:
     from jvmti import heap
+    from jvmti.drivers.own import attach_self
+    from jvmti.drivers.spark import attach_spark, spark_executors
+    from jvmti.report.progress import progress
 
 __version__ = "0.1.0"
 
@@ -57,7 +62,8 @@ def attach(
         The JVM; a context manager that detaches at the end of its block.
 
     Raises:
-        AttachError: the JVM cannot be found or reached; the message says what was tried.
+        AttachError: the JVM cannot be found or reached; the message says what was tried.  One in
+            this very process is for `attach_self`.
         NotAvailable: a capability cannot be had.
     """
     connection = _attach.attach(target, timeout=timeout, options=options, library=library)
@@ -92,8 +98,8 @@ def launch(
         timeout: seconds for everything until the session stands.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
-        further: ``env``, ``cwd``, ``stdin``, ``stdout`` and ``stderr`` as in `subprocess.Popen`;
-            ``main`` names the JVM to wait for where the command starts several.
+        further: ``env``, ``cwd``, ``stdin``, ``stdout``, ``stderr`` and ``start_new_session`` as in
+            `subprocess.Popen`; ``main`` names the JVM to wait for where the command starts several.
 
     Returns:
         The JVM; ``vm.popen`` is the process that was started.
@@ -128,10 +134,34 @@ def launch(
     return vm
 
 
+def _html(thing: object) -> str | None:
+    from jvmti.report.html import html  # when somebody looks
+
+    return html(thing)
+
+
+def _progress(what: str) -> AbstractContextManager[display.Report]:
+    from jvmti.report.progress import progress
+
+    return progress(what)
+
+
+display.drawn_by(_html, _progress)
+
+# What most programs do not need is imported when somebody looks for it.
+_LATE = {
+    "attach_self": "jvmti.drivers.own",
+    "attach_spark": "jvmti.drivers.spark",
+    "progress": "jvmti.report.progress",
+    "spark_executors": "jvmti.drivers.spark",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # What most programs do not need is imported when somebody looks for it.
     if name == "heap":
         return importlib.import_module("jvmti.heap")
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -147,9 +177,13 @@ __all__ = [
     "JvmtiError",
     "Process",
     "attach",
+    "attach_self",
+    "attach_spark",
     "errors",
     "heap",
     "java_tool_options",
     "launch",
     "processes",
+    "progress",
+    "spark_executors",
 ]

@@ -62,6 +62,7 @@ TARGETS: dict[str, str] = {
             "suspend_thread_list",
             "resume_thread",
             "resume_thread_list",
+            "suspend",
             "resume_all_virtual_threads",
             "stop_thread",
             "interrupt_thread",

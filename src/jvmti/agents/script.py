@@ -29,7 +29,7 @@ UNLOAD_TIMEOUT = 10.0
 _BEFORE_LIVE = 24 * 3600.0
 """Seconds that the VM may take to be live: other agents may hold it, too."""
 
-_OURS = (__package__, "jvmti.commands")
+_OURS = (__package__, "jvmti.commands", "jvmti.shell")
 
 
 class ScriptError(Exception):

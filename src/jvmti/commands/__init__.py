@@ -36,6 +36,7 @@ VERBS = (
     "attach",
     "events",
     "heap",
+    "shell",
     "doctor",
     "conformance",
     "options",
@@ -58,8 +59,8 @@ def command(verb: str) -> Command:
     return made
 
 
-def prepare() -> argparse.ArgumentParser:
-    """The parser for all verbs."""
+def prepare(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser for all verbs, or for one, so that what the others need is not imported."""
     from jvmti import __version__
 
     parser = argparse.ArgumentParser(
@@ -70,7 +71,7 @@ def prepare() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"jvmti {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", dest="verb")
-    for verb in VERBS:
+    for verb in VERBS if only is None else (only,):
         its = command(verb)
         text = inspect.getdoc(its) or ""
         sub = verbs.add_parser(
@@ -110,7 +111,7 @@ def _run(words: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding is
-    parser = prepare()
+    parser = prepare(words[0] if words and words[0] in VERBS else None)
     given = parser.parse_args(words)
     if given.verb is None:
         parser.print_help()

@@ -10,10 +10,10 @@ from typing import Any
 
 from jvmti.commands import harmless
 from jvmti.commands.failure import FAILED
-from jvmti.commands.info import missing
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.allowed import reason
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.report.text import printable
@@ -165,7 +165,7 @@ def _one(
 def _lacking(vm: VM, declaration: Declaration, error: JvmtiError) -> str:
     available = vm.env.get_potential_capabilities()
     for one in Capabilities.of(declaration.capabilities) & ~available:
-        why, _ = missing(vm, one, available)
+        why, _ = reason(vm, one, available)
         return f"needs {one.name}: {why}"
     return str(error)
 

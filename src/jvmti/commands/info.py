@@ -7,16 +7,11 @@ import time
 from typing import Any
 
 from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.model.allowed import allowed
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration, printable
-from jvmti.spec.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
-
-_AT_START = "HotSpot grants it while the VM starts only"
-_START_IT = (
-    "start the program with `jvmti.launch`, or with the options that "
-    "`jvmti options --reserve` prints"
-)
+from jvmti.spec.capabilities import Capabilities
 
 
 class Command:
@@ -47,7 +42,7 @@ class Command:
 def _found(vm: VM) -> dict[str, Any]:
     process = vm.process
     properties = vm.properties
-    held, available = vm.env.get_capabilities(), vm.env.get_potential_capabilities()
+    allows = allowed(vm)
     threads = len(vm.threads)
     return {
         "pid": process.pid,
@@ -67,12 +62,11 @@ def _found(vm: VM) -> dict[str, Any]:
         "classes": len(vm.classes()),
         "properties": properties,
         "capabilities": {
-            "held": _names(held),
-            "available": _names(available & ~held),
+            "held": _names(allows.held),
+            "available": _names(allows.available),
             "missing": [
-                {"name": str(one.name), "why": why, "how": how}
-                for one in ALL & ~available & ~held
-                for why, how in [missing(vm, one, available)]
+                {"name": str(one.capability.name), "why": one.why, "how": one.how}
+                for one in allows.missing
             ],
         },
     }
@@ -80,24 +74,6 @@ def _found(vm: VM) -> dict[str, Any]:
 
 def _names(capabilities: Capabilities) -> list[str]:
     return [str(one.name) for one in capabilities]
-
-
-def missing(vm: VM, one: Capabilities, available: Capabilities) -> tuple[str, str]:
-    """Why a capability cannot be had, and what to do about it."""
-    if one & Capabilities.can_support_virtual_threads:
-        if vm.version.major < 21:
-            return "virtual threads came with Java 21", "use a newer Java"
-        return "this VM has no virtual threads of its own", "use a VM that has them"
-    # Where other ones of the OnLoad phase can be had, they were reserved or it is that phase.
-    reserved = bool(available & ONLOAD_ONLY & ~SOLO)
-    if one & SOLO and (reserved or not one & ONLOAD_ONLY):
-        return (
-            "another agent holds it, and only one can",
-            "`jvmti doctor --attach` names the agents; have it given up, or end that tool",
-        )
-    if one & ONLOAD_ONLY:
-        return _AT_START, _START_IT
-    return "this VM does not offer it", ""
 
 
 def _print(found: dict[str, Any], properties: bool) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import jvmti
 from jvmti.commands.failure import UNREACHABLE, USAGE, CommandFailed
@@ -87,11 +88,15 @@ def named_target(given: argparse.Namespace) -> str:
 
 
 @contextlib.contextmanager
-def opened(given: argparse.Namespace) -> Iterator[VM]:
+def opened(given: argparse.Namespace, *, apart: bool = False) -> Iterator[VM]:
     """A session with the target; a program that was started is ended afterwards.
 
     A started program has all capabilities reserved, and writes its standard output to ours for
     errors, so that what the command itself prints can be read by a machine.
+
+    Args:
+        given: the arguments.
+        apart: keep a started program from the terminal; see `started`.
     """
     if given.launched is None:
         with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
@@ -99,7 +104,7 @@ def opened(given: argparse.Namespace) -> Iterator[VM]:
         return
     if given.target is not None:
         given.parser.error("either a target or -- java …, not both")
-    vm = started(given, launched_command(given))
+    vm = started(given, launched_command(given), apart=apart)
     try:
         with vm:
             yield vm
@@ -133,12 +138,22 @@ def launched_command(given: argparse.Namespace) -> list[str]:
     return command
 
 
-def started(given: argparse.Namespace, command: list[str], *, hold: bool = False) -> VM:
+def started(
+    given: argparse.Namespace, command: list[str], *, hold: bool = False, apart: bool = False
+) -> VM:
     """Start a program for a command, with all capabilities reserved.
 
     Its standard output is ours for errors, so that what the command prints can be read by a
     machine.
+
+    Args:
+        given: the arguments.
+        command: the program.
+        hold: leave it in the OnLoad phase.
+        apart: keep it from the terminal: a key that interrupts us does not interrupt it, and its
+            input is a pipe, ``vm.popen.stdin``.
     """
+    away: dict[str, Any] = {"stdin": subprocess.PIPE, "start_new_session": True} if apart else {}
     try:
         return jvmti.launch(
             command,
@@ -146,6 +161,7 @@ def started(given: argparse.Namespace, command: list[str], *, hold: bool = False
             timeout=max(given.timeout, 30.0),
             options=AgentOptions(reserve=()),
             stdout=sys.stderr,
+            **away,
         )
     except OSError as error:
         if error.filename is None:  # TimeoutError and others of ours are OSErrors too

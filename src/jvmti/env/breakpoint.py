@@ -36,6 +36,14 @@ class BreakpointFunctions(Calling):
             Duplicate: the instruction has a breakpoint already.
             MustPossessCapability: ``can_generate_breakpoint_events`` has not been added.
 
+        Example:
+            >>> env.set_breakpoint(price, 0)
+            >>> with env.on("Breakpoint", lambda event: print("in", event.method.name)):
+            ...     jni.call_static_int_method(shop, price, [3])
+            in price
+            15
+            >>> env.clear_breakpoint(price, 0)
+
         JVM TI: SetBreakpoint.
         """
 
@@ -58,6 +66,13 @@ class BreakpointFunctions(Calling):
             InvalidLocation: no instruction begins there.
             NotFound: there is no breakpoint at it.
             MustPossessCapability: ``can_generate_breakpoint_events`` has not been added.
+
+        Example:
+            >>> env.set_breakpoint(price, 0)
+            >>> env.clear_breakpoint(price, 0)
+            >>> env.clear_breakpoint(price, 0)
+            Traceback (most recent call last):
+            jvmti.errors.NotFound: ...
 
         JVM TI: ClearBreakpoint.
         """

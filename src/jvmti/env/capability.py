@@ -20,6 +20,10 @@ class CapabilityFunctions(Calling):
             Those it has, and those it could add in this phase while no other environment holds them
             alone.
 
+        Example:
+            >>> "can_tag_objects" in [one.name for one in env.get_potential_capabilities()]
+            True
+
         JVM TI: GetPotentialCapabilities.
         """
 
@@ -34,6 +38,12 @@ class CapabilityFunctions(Calling):
             NotAvailable: one of them cannot be had on this VM, in this phase, or while another
                 environment holds it.
 
+        Example:
+            >>> mine = vm.new_env()
+            >>> mine.add_capabilities({"can_tag_objects", "can_get_line_numbers"})
+            >>> mine.set_tag(order, 7)
+            >>> mine.dispose_environment()
+
         JVM TI: AddCapabilities.
         """
 
@@ -44,6 +54,15 @@ class CapabilityFunctions(Calling):
         Args:
             capabilities: what to give up; what is not held is passed over.
 
+        Example:
+            >>> mine = vm.new_env()
+            >>> mine.add_capabilities({"can_get_line_numbers"})
+            >>> mine.relinquish_capabilities({"can_get_line_numbers"})
+            >>> mine.get_line_number_table(price)
+            Traceback (most recent call last):
+            jvmti.errors.MustPossessCapability: ...
+            >>> mine.dispose_environment()
+
         JVM TI: RelinquishCapabilities.
         """
 
@@ -53,6 +72,15 @@ class CapabilityFunctions(Calling):
 
         Returns:
             What was added and has not been given up.
+
+        Example:
+            >>> mine = vm.new_env()
+            >>> mine.get_capabilities()
+            <Capabilities: 0>
+            >>> mine.add_capabilities({"can_tag_objects"})
+            >>> [one.name for one in mine.get_capabilities()]
+            ['can_tag_objects']
+            >>> mine.dispose_environment()
 
         JVM TI: GetCapabilities.
         """

@@ -46,6 +46,10 @@ class ClassFunctions(Calling):
         Returns:
             One handle for each; primitive types such as ``int`` are not listed.
 
+        Example:
+            >>> shop in env.get_loaded_classes()
+            True
+
         JVM TI: GetLoadedClasses.
         """
 
@@ -61,6 +65,12 @@ class ClassFunctions(Calling):
 
         Raises:
             IllegalArgument: it is not a class loader.
+
+        Example:
+            >>> shop in env.get_class_loader_classes(env.get_class_loader(shop))
+            True
+            >>> shop in env.get_class_loader_classes(None)
+            False
 
         JVM TI: GetClassLoaderClasses.
         """
@@ -79,6 +89,12 @@ class ClassFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
 
+        Example:
+            >>> env.get_class_signature(shop)
+            ClassSignature(signature='LShop;', generic=None)
+            >>> env.get_class_signature(jni.find_class("java/lang/Iterable")).generic
+            '<T:Ljava/lang/Object;>Ljava/lang/Object;'
+
         JVM TI: GetClassSignature.
         """
 
@@ -94,6 +110,10 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: `klass` is not a class.
+
+        Example:
+            >>> env.get_class_status(shop)
+            <ClassStatus.VERIFIED|PREPARED|INITIALIZED: 7>
 
         JVM TI: GetClassStatus.
         """
@@ -115,6 +135,10 @@ class ClassFunctions(Calling):
             AbsentInformation: the class file names none, or it is an array class or primitive type.
             MustPossessCapability: ``can_get_source_file_name`` has not been added.
 
+        Example:
+            >>> env.get_source_file_name(shop)
+            'Shop.java'
+
         JVM TI: GetSourceFileName.
         """
 
@@ -130,6 +154,10 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: `klass` is not a class.
+
+        Example:
+            >>> env.get_class_modifiers(shop) & 0x0001  # ACC_PUBLIC
+            1
 
         JVM TI: GetClassModifiers.
         """
@@ -150,6 +178,12 @@ class ClassFunctions(Calling):
             InvalidClass: `klass` is not a class.
             ClassNotPrepared: the class is loaded, not yet prepared.
 
+        Example:
+            >>> price in env.get_class_methods(shop)
+            True
+            >>> sorted(method.name for method in env.get_class_methods(order_class))[:3]
+            ['<init>', 'cents', 'customer']
+
         JVM TI: GetClassMethods.
         """
 
@@ -166,6 +200,11 @@ class ClassFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             ClassNotPrepared: the class is loaded, not yet prepared.
+
+        Example:
+            >>> fields = env.get_class_fields(order_class)
+            >>> [env.get_field_name(order_class, field).name for field in fields][:3]
+            ['paid', 'shelf', 'size']
 
         JVM TI: GetClassFields.
         """
@@ -184,6 +223,11 @@ class ClassFunctions(Calling):
             InvalidClass: `klass` is not a class.
             ClassNotPrepared: the class is loaded, not yet prepared.
 
+        Example:
+            >>> integer = jni.find_class("java/lang/Integer")
+            >>> env.get_implemented_interfaces(integer)[0].name
+            'java.lang.Comparable'
+
         JVM TI: GetImplementedInterfaces.
         """
 
@@ -200,6 +244,10 @@ class ClassFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             AbsentInformation: it is an array class or primitive type.
+
+        Example:
+            >>> env.get_class_version_numbers(shop).major_version
+            55
 
         JVM TI: GetClassVersionNumbers.
         """
@@ -227,6 +275,11 @@ class ClassFunctions(Calling):
             AbsentInformation: it is an array class or primitive type.
             MustPossessCapability: ``can_get_constant_pool`` has not been added.
 
+        Example:
+            >>> pool = env.get_constant_pool(shop)
+            >>> b"Corner shop" in pool.constant_pool_bytes
+            True
+
         JVM TI: GetConstantPool.
         """
 
@@ -243,6 +296,10 @@ class ClassFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
 
+        Example:
+            >>> env.is_interface(jni.find_class("java/util/List"))
+            True
+
         JVM TI: IsInterface.
         """
 
@@ -258,6 +315,10 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: `klass` is not a class.
+
+        Example:
+            >>> env.is_array_class(jni.get_object_class(wares))
+            True
 
         JVM TI: IsArrayClass.
         """
@@ -278,6 +339,12 @@ class ClassFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
 
+        Example:
+            >>> env.is_modifiable_class(shop)
+            True
+            >>> env.is_modifiable_class(jni.get_object_class(prices))  # int[]
+            False
+
         JVM TI: IsModifiableClass.
         """
 
@@ -293,6 +360,11 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: `klass` is not a class.
+
+        Example:
+            >>> env.get_class_loader(shop).cls.name
+            'jdk.internal.loader.ClassLoaders$AppClassLoader'
+            >>> env.get_class_loader(jni.find_class("java/lang/String"))  # the bootstrap loader's
 
         JVM TI: GetClassLoader.
         """
@@ -316,6 +388,11 @@ class ClassFunctions(Calling):
             InvalidClass: `klass` is not a class.
             AbsentInformation: the class file has none.
             MustPossessCapability: ``can_get_source_debug_extension`` has not been added.
+
+        Example:
+            >>> env.get_source_debug_extension(shop)  # what compilers of other languages write
+            Traceback (most recent call last):
+            jvmti.errors.AbsentInformation: ...
 
         JVM TI: GetSourceDebugExtension.
         """
@@ -369,6 +446,13 @@ class ClassFunctions(Calling):
             UnsupportedRedefinitionClassModifiersChanged: the access flags of a class would change.
             UnsupportedRedefinitionMethodModifiersChanged: those of a method would change.
             MustPossessCapability: ``can_retransform_classes`` has not been added.
+
+        Example:
+            >>> def loaded(event):
+            ...     print(event.name, event.class_data[:4].hex())
+            >>> with env.on("ClassFileLoadHook", loaded):
+            ...     env.retransform_classes([shop])
+            Shop cafebabe
 
         JVM TI: RetransformClasses.
         """
@@ -425,6 +509,18 @@ class ClassFunctions(Calling):
             UnsupportedRedefinitionClassModifiersChanged: the access flags of a class would change.
             UnsupportedRedefinitionMethodModifiersChanged: those of a method would change.
             MustPossessCapability: ``can_redefine_classes`` has not been added.
+
+        Example:
+            >>> from jvmti.env.structures import ClassDefinition
+            >>> seen = []
+            >>> with env.on("ClassFileLoadHook", lambda event: seen.append(event.class_data)):
+            ...     env.retransform_classes([shop])  # gives its present class file
+            >>> old, new = bytes.fromhex("08 3c 1a 1b 68"), bytes.fromhex("07 3c 1a 1b 68")
+            >>> changed = seen[0].replace(old, new)  # iconst_5 at the beginning of price: iconst_4
+            >>> env.redefine_classes([ClassDefinition(shop, changed)])
+            >>> jni.call_static_int_method(shop, price, [3])
+            12
+            >>> env.redefine_classes([ClassDefinition(shop, seen[0])])
 
         JVM TI: RedefineClasses.
         """

@@ -25,6 +25,10 @@ class ClassLoaderSearchFunctions(Calling):
         Raises:
             IllegalArgument: there is no such JAR file, in the live phase.
 
+        Example:
+            >>> env.add_to_bootstrap_class_loader_search(jar)
+            >>> env.get_class_loader(jni.find_class("Till"))  # the bootstrap loader's
+
         JVM TI: AddToBootstrapClassLoaderSearch.
         """
 
@@ -43,6 +47,9 @@ class ClassLoaderSearchFunctions(Calling):
         Raises:
             IllegalArgument: there is no such JAR file, in the live phase.
             ClassLoaderUnsupported: the system class loader is a custom one that takes no additions.
+
+        Example:
+            >>> env.add_to_system_class_loader_search(jar)
 
         JVM TI: AddToSystemClassLoaderSearch.
         """

@@ -28,6 +28,20 @@ class EventManagementFunctions(Calling):
             callbacks: the function for each event; an event that is not named loses its own,
                 ``None`` removes them all.
 
+        Example:
+            >>> from jvmti.spec.constants import Event, EventMode
+            >>> def stopped(event):
+            ...     print("in", event.method.name)
+            >>> env.set_event_callbacks({Event.BREAKPOINT: stopped})
+            >>> env.set_event_notification_mode(EventMode.ENABLE, Event.BREAKPOINT)
+            >>> env.set_breakpoint(price, 0)
+            >>> jni.call_static_int_method(shop, price, [3])
+            in price
+            15
+            >>> env.clear_breakpoint(price, 0)
+            >>> env.set_event_notification_mode(EventMode.DISABLE, Event.BREAKPOINT)
+            >>> env.set_event_callbacks(None)
+
         JVM TI: SetEventCallbacks.
         """
 
@@ -60,6 +74,15 @@ class EventManagementFunctions(Calling):
             IllegalArgument: the event cannot be controlled for single threads.
             MustPossessCapability: the capability that the event needs has not been added.
 
+        Example:
+            >>> from jvmti.spec.constants import Event, EventMode
+            >>> def thrown(event):
+            ...     print(event.exception.cls.name)
+            >>> env.set_event_callbacks({Event.EXCEPTION: thrown})
+            >>> env.set_event_notification_mode(EventMode.ENABLE, Event.EXCEPTION)
+            >>> env.set_event_notification_mode(EventMode.DISABLE, Event.EXCEPTION)
+            >>> env.set_event_callbacks(None)
+
         JVM TI: SetEventNotificationMode.
         """
 
@@ -76,6 +99,14 @@ class EventManagementFunctions(Calling):
             MustPossessCapability: ``can_generate_compiled_method_load_events`` has not been added,
                 which the first of the two needs.
             IllegalArgument: it is another event.
+
+        Example:
+            >>> from jvmti.spec.constants import Event
+            >>> names = []
+            >>> with env.on("DynamicCodeGenerated", lambda event: names.append(event.name)):
+            ...     env.generate_events(Event.DYNAMIC_CODE_GENERATED)
+            >>> len(names) > 10  # what the VM generated before we came
+            True
 
         JVM TI: GenerateEvents.
         """

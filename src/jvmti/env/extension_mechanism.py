@@ -24,6 +24,11 @@ class ExtensionMechanismFunctions(Calling):
             For each the function, which can be called with the parameters that go in and gives
             those that come out, its identifier, its parameters and its errors.
 
+        Example:
+            >>> function = env.get_extension_functions()[0]
+            >>> function.id, function.func()
+            ('com.sun.hotspot.functions.IsClassUnloadingEnabled', True)
+
         JVM TI: GetExtensionFunctions.
         """
 
@@ -33,6 +38,10 @@ class ExtensionMechanismFunctions(Calling):
 
         Returns:
             For each its index, its identifier and its parameters.
+
+        Example:
+            >>> [event.id for event in env.get_extension_events()][0]
+            'com.sun.hotspot.events.ClassUnload'
 
         JVM TI: GetExtensionEvents.
         """
@@ -50,6 +59,11 @@ class ExtensionMechanismFunctions(Calling):
 
         Raises:
             IllegalArgument: there is no such extension event.
+
+        Example:
+            >>> [unload] = [e for e in env.get_extension_events() if e.id.endswith("ClassUnload")]
+            >>> env.set_extension_event_callback(unload.extension_event_index, print)
+            >>> env.set_extension_event_callback(unload.extension_event_index, None)
 
         JVM TI: SetExtensionEventCallback.
         """

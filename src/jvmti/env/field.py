@@ -39,6 +39,10 @@ class FieldFunctions(Calling):
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
 
+        Example:
+            >>> env.get_field_name(order_class, number)
+            FieldName(name='number', signature='I', generic=None)
+
         JVM TI: GetFieldName.
         """
 
@@ -57,6 +61,10 @@ class FieldFunctions(Calling):
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
 
+        Example:
+            >>> env.get_field_declaring_class(order_class, number) == order_class
+            True
+
         JVM TI: GetFieldDeclaringClass.
         """
 
@@ -74,6 +82,10 @@ class FieldFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
+
+        Example:
+            >>> env.get_field_modifiers(order_class, number)  # neither public nor static nor final
+            0
 
         JVM TI: GetFieldModifiers.
         """
@@ -95,6 +107,10 @@ class FieldFunctions(Calling):
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
             MustPossessCapability: ``can_get_synthetic_attribute`` has not been added.
+
+        Example:
+            >>> env.is_field_synthetic(order_class, number)
+            False
 
         JVM TI: IsFieldSynthetic.
         """

@@ -43,6 +43,15 @@ class ForceEarlyReturnFunctions(Calling):
             InvalidObject: `value` is not an object.
             MustPossessCapability: ``can_force_early_return`` has not been added.
 
+        Example:
+            >>> name = jni.get_static_method_id(shop, "name", "()Ljava/lang/String;")
+            >>> other = jni.new_string("Closed")
+            >>> env.set_breakpoint(name, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_object(None, other)):
+            ...     jni.call_static_object_method(shop, name) == other
+            True
+            >>> env.clear_breakpoint(name, 0)
+
         JVM TI: ForceEarlyReturnObject.
         """
 
@@ -72,6 +81,13 @@ class ForceEarlyReturnFunctions(Calling):
                 does not fit.
             MustPossessCapability: ``can_force_early_return`` has not been added.
 
+        Example:
+            >>> env.set_breakpoint(price, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_int(None, 42)):
+            ...     jni.call_static_int_method(shop, price, [3])
+            42
+            >>> env.clear_breakpoint(price, 0)
+
         JVM TI: ForceEarlyReturnInt.
         """
 
@@ -98,6 +114,14 @@ class ForceEarlyReturnFunctions(Calling):
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a long.
             MustPossessCapability: ``can_force_early_return`` has not been added.
+
+        Example:
+            >>> takings = jni.get_static_method_id(shop, "takings", "()J")
+            >>> env.set_breakpoint(takings, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_long(None, 1 << 40)):
+            ...     jni.call_static_long_method(shop, takings)
+            1099511627776
+            >>> env.clear_breakpoint(takings, 0)
 
         JVM TI: ForceEarlyReturnLong.
         """
@@ -126,6 +150,14 @@ class ForceEarlyReturnFunctions(Calling):
             TypeMismatch: the method's result is not a float.
             MustPossessCapability: ``can_force_early_return`` has not been added.
 
+        Example:
+            >>> rent = jni.get_static_method_id(shop, "rent", "()F")
+            >>> env.set_breakpoint(rent, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_float(None, 2.5)):
+            ...     jni.call_static_float_method(shop, rent)
+            2.5
+            >>> env.clear_breakpoint(rent, 0)
+
         JVM TI: ForceEarlyReturnFloat.
         """
 
@@ -153,6 +185,14 @@ class ForceEarlyReturnFunctions(Calling):
             TypeMismatch: the method's result is not a double.
             MustPossessCapability: ``can_force_early_return`` has not been added.
 
+        Example:
+            >>> tax = jni.get_static_method_id(shop, "tax", "()D")
+            >>> env.set_breakpoint(tax, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_double(None, 0.5)):
+            ...     jni.call_static_double_method(shop, tax)
+            0.5
+            >>> env.clear_breakpoint(tax, 0)
+
         JVM TI: ForceEarlyReturnDouble.
         """
 
@@ -178,6 +218,17 @@ class ForceEarlyReturnFunctions(Calling):
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method has a result.
             MustPossessCapability: ``can_force_early_return`` has not been added.
+
+        Example:
+            >>> ring = jni.get_static_method_id(shop, "ring", "()V")
+            >>> sold = jni.get_static_field_id(shop, "sold", "I")
+            >>> before = jni.get_static_int_field(shop, sold)
+            >>> env.set_breakpoint(ring, 0)
+            >>> with env.on("Breakpoint", lambda event: env.force_early_return_void(None)):
+            ...     jni.call_static_void_method(shop, ring)  # which would have counted one more
+            >>> jni.get_static_int_field(shop, sold) == before
+            True
+            >>> env.clear_breakpoint(ring, 0)
 
         JVM TI: ForceEarlyReturnVoid.
         """

@@ -21,6 +21,10 @@ class GeneralFunctions(Calling):
         Returns:
             The phase, from OnLoad to dead.
 
+        Example:
+            >>> env.get_phase()
+            <VMPhase.LIVE: 4>
+
         JVM TI: GetPhase.
         """
 
@@ -30,6 +34,13 @@ class GeneralFunctions(Calling):
 
         The environment cannot be used afterwards.  The specification leaves suspended threads,
         memory and raw monitors as they are; the agent looks after those of its sessions.
+
+        Example:
+            >>> mine = vm.new_env()
+            >>> mine.dispose_environment()
+            >>> mine.get_capabilities()
+            Traceback (most recent call last):
+            jvmti.errors.InvalidEnvironment: ...
 
         JVM TI: DisposeEnvironment.
         """
@@ -43,6 +54,12 @@ class GeneralFunctions(Calling):
         Args:
             data: any object; ``None`` clears the storage.
 
+        Example:
+            >>> env.set_environment_local_storage({"orders": 0})
+            >>> env.get_environment_local_storage()
+            {'orders': 0}
+            >>> env.set_environment_local_storage(None)
+
         JVM TI: SetEnvironmentLocalStorage.
         """
 
@@ -52,6 +69,9 @@ class GeneralFunctions(Calling):
 
         Returns:
             The very object, or ``None`` where none was set.
+
+        Example:
+            >>> env.get_environment_local_storage()  # nothing has been stored
 
         JVM TI: GetEnvironmentLocalStorage.
         """
@@ -63,6 +83,10 @@ class GeneralFunctions(Calling):
         Returns:
             A number whose fields `VersionMask` and `VersionShift` take apart: interface type,
             major, minor and micro version.
+
+        Example:
+            >>> env.get_version_number() >> 16 & 0xFFF >= 11  # the major version
+            True
 
         JVM TI: GetVersionNumber.
         """
@@ -79,6 +103,11 @@ class GeneralFunctions(Calling):
 
         Raises:
             IllegalArgument: there is no such error.
+
+        Example:
+            >>> from jvmti.spec.errors import ErrorCode
+            >>> env.get_error_name(ErrorCode.INVALID_THREAD)
+            'JVMTI_ERROR_INVALID_THREAD'
 
         JVM TI: GetErrorName.
         """
@@ -97,6 +126,11 @@ class GeneralFunctions(Calling):
         Raises:
             IllegalArgument: there is no such flag.
 
+        Example:
+            >>> from jvmti.spec.constants import VerboseFlag
+            >>> env.set_verbose_flag(VerboseFlag.GC, True)  # the JVM logs collections to its output
+            >>> env.set_verbose_flag(VerboseFlag.GC, False)
+
         JVM TI: SetVerboseFlag.
         """
 
@@ -106,6 +140,10 @@ class GeneralFunctions(Calling):
 
         Returns:
             ``JVMBCI`` on HotSpot: an index into the bytecodes of the method.
+
+        Example:
+            >>> env.get_jlocation_format()
+            <JlocationFormat.JVMBCI: 1>
 
         JVM TI: GetJLocationFormat.
         """

@@ -73,6 +73,18 @@ class HeapFunctions(Calling):
             InvalidObject: `initial_object` is not an object.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> from jvmti.env.structures import HeapCallbacks
+            >>> from jvmti.spec.constants import HeapFilter, HeapVisitControl
+            >>> kinds = []
+            >>> def reference(kind, info, class_tag, *tags_and_sizes):
+            ...     kinds.append(kind.name)
+            ...     return HeapVisitControl(0)  # not to what that refers to
+            >>> callbacks = HeapCallbacks(heap_reference_callback=reference)
+            >>> env.follow_references(HeapFilter(0), None, order, callbacks)
+            >>> kinds[:2]
+            ['CLASS', 'FIELD']
+
         JVM TI: FollowReferences.
         """
 
@@ -105,6 +117,18 @@ class HeapFunctions(Calling):
             InvalidClass: `klass` is not a class.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> from jvmti.env.structures import HeapCallbacks
+            >>> from jvmti.spec.constants import HeapFilter, HeapVisitControl
+            >>> sizes = []
+            >>> def visit(class_tag, size, tag, length):
+            ...     sizes.append(size)
+            ...     return HeapVisitControl(0)
+            >>> callbacks = HeapCallbacks(heap_iteration_callback=visit)
+            >>> env.iterate_through_heap(HeapFilter(0), order_class, callbacks)
+            >>> len(sizes)  # there is one order
+            1
+
         JVM TI: IterateThroughHeap.
         """
 
@@ -122,6 +146,10 @@ class HeapFunctions(Calling):
             InvalidObject: `object` is not an object of the target, or was released.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> env.get_tag(order)
+            0
+
         JVM TI: GetTag.
         """
 
@@ -138,6 +166,12 @@ class HeapFunctions(Calling):
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.
             MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        Example:
+            >>> env.set_tag(order, 7)
+            >>> env.get_tag(order)
+            7
+            >>> env.set_tag(order, 0)
 
         JVM TI: SetTag.
         """
@@ -162,6 +196,13 @@ class HeapFunctions(Calling):
             IllegalArgument: 0 is among `tags`.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> env.set_tag(order, 7)
+            >>> found = env.get_objects_with_tags([7])
+            >>> found.objects == [order], list(found.tags)
+            (True, [7])
+            >>> env.set_tag(order, 0)
+
         JVM TI: GetObjectsWithTags.
         """
 
@@ -170,6 +211,9 @@ class HeapFunctions(Calling):
         """Run a garbage collection as complete as the VM can make it, and wait for it to end.
 
         Finalizers do not run, and ``ObjectFree`` events may arrive after the return.
+
+        Example:
+            >>> env.force_garbage_collection()
 
         JVM TI: ForceGarbageCollection.
         """

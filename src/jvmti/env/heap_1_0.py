@@ -36,6 +36,16 @@ class Heap10Functions(Calling):
             InvalidObject: `object` is not an object of the target, or was released.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> from jvmti.spec.constants import IterationControl
+            >>> kinds = []
+            >>> def reference(kind, class_tag, size, tag, referrer_tag, index):
+            ...     kinds.append(kind.name)
+            ...     return IterationControl.IGNORE
+            >>> env.iterate_over_objects_reachable_from_object(order, reference)
+            >>> sorted(kinds)
+            ['CLASS', 'FIELD']
+
         JVM TI: IterateOverObjectsReachableFromObject.
         """
 
@@ -58,6 +68,16 @@ class Heap10Functions(Calling):
         Raises:
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
+        Example:
+            >>> from jvmti.spec.constants import IterationControl
+            >>> roots = set()
+            >>> def root(kind, class_tag, size, tag):
+            ...     roots.add(kind.name)
+            ...     return IterationControl.IGNORE
+            >>> env.iterate_over_reachable_objects(root)
+            >>> "SYSTEM_CLASS" in roots
+            True
+
         JVM TI: IterateOverReachableObjects.
         """
 
@@ -78,6 +98,18 @@ class Heap10Functions(Calling):
 
         Raises:
             MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        Example:
+            >>> from jvmti.spec.constants import HeapObjectFilter, IterationControl
+            >>> env.set_tag(order, 7)
+            >>> found = []
+            >>> def visit(class_tag, size, tag):
+            ...     found.append(tag.value)
+            ...     return IterationControl.CONTINUE
+            >>> env.iterate_over_heap(HeapObjectFilter.TAGGED, visit)
+            >>> found
+            [7]
+            >>> env.set_tag(order, 0)
 
         JVM TI: IterateOverHeap.
         """
@@ -102,6 +134,16 @@ class Heap10Functions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             MustPossessCapability: ``can_tag_objects`` has not been added.
+
+        Example:
+            >>> from jvmti.spec.constants import HeapObjectFilter, IterationControl
+            >>> sizes = []
+            >>> def visit(class_tag, size, tag):
+            ...     sizes.append(size)
+            ...     return IterationControl.CONTINUE
+            >>> env.iterate_over_instances_of_class(order_class, HeapObjectFilter.EITHER, visit)
+            >>> len(sizes)
+            1
 
         JVM TI: IterateOverInstancesOfClass.
         """

@@ -33,5 +33,8 @@ class HeapMonitoringFunctions(Calling):
             IllegalArgument: it is negative.
             MustPossessCapability: ``can_generate_sampled_object_alloc_events`` has not been added.
 
+        Example:
+            >>> env.set_heap_sampling_interval(64 * 1024)  # bytes between events
+
         JVM TI: SetHeapSamplingInterval.
         """

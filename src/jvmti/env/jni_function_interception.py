@@ -37,6 +37,12 @@ class JNIFunctionInterceptionFunctions(Calling):
         Raises:
             NotAvailable: another session has the table; the message says whose.
 
+        Example:
+            >>> def found(original, name):
+            ...     return original()  # and here we would see who looks for which class
+            >>> env.set_jni_function_table({"FindClass": found})
+            >>> env.set_jni_function_table({})  # the VM's own again
+
         JVM TI: SetJNIFunctionTable.
         """
 
@@ -47,6 +53,10 @@ class JNIFunctionInterceptionFunctions(Calling):
         Returns:
             The addresses of its entries in the order of the slots, for information only; those of
             intercepted functions lie in the agent.
+
+        Example:
+            >>> len(env.get_jni_function_table()) >= 234
+            True
 
         JVM TI: GetJNIFunctionTable.
         """

@@ -44,6 +44,12 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_object(customer, 0, 7) == order
+            True
+            >>> env.resume_thread(customer)
+
         JVM TI: GetLocalObject.
         """
 
@@ -72,6 +78,12 @@ class LocalVariableFunctions(Calling):
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_instance(customer, 0).cls == shop
+            True
+            >>> env.resume_thread(customer)
 
         JVM TI: GetLocalInstance.
         """
@@ -104,6 +116,12 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_int(customer, 0, 1)
+            4
+            >>> env.resume_thread(customer)
+
         JVM TI: GetLocalInt.
         """
 
@@ -134,6 +152,12 @@ class LocalVariableFunctions(Calling):
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_long(customer, 0, 2)
+            2000
+            >>> env.resume_thread(customer)
 
         JVM TI: GetLocalLong.
         """
@@ -166,6 +190,12 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_float(customer, 0, 4)
+            0.5
+            >>> env.resume_thread(customer)
+
         JVM TI: GetLocalFloat.
         """
 
@@ -196,6 +226,12 @@ class LocalVariableFunctions(Calling):
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.get_local_double(customer, 0, 5)
+            0.125
+            >>> env.resume_thread(customer)
 
         JVM TI: GetLocalDouble.
         """
@@ -230,6 +266,13 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.set_local_object(customer, 0, 7, None)
+            >>> env.get_local_object(customer, 0, 7)
+            >>> env.set_local_object(customer, 0, 7, order)
+            >>> env.resume_thread(customer)
+
         JVM TI: SetLocalObject.
         """
 
@@ -259,6 +302,15 @@ class LocalVariableFunctions(Calling):
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        Example:
+            >>> def more(event):
+            ...     env.set_local_int(None, 0, 0, 100)  # the parameter `count`
+            >>> env.set_breakpoint(price, 0)
+            >>> with env.on("Breakpoint", more):
+            ...     jni.call_static_int_method(shop, price, [3])
+            500
+            >>> env.clear_breakpoint(price, 0)
 
         JVM TI: SetLocalInt.
         """
@@ -290,6 +342,14 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.set_local_long(customer, 0, 2, 1 << 40)
+            >>> env.get_local_long(customer, 0, 2)
+            1099511627776
+            >>> env.set_local_long(customer, 0, 2, 2000)
+            >>> env.resume_thread(customer)
+
         JVM TI: SetLocalLong.
         """
 
@@ -320,6 +380,14 @@ class LocalVariableFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.set_local_float(customer, 0, 4, 1.5)
+            >>> env.get_local_float(customer, 0, 4)
+            1.5
+            >>> env.set_local_float(customer, 0, 4, 0.5)
+            >>> env.resume_thread(customer)
+
         JVM TI: SetLocalFloat.
         """
 
@@ -349,6 +417,14 @@ class LocalVariableFunctions(Calling):
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.set_local_double(customer, 0, 5, 1.5)
+            >>> env.get_local_double(customer, 0, 5)
+            1.5
+            >>> env.set_local_double(customer, 0, 5, 0.125)
+            >>> env.resume_thread(customer)
 
         JVM TI: SetLocalDouble.
         """

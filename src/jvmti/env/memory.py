@@ -32,6 +32,14 @@ class MemoryFunctions(Calling):
             OutOfMemory: the VM cannot provide that many bytes.
             IllegalArgument: `size` is negative.
 
+        Example:
+            >>> memory = env.allocate(64)
+            >>> buffer = jni.new_direct_byte_buffer(memory, 64)
+            >>> vm.write_direct_buffer(buffer, 0, b"tea")
+            >>> vm.read_direct_buffer(buffer, 0, 3)
+            b'tea'
+            >>> env.deallocate(memory)
+
         JVM TI: Allocate.
         """
 
@@ -44,6 +52,13 @@ class MemoryFunctions(Calling):
 
         Raises:
             IllegalArgument: it did not come from `allocate`, or has been freed already.
+
+        Example:
+            >>> memory = env.allocate(64)
+            >>> env.deallocate(memory)
+            >>> env.deallocate(memory)
+            Traceback (most recent call last):
+            jvmti.errors.IllegalArgument: ...
 
         JVM TI: Deallocate.
         """

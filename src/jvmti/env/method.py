@@ -45,6 +45,10 @@ class MethodFunctions(Calling):
         Raises:
             InvalidMethodID: `method` is not a method.
 
+        Example:
+            >>> env.get_method_name(price)
+            MethodName(name='price', signature='(I)I', generic=None)
+
         JVM TI: GetMethodName.
         """
 
@@ -61,6 +65,10 @@ class MethodFunctions(Calling):
         Raises:
             InvalidMethodID: `method` is not a method.
 
+        Example:
+            >>> env.get_method_declaring_class(price) == shop
+            True
+
         JVM TI: GetMethodDeclaringClass.
         """
 
@@ -76,6 +84,10 @@ class MethodFunctions(Calling):
 
         Raises:
             InvalidMethodID: `method` is not a method.
+
+        Example:
+            >>> env.get_method_modifiers(price)  # ACC_STATIC
+            8
 
         JVM TI: GetMethodModifiers.
         """
@@ -94,6 +106,10 @@ class MethodFunctions(Calling):
             InvalidMethodID: `method` is not a method.
             NativeMethod: the method is native.
 
+        Example:
+            >>> env.get_max_locals(price)  # `count` and `each`
+            2
+
         JVM TI: GetMaxLocals.
         """
 
@@ -110,6 +126,10 @@ class MethodFunctions(Calling):
         Raises:
             InvalidMethodID: `method` is not a method.
             NativeMethod: the method is native.
+
+        Example:
+            >>> env.get_arguments_size(price)
+            1
 
         JVM TI: GetArgumentsSize.
         """
@@ -132,6 +152,11 @@ class MethodFunctions(Calling):
             AbsentInformation: the class was compiled without line numbers.
             MustPossessCapability: ``can_get_line_numbers`` has not been added.
 
+        Example:
+            >>> first, second = env.get_line_number_table(price)
+            >>> first.start_location, second.start_location, second.line_number - first.line_number
+            (0, 2, 1)
+
         JVM TI: GetLineNumberTable.
         """
 
@@ -149,6 +174,10 @@ class MethodFunctions(Calling):
             InvalidMethodID: `method` is not a method.
             NativeMethod: the method is native.
             AbsentInformation: the class has no sizes of methods.
+
+        Example:
+            >>> env.get_method_location(price)
+            MethodLocation(start_location=0, end_location=5)
 
         JVM TI: GetMethodLocation.
         """
@@ -171,6 +200,10 @@ class MethodFunctions(Calling):
             AbsentInformation: the class was compiled without its local variables.
             MustPossessCapability: ``can_access_local_variables`` has not been added.
 
+        Example:
+            >>> [(one.name, one.signature, one.slot) for one in env.get_local_variable_table(price)]
+            [('count', 'I', 0), ('each', 'I', 1)]
+
         JVM TI: GetLocalVariableTable.
         """
 
@@ -191,6 +224,10 @@ class MethodFunctions(Calling):
             NativeMethod: the method is native.
             MustPossessCapability: ``can_get_bytecodes`` has not been added.
 
+        Example:
+            >>> env.get_bytecodes(price).hex(" ")  # iconst_5 istore_1 iload_0 iload_1 imul ireturn
+            '08 3c 1a 1b 68 ac'
+
         JVM TI: GetBytecodes.
         """
 
@@ -206,6 +243,10 @@ class MethodFunctions(Calling):
 
         Raises:
             InvalidMethodID: `method` is not a method.
+
+        Example:
+            >>> env.is_method_native(jni.get_static_method_id(shop, "bell", "(I)I"))
+            True
 
         JVM TI: IsMethodNative.
         """
@@ -224,6 +265,10 @@ class MethodFunctions(Calling):
             InvalidMethodID: `method` is not a method.
             MustPossessCapability: ``can_get_synthetic_attribute`` has not been added.
 
+        Example:
+            >>> env.is_method_synthetic(price)
+            False
+
         JVM TI: IsMethodSynthetic.
         """
 
@@ -239,6 +284,10 @@ class MethodFunctions(Calling):
 
         Raises:
             InvalidMethodID: `method` is not a method.
+
+        Example:
+            >>> env.is_method_obsolete(price)  # true of a frame's whose class was redefined
+            False
 
         JVM TI: IsMethodObsolete.
         """
@@ -256,6 +305,10 @@ class MethodFunctions(Calling):
         Raises:
             MustPossessCapability: ``can_set_native_method_prefix`` has not been added.
 
+        Example:
+            >>> env.set_native_method_prefix("wrapped_")  # wrapped_bell is linked as bell is
+            >>> env.set_native_method_prefix(None)
+
         JVM TI: SetNativeMethodPrefix.
         """
 
@@ -268,6 +321,10 @@ class MethodFunctions(Calling):
 
         Raises:
             MustPossessCapability: ``can_set_native_method_prefix`` has not been added.
+
+        Example:
+            >>> env.set_native_method_prefixes(["outer_", "inner_"])
+            >>> env.set_native_method_prefixes([])
 
         JVM TI: SetNativeMethodPrefixes.
         """

@@ -20,6 +20,10 @@ class ModuleFunctions(Calling):
         Returns:
             One handle for each module.
 
+        Example:
+            >>> jni.get_module(shop) in env.get_all_modules()
+            True
+
         JVM TI: GetAllModules.
         """
 
@@ -39,6 +43,11 @@ class ModuleFunctions(Calling):
         Raises:
             IllegalArgument: `class_loader` is not a class loader.
 
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> base == jni.get_module(jni.find_class("java/lang/String"))
+            True
+
         JVM TI: GetNamedModule.
         """
 
@@ -53,6 +62,11 @@ class ModuleFunctions(Calling):
         Raises:
             InvalidModule: one of the two is not a module.
             UnmodifiableModule: `module` cannot be changed.
+
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> logging = env.get_named_module(None, "java/util/logging")
+            >>> env.add_module_reads(logging, base)
 
         JVM TI: AddModuleReads.
         """
@@ -76,6 +90,10 @@ class ModuleFunctions(Calling):
             IllegalArgument: the package is not one of `module`.
             UnmodifiableModule: `module` cannot be changed.
 
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> env.add_module_exports(base, "sun.nio.ch", jni.get_module(shop))
+
         JVM TI: AddModuleExports.
         """
 
@@ -98,6 +116,10 @@ class ModuleFunctions(Calling):
             IllegalArgument: the package is not one of `module`.
             UnmodifiableModule: `module` cannot be changed.
 
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> env.add_module_opens(base, "java.lang", jni.get_module(shop))
+
         JVM TI: AddModuleOpens.
         """
 
@@ -115,6 +137,10 @@ class ModuleFunctions(Calling):
             InvalidModule: `module` is not a module.
             InvalidClass: `service` is not a class.
             UnmodifiableModule: `module` cannot be changed.
+
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> env.add_module_uses(base, jni.find_class("java/lang/Runnable"))
 
         JVM TI: AddModuleUses.
         """
@@ -135,6 +161,11 @@ class ModuleFunctions(Calling):
             InvalidClass: `service` or `impl_class` is not a class.
             UnmodifiableModule: `module` cannot be changed.
 
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> service = jni.find_class("java/lang/Runnable")
+            >>> env.add_module_provides(base, service, jni.find_class("java/lang/Thread"))
+
         JVM TI: AddModuleProvides.
         """
 
@@ -150,6 +181,10 @@ class ModuleFunctions(Calling):
 
         Raises:
             InvalidModule: it is not a module.
+
+        Example:
+            >>> env.is_modifiable_module(env.get_named_module(None, "java/lang"))
+            True
 
         JVM TI: IsModifiableModule.
         """

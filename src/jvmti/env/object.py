@@ -27,6 +27,10 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.
 
+        Example:
+            >>> env.get_object_size(order) >= 40
+            True
+
         JVM TI: GetObjectSize.
         """
 
@@ -45,6 +49,10 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.
 
+        Example:
+            >>> env.get_object_hash_code(order) == env.get_object_hash_code(order)
+            True
+
         JVM TI: GetObjectHashCode.
         """
 
@@ -62,6 +70,11 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.
             MustPossessCapability: ``can_get_monitor_info`` has not been added.
+
+        Example:
+            >>> usage = env.get_object_monitor_usage(door)
+            >>> usage.owner.name, usage.entry_count, [thread.name for thread in usage.waiters]
+            ('keeper', 1, ['customer'])
 
         JVM TI: GetObjectMonitorUsage.
         """

@@ -12,6 +12,7 @@ from jvmti.refs import (
     Memory,
     Module,
     Object,
+    ObjectArray,
     Thread,
     Throwable,
 )
@@ -182,6 +183,23 @@ class RetainedMeasured(NamedTuple):
     """The longer of the passes, in nanoseconds."""
     whole: Boolean
     """Whether the passes came to their end."""
+
+
+class Values(NamedTuple):
+    """Values of any types, one after the other; see `jvmti.model.reading`."""
+
+    letters: Bytes
+    """What each is: the letter of its primitive type (also of one that came out of its box), ``n``
+    for null, ``t`` for text, ``u`` for text that was cut off, ``l`` for any other object."""
+    numbers: Bytes
+    """Eight bytes for each primitive value: a ``double`` for the types with a point, else a
+    ``long``."""
+    lengths: Bytes
+    """For each text, how many UTF-16 units of it are there, four bytes each."""
+    text: Bytes
+    """The texts, in UTF-16."""
+    objects: list[Object]
+    """The other objects."""
 
 
 class ClassTable(NamedTuple):
@@ -450,6 +468,92 @@ class Operations(Calling):
     @operation(58)
     def give_back_file(self, name: Text) -> None:
         """Take back a name of `lend_file`, and close the file in the VM."""
+        ...
+
+    @operation(80)
+    def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
+        """Suspend threads until `resume` is told the same key.
+
+        A thread that several keys suspend runs on when the last of them is resumed.  One that
+        somebody else has suspended stays so and is left to them; the current thread runs on.
+
+        Args:
+            threads: the threads.
+            key: any number but 0 that this session has not used before.
+
+        Returns:
+            Of each thread 0, or the code of the error that kept it from being suspended.
+        """
+        ...
+
+    @operation(81)
+    def resume(self, key: Long) -> None:
+        """Take back what `suspend` did for a key, also what it has yet to do.
+
+        Args:
+            key: the key; one that is not known, or no more, does no harm.
+        """
+        ...
+
+    @operation(60)
+    def read_fields(
+        self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean
+    ) -> Values:
+        """The values of fields of an object, those of its classes among them.
+
+        Args:
+            object: the object.
+            fields: which.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(61)
+    def read_elements(
+        self,
+        array: ObjectArray,
+        start: Int,
+        len: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """Elements of an array of references; it ends early where there are no more.
+
+        Args:
+            array: the array.
+            start: the first.
+            len: how many.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(62)
+    def read_linked(
+        self,
+        start: Object,
+        next: Field,
+        fields: list[Field],
+        most: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """The values of fields of objects that are linked with each other.
+
+        Args:
+            start: the first of them, or an array of such.
+            next: the field that refers to the next; objects that have no such field end the list.
+            fields: which fields of each.
+            most: objects at most.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
         ...
 
     @operation(70)

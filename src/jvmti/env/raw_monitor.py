@@ -27,6 +27,12 @@ class RawMonitorFunctions(Calling):
         Returns:
             The monitor, destroyed with the session at the latest.
 
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_enter(monitor)
+            >>> env.raw_monitor_exit(monitor)
+            >>> env.destroy_raw_monitor(monitor)
+
         JVM TI: CreateRawMonitor.
         """
 
@@ -40,6 +46,13 @@ class RawMonitorFunctions(Calling):
         Raises:
             InvalidMonitor: it is not a raw monitor, or was destroyed.
             NotMonitorOwner: another thread is in it.
+
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.destroy_raw_monitor(monitor)
+            >>> env.raw_monitor_enter(monitor)
+            Traceback (most recent call last):
+            jvmti.errors.InvalidMonitor: ...
 
         JVM TI: DestroyRawMonitor.
         """
@@ -56,6 +69,14 @@ class RawMonitorFunctions(Calling):
         Raises:
             InvalidMonitor: it is not a raw monitor, or was destroyed.
 
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_enter(monitor)
+            >>> env.raw_monitor_enter(monitor)  # it may be entered twice …
+            >>> env.raw_monitor_exit(monitor)  # … and is left as often
+            >>> env.raw_monitor_exit(monitor)
+            >>> env.destroy_raw_monitor(monitor)
+
         JVM TI: RawMonitorEnter.
         """
 
@@ -69,6 +90,13 @@ class RawMonitorFunctions(Calling):
         Raises:
             InvalidMonitor: it is not a raw monitor, or was destroyed.
             NotMonitorOwner: the current thread is not in it.
+
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_exit(monitor)
+            Traceback (most recent call last):
+            jvmti.errors.NotMonitorOwner: ...
+            >>> env.destroy_raw_monitor(monitor)
 
         JVM TI: RawMonitorExit.
         """
@@ -88,6 +116,13 @@ class RawMonitorFunctions(Calling):
             NotMonitorOwner: the current thread is not in it.
             Interrupt: the thread was interrupted; wait again.
 
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_enter(monitor)
+            >>> env.raw_monitor_wait(monitor, 10)  # nobody notifies: 10 ms
+            >>> env.raw_monitor_exit(monitor)
+            >>> env.destroy_raw_monitor(monitor)
+
         JVM TI: RawMonitorWait.
         """
 
@@ -102,6 +137,13 @@ class RawMonitorFunctions(Calling):
             InvalidMonitor: it is not a raw monitor, or was destroyed.
             NotMonitorOwner: the current thread is not in it.
 
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_enter(monitor)
+            >>> env.raw_monitor_notify(monitor)  # one that waits would wake
+            >>> env.raw_monitor_exit(monitor)
+            >>> env.destroy_raw_monitor(monitor)
+
         JVM TI: RawMonitorNotify.
         """
 
@@ -115,6 +157,13 @@ class RawMonitorFunctions(Calling):
         Raises:
             InvalidMonitor: it is not a raw monitor, or was destroyed.
             NotMonitorOwner: the current thread is not in it.
+
+        Example:
+            >>> monitor = env.create_raw_monitor("orders")
+            >>> env.raw_monitor_enter(monitor)
+            >>> env.raw_monitor_notify_all(monitor)  # all that wait would wake
+            >>> env.raw_monitor_exit(monitor)
+            >>> env.destroy_raw_monitor(monitor)
 
         JVM TI: RawMonitorNotifyAll.
         """

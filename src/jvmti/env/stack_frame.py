@@ -47,6 +47,13 @@ class StackFrameFunctions(Calling):
             IllegalArgument: the stack has no frame at `start_depth`, or `max_frame_count` is
                 negative.
 
+        Example:
+            >>> [top] = env.get_stack_trace(customer, 0, 1)
+            >>> top.method.name
+            'enter'
+            >>> env.get_stack_trace(customer, -1, 1)[0].method.name  # the outermost frame
+            'run'
+
         JVM TI: GetStackTrace.
         """
 
@@ -66,6 +73,11 @@ class StackFrameFunctions(Calling):
 
         Raises:
             IllegalArgument: `max_frame_count` is negative.
+
+        Example:
+            >>> stacks = {stack.thread.name: stack for stack in env.get_all_stack_traces(1)}
+            >>> stacks["customer"].frame_buffer[0].method.name
+            'enter'
 
         JVM TI: GetAllStackTraces.
         """
@@ -88,6 +100,11 @@ class StackFrameFunctions(Calling):
             InvalidThread: an item of `thread_list` is not a thread.
             IllegalArgument: `max_frame_count` is negative.
 
+        Example:
+            >>> [one, other] = env.get_thread_list_stack_traces([customer, keeper], 100)
+            >>> one.frame_buffer[0].method.name
+            'enter'
+
         JVM TI: GetThreadListStackTraces.
         """
 
@@ -104,6 +121,10 @@ class StackFrameFunctions(Calling):
         Raises:
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
+
+        Example:
+            >>> env.get_frame_count(customer) == len(env.get_stack_trace(customer, 0, 100))
+            True
 
         JVM TI: GetFrameCount.
         """
@@ -134,6 +155,21 @@ class StackFrameFunctions(Calling):
             NoMoreFrames: the stack has fewer than two frames.
             MustPossessCapability: ``can_pop_frame`` has not been added.
 
+        Example:
+            >>> calls = []
+            >>> def again(event):
+            ...     calls.append(event.method.name)
+            ...     if len(calls) == 1:
+            ...         env.pop_frame(event.thread)  # its caller will call it once more
+            >>> twice = jni.get_static_method_id(shop, "twice", "(I)I")
+            >>> env.set_breakpoint(price, 0)
+            >>> with env.on("Breakpoint", again):
+            ...     jni.call_static_int_method(shop, twice, [3])  # 2 * price(3)
+            30
+            >>> calls
+            ['price', 'price']
+            >>> env.clear_breakpoint(price, 0)
+
         JVM TI: PopFrame.
         """
 
@@ -153,6 +189,11 @@ class StackFrameFunctions(Calling):
             ThreadNotAlive: the thread has not started or has ended.
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
+
+        Example:
+            >>> at = env.get_frame_location(customer, 0)
+            >>> at.method.name
+            'enter'
 
         JVM TI: GetFrameLocation.
         """
@@ -180,6 +221,19 @@ class StackFrameFunctions(Calling):
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_generate_frame_pop_events`` has not been added.
 
+        Example:
+            >>> def popped(event):
+            ...     print(event.method.name, "returns")
+            >>> env.set_breakpoint(price, 0)
+            >>> with (
+            ...     env.on("FramePop", popped),
+            ...     env.on("Breakpoint", lambda event: env.notify_frame_pop(None, 0)),
+            ... ):
+            ...     jni.call_static_int_method(shop, price, [3])
+            price returns
+            15
+            >>> env.clear_breakpoint(price, 0)
+
         JVM TI: NotifyFramePop.
         """
 
@@ -201,6 +255,12 @@ class StackFrameFunctions(Calling):
             ThreadNotAlive: the thread has not started or has ended.
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             MustPossessCapability: ``can_generate_frame_pop_events`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.notify_frame_pop(customer, 0)
+            >>> env.clear_all_frame_pops(customer)
+            >>> env.resume_thread(customer)
 
         JVM TI: ClearAllFramePops.
         """

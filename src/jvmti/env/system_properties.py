@@ -19,6 +19,10 @@ class SystemPropertiesFunctions(Calling):
         Returns:
             The keys that `get_system_property` knows; there may be more later.
 
+        Example:
+            >>> "java.vm.name" in env.get_system_properties()
+            True
+
         JVM TI: GetSystemProperties.
         """
 
@@ -35,6 +39,10 @@ class SystemPropertiesFunctions(Calling):
         Raises:
             NotAvailable: the VM has no such property.
 
+        Example:
+            >>> env.get_system_property("java.vm.specification.name")
+            'Java Virtual Machine Specification'
+
         JVM TI: GetSystemProperty.
         """
 
@@ -49,6 +57,12 @@ class SystemPropertiesFunctions(Calling):
         Raises:
             NotAvailable: the VM has no such property, or it cannot be written.
             WrongPhase: the OnLoad phase is over.
+
+        Example:
+            >>> with jvmti.launch(java, hold=True) as held:  # in the OnLoad phase
+            ...     held.env.set_system_property("java.vm.info", "watched")
+            ...     held.env.get_system_property("java.vm.info")
+            'watched'
 
         JVM TI: SetSystemProperty.
         """

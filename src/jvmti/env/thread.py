@@ -33,6 +33,10 @@ class ThreadFunctions(Calling):
         Raises:
             InvalidThread: `thread` is not a thread.
 
+        Example:
+            >>> env.get_thread_state(customer)
+            <ThreadState.ALIVE|...BLOCKED_ON_MONITOR_ENTER...: ...>
+
         JVM TI: GetThreadState.
         """
 
@@ -43,6 +47,10 @@ class ThreadFunctions(Calling):
         Returns:
             The thread; ``None`` only early in the start phase, under the capability
             ``can_generate_early_vmstart``, before ``java.lang.Thread`` is ready.
+
+        Example:
+            >>> env.get_current_thread() in vm.service_threads()
+            True
 
         JVM TI: GetCurrentThread.
         """
@@ -55,6 +63,10 @@ class ThreadFunctions(Calling):
 
         Returns:
             One handle for each thread.
+
+        Example:
+            >>> customer in env.get_all_threads()
+            True
 
         JVM TI: GetAllThreads.
         """
@@ -82,6 +94,12 @@ class ThreadFunctions(Calling):
             ThreadSuspended: it is suspended already.
             MustPossessCapability: ``can_suspend`` has not been added.
 
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> "SUSPENDED" in env.get_thread_state(customer).name
+            True
+            >>> env.resume_thread(customer)
+
         JVM TI: SuspendThread.
         """
 
@@ -104,6 +122,13 @@ class ThreadFunctions(Calling):
             ThreadNotSuspended: it is not suspended.
             InvalidTypestate: its state was changed meanwhile and is inconsistent.
             MustPossessCapability: ``can_suspend`` has not been added.
+
+        Example:
+            >>> env.suspend_thread(customer)
+            >>> env.resume_thread(customer)
+            >>> env.resume_thread(customer)
+            Traceback (most recent call last):
+            jvmti.errors.ThreadNotSuspended: ...
 
         JVM TI: ResumeThread.
         """
@@ -129,6 +154,12 @@ class ThreadFunctions(Calling):
         Raises:
             MustPossessCapability: ``can_suspend`` has not been added.
 
+        Example:
+            >>> [code.name for code in env.suspend_thread_list([customer, keeper])]
+            ['NONE', 'NONE']
+            >>> [code.name for code in env.resume_thread_list([customer, keeper])]
+            ['NONE', 'NONE']
+
         JVM TI: SuspendThreadList.
         """
 
@@ -147,6 +178,10 @@ class ThreadFunctions(Calling):
 
         Raises:
             MustPossessCapability: ``can_suspend`` has not been added.
+
+        Example:
+            >>> [code.name for code in env.resume_thread_list([customer])]
+            ['THREAD_NOT_SUSPENDED']
 
         JVM TI: ResumeThreadList.
         """
@@ -172,6 +207,10 @@ class ThreadFunctions(Calling):
             MustPossessCapability: ``can_suspend`` or ``can_support_virtual_threads`` has not been
                 added.
 
+        Example:
+            >>> env.suspend_all_virtual_threads()
+            >>> env.resume_all_virtual_threads()
+
         JVM TI: SuspendAllVirtualThreads.
         """
 
@@ -194,6 +233,10 @@ class ThreadFunctions(Calling):
             MustPossessCapability: ``can_suspend`` or ``can_support_virtual_threads`` has not been
                 added.
 
+        Example:
+            >>> env.suspend_all_virtual_threads()
+            >>> env.resume_all_virtual_threads()
+
         JVM TI: ResumeAllVirtualThreads.
         """
 
@@ -215,6 +258,13 @@ class ThreadFunctions(Calling):
             OpaqueFrame: the virtual thread is suspended where it cannot throw.
             MustPossessCapability: ``can_signal_thread`` has not been added.
 
+        Example:
+            >>> spare = jni.new_object(jni.find_class("java/lang/Thread"), thread_init)
+            >>> exception = jni.alloc_object(jni.find_class("java/lang/ThreadDeath"))
+            >>> env.stop_thread(spare, exception)  # one that has not been started
+            Traceback (most recent call last):
+            jvmti.errors.ThreadNotAlive: ...
+
         JVM TI: StopThread.
         """
 
@@ -229,6 +279,11 @@ class ThreadFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             MustPossessCapability: ``can_signal_thread`` has not been added.
+
+        Example:
+            >>> env.interrupt_thread(customer)  # waits for a monitor: is interrupted, and waits on
+            >>> "INTERRUPTED" in env.get_thread_state(customer).name
+            True
 
         JVM TI: InterruptThread.
         """
@@ -245,6 +300,11 @@ class ThreadFunctions(Calling):
 
         Raises:
             InvalidThread: `thread` is not a thread.
+
+        Example:
+            >>> info = env.get_thread_info(customer)
+            >>> info.name, info.priority, info.is_daemon
+            ('customer', 5, True)
 
         JVM TI: GetThreadInfo.
         """
@@ -263,6 +323,10 @@ class ThreadFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             MustPossessCapability: ``can_get_owned_monitor_info`` has not been added.
+
+        Example:
+            >>> env.get_owned_monitor_info(keeper) == [door]
+            True
 
         JVM TI: GetOwnedMonitorInfo.
         """
@@ -287,6 +351,11 @@ class ThreadFunctions(Calling):
             ThreadNotAlive: the thread has not started or has ended.
             MustPossessCapability: ``can_get_owned_monitor_stack_depth_info`` has not been added.
 
+        Example:
+            >>> [held] = env.get_owned_monitor_stack_depth_info(keeper)
+            >>> held.monitor == door, held.stack_depth > 0
+            (True, True)
+
         JVM TI: GetOwnedMonitorStackDepthInfo.
         """
 
@@ -305,6 +374,10 @@ class ThreadFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             MustPossessCapability: ``can_get_current_contended_monitor`` has not been added.
+
+        Example:
+            >>> env.get_current_contended_monitor(customer) == door
+            True
 
         JVM TI: GetCurrentContendedMonitor.
         """
@@ -331,6 +404,17 @@ class ThreadFunctions(Calling):
             InvalidThread: it is not a thread, or has been started before.
             UnsupportedOperation: it is a virtual thread.
 
+        Example:
+            >>> helper = jni.new_object(jni.find_class("java/lang/Thread"), thread_init)
+            >>> done = threading.Event()
+            >>> def work(orders):
+            ...     orders.append(env.get_current_thread() == helper)  # runs on the new Java thread
+            ...     done.set()
+            >>> orders = []
+            >>> env.run_agent_thread(helper, work, orders, 5)
+            >>> done.wait(30), orders
+            (True, [True])
+
         JVM TI: RunAgentThread.
         """
 
@@ -348,6 +432,12 @@ class ThreadFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
 
+        Example:
+            >>> env.set_thread_local_storage(customer, {"waits since": 12})
+            >>> env.get_thread_local_storage(customer)
+            {'waits since': 12}
+            >>> env.set_thread_local_storage(customer, None)
+
         JVM TI: SetThreadLocalStorage.
         """
 
@@ -364,6 +454,9 @@ class ThreadFunctions(Calling):
         Raises:
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
+
+        Example:
+            >>> env.get_thread_local_storage(customer)  # nothing has been stored
 
         JVM TI: GetThreadLocalStorage.
         """

@@ -29,6 +29,10 @@ class ThreadGroupFunctions(Calling):
         Returns:
             The groups; on HotSpot one, named ``system``.
 
+        Example:
+            >>> [group.name for group in env.get_top_thread_groups()]
+            ['system']
+
         JVM TI: GetTopThreadGroups.
         """
 
@@ -45,6 +49,11 @@ class ThreadGroupFunctions(Calling):
         Raises:
             InvalidThreadGroup: it is not a thread group.
 
+        Example:
+            >>> info = env.get_thread_group_info(env.get_thread_info(customer).thread_group)
+            >>> info.name, info.max_priority
+            ('main', 10)
+
         JVM TI: GetThreadGroupInfo.
         """
 
@@ -60,6 +69,11 @@ class ThreadGroupFunctions(Calling):
 
         Raises:
             InvalidThreadGroup: it is not a thread group.
+
+        Example:
+            >>> [system] = env.get_top_thread_groups()
+            >>> "main" in [group.name for group in env.get_thread_group_children(system).groups]
+            True
 
         JVM TI: GetThreadGroupChildren.
         """

@@ -26,6 +26,10 @@ class TimersFunctions(Calling):
         Raises:
             MustPossessCapability: ``can_get_current_thread_cpu_time`` has not been added.
 
+        Example:
+            >>> env.get_current_thread_cpu_timer_info().kind.name
+            'TOTAL_CPU'
+
         JVM TI: GetCurrentThreadCpuTimerInfo.
         """
 
@@ -44,6 +48,10 @@ class TimersFunctions(Calling):
             UnsupportedOperation: the current thread is virtual.
             MustPossessCapability: ``can_get_current_thread_cpu_time`` has not been added.
 
+        Example:
+            >>> env.get_current_thread_cpu_time() > 0  # nanoseconds, of the service thread
+            True
+
         JVM TI: GetCurrentThreadCpuTime.
         """
 
@@ -56,6 +64,10 @@ class TimersFunctions(Calling):
 
         Raises:
             MustPossessCapability: ``can_get_thread_cpu_time`` has not been added.
+
+        Example:
+            >>> env.get_thread_cpu_timer_info().may_skip_backward
+            False
 
         JVM TI: GetThreadCpuTimerInfo.
         """
@@ -77,6 +89,10 @@ class TimersFunctions(Calling):
             UnsupportedOperation: the thread is virtual.
             MustPossessCapability: ``can_get_thread_cpu_time`` has not been added.
 
+        Example:
+            >>> env.get_thread_cpu_time(customer) >= 0  # nanoseconds
+            True
+
         JVM TI: GetThreadCpuTime.
         """
 
@@ -86,6 +102,10 @@ class TimersFunctions(Calling):
 
         Returns:
             Its kind, its highest value and whether it may skip.
+
+        Example:
+            >>> env.get_timer_info().kind.name
+            'ELAPSED'
 
         JVM TI: GetTimerInfo.
         """
@@ -98,6 +118,11 @@ class TimersFunctions(Calling):
             Nanoseconds since an arbitrary moment, an unsigned 64-bit number in a signed one; of use
             for differences only.
 
+        Example:
+            >>> before = env.get_time()
+            >>> env.get_time() >= before  # nanoseconds
+            True
+
         JVM TI: GetTime.
         """
 
@@ -107,6 +132,10 @@ class TimersFunctions(Calling):
 
         Returns:
             At least one; it may change while the VM runs.
+
+        Example:
+            >>> env.get_available_processors() >= 1
+            True
 
         JVM TI: GetAvailableProcessors.
         """

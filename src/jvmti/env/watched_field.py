@@ -36,6 +36,17 @@ class WatchedFieldFunctions(Calling):
             Duplicate: reading it is watched already.
             MustPossessCapability: ``can_generate_field_access_events`` has not been added.
 
+        Example:
+            >>> def read(event):
+            ...     field = env.get_field_name(event.field_klass, event.field)
+            ...     print(field.name, "in", event.method.name)
+            >>> env.set_field_access_watch(order_class, number)
+            >>> with env.on("FieldAccess", read):
+            ...     jni.call_int_method(order, jni.get_method_id(order_class, "number", "()I"))
+            number in number
+            7
+            >>> env.clear_field_access_watch(order_class, number)
+
         JVM TI: SetFieldAccessWatch.
         """
 
@@ -59,6 +70,10 @@ class WatchedFieldFunctions(Calling):
             InvalidFieldID: `field` is not a field of `klass`.
             NotFound: reading it is not watched.
             MustPossessCapability: ``can_generate_field_access_events`` has not been added.
+
+        Example:
+            >>> env.set_field_access_watch(order_class, number)
+            >>> env.clear_field_access_watch(order_class, number)
 
         JVM TI: ClearFieldAccessWatch.
         """
@@ -84,6 +99,14 @@ class WatchedFieldFunctions(Calling):
             Duplicate: writing it is watched already.
             MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
 
+        Example:
+            >>> paid = jni.get_field_id(order_class, "paid", "Z")
+            >>> env.set_field_modification_watch(order_class, paid)
+            >>> with env.on("FieldModification", lambda event: print(event.new_value)):
+            ...     jni.call_void_method(order, jni.get_method_id(order_class, "pay", "()V"))
+            True
+            >>> env.clear_field_modification_watch(order_class, paid)
+
         JVM TI: SetFieldModificationWatch.
         """
 
@@ -107,6 +130,10 @@ class WatchedFieldFunctions(Calling):
             InvalidFieldID: `field` is not a field of `klass`.
             NotFound: writing it is not watched.
             MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
+
+        Example:
+            >>> env.set_field_modification_watch(order_class, number)
+            >>> env.clear_field_modification_watch(order_class, number)
 
         JVM TI: ClearFieldModificationWatch.
         """

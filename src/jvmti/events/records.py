@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from jvmti import display
 from jvmti.env.event_records import (
     HEAD,
     Holds,
@@ -212,6 +213,8 @@ class Records(Mapping[str, Any]):
         from jvmti.events.arrow import record_batch
 
         return record_batch(self._layout, self)
+
+    _repr_html_ = display.html
 
     # ---- what columns are made of ------------------------------------------------------------
 

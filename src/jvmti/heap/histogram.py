@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.names import Patterns, matching, near, package_of
 from jvmti.spec.errors import ProtocolError
@@ -257,6 +258,8 @@ class Histogram:
             f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
             f"{self.total_bytes:,} bytes>"
         )
+
+    _repr_html_ = display.html
 
 
 def counted(

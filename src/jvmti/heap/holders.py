@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.heap import passes
 from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.field_numbers import FieldNumbers
@@ -112,6 +113,8 @@ class Referrers(Sequence[Reference]):
         listed = "\n  ".join(map(str, self._references))
         return f"<{self.total} references\n  {listed}>" if listed else "<no references>"
 
+    _repr_html_ = display.html
+
 
 class RootPath(Sequence[Reference]):
     """The references from a root of the heap to an object, the root's first.
@@ -149,6 +152,8 @@ class RootPath(Sequence[Reference]):
             return "<held by nothing>"
         listed = "\n  ".join(map(str, self._references)) or "a class that is never unloaded"
         return f"<held by\n  {listed}>"
+
+    _repr_html_ = display.html
 
 
 @dataclass(frozen=True)

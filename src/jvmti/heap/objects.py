@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap.classes import OBJECT, TYPES, Class, Field
 from jvmti.heap.errors import HeapError, NoSuchField
 from jvmti.heap.groups import Groups, group
@@ -352,11 +353,15 @@ class Objects(Sequence["Object | None"]):
         more = ", …" if len(classes) > 3 else ""
         return f"<{len(self):,} objects of {', '.join(names) or 'no class'}{more}>"
 
+    _repr_html_ = display.html
+
 
 class Object:
     """One object of a snapshot; ``obj["field"]`` is the value of a field."""
 
     __slots__ = ("_snapshot", "index")
+
+    _repr_html_ = display.html
 
     def __init__(self, snapshot: Snapshot, index: int) -> None:
         self._snapshot = snapshot

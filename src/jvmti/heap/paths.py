@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap.library import NONE, Indices, Sizes
 
 if TYPE_CHECKING:
@@ -177,3 +178,5 @@ class PathTree:
 
     def __repr__(self) -> str:
         return f"<PathTree to {len(self.objects):,} objects>"
+
+    _repr_html_ = display.html

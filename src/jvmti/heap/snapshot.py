@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES, Class, Classes
 from jvmti.heap.dominators import DominatorTree
@@ -401,6 +402,8 @@ class Snapshot:
         count = len(self._dump.class_of)
         damaged = ", damaged" if self.fault is not None else ""
         return f"<Snapshot of {count:,} objects, {len(self.classes):,} classes{damaged}>"
+
+    _repr_html_ = display.html
 
     # For the modules beside this one
 

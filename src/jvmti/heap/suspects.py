@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
+from jvmti import display
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
@@ -45,6 +46,9 @@ class Suspect(NamedTuple):
     children_class: str
     children: int
     path: list[tuple[str, Object]]
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
 
     def __repr__(self) -> str:
         return (
@@ -115,7 +119,7 @@ def leak_suspects(snapshot: Snapshot, *, least: float = 0.05, limit: int = 20) -
     tree = snapshot.dominators()
     drops = tree.drops(least, limit=limit)
     ways = snapshot.paths_to_roots(snapshot.column(drop.object for drop in drops), weak=True)
-    found = []
+    found: list[Suspect] = display.Rows()
     for drop in drops:
         children = tree.children(drop.object)
         counts = numpy.bincount(children.class_indices) if len(children) else numpy.zeros(1)

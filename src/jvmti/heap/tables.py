@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from jvmti import display
 from jvmti.heap.classes import Class, Field
 from jvmti.heap.groups import Groups
 from jvmti.heap.histogram import Histogram
@@ -56,6 +57,8 @@ class Table(Mapping[str, Any]):
     def rows(self, chosen: Any) -> Table:
         """Some of the rows: a slice, or a mask."""
         return Table({name: column[chosen] for name, column in self.items()})
+
+    _repr_html_ = display.html
 
 
 class ObjectTable(Table):

@@ -61,6 +61,10 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not an array.
 
+        Example:
+            >>> jni.get_array_length(prices)
+            3
+
         JNI: GetArrayLength.
         """
 
@@ -82,6 +86,12 @@ class ArrayFunctions(Calling):
             TypeMismatch: ``init`` is not of class ``clazz``.
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
 
+        Example:
+            >>> text = jni.find_class("java/lang/String")
+            >>> array = jni.new_object_array(2, text, jni.new_string("tea"))
+            >>> jni.get_string_chars(jni.get_object_array_element(array, 1))
+            'tea'
+
         JNI: NewObjectArray.
         """
 
@@ -99,6 +109,10 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not an array of references.
             JavaException: ``ArrayIndexOutOfBoundsException`` for an index outside of the array.
+
+        Example:
+            >>> jni.get_string_chars(jni.get_object_array_element(wares, 0))
+            'tea'
 
         JNI: GetObjectArrayElement.
         """
@@ -119,6 +133,12 @@ class ArrayFunctions(Calling):
             JavaException: ``ArrayIndexOutOfBoundsException`` for an index outside of the array,
                 ``ArrayStoreException`` for an object that the array cannot hold.
 
+        Example:
+            >>> before = jni.get_object_array_element(wares, 1)
+            >>> jni.set_object_array_element(wares, 1, None)
+            >>> jni.get_object_array_element(wares, 1)
+            >>> jni.set_object_array_element(wares, 1, before)
+
         JNI: SetObjectArrayElement.
         """
 
@@ -134,6 +154,11 @@ class ArrayFunctions(Calling):
 
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        Example:
+            >>> array = jni.new_boolean_array(3)
+            >>> jni.get_array_length(array)
+            3
 
         JNI: NewBooleanArray.
         """
@@ -151,6 +176,11 @@ class ArrayFunctions(Calling):
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
 
+        Example:
+            >>> array = jni.new_byte_array(3)
+            >>> jni.get_array_length(array)
+            3
+
         JNI: NewByteArray.
         """
 
@@ -166,6 +196,11 @@ class ArrayFunctions(Calling):
 
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        Example:
+            >>> array = jni.new_char_array(3)
+            >>> jni.get_array_length(array)
+            3
 
         JNI: NewCharArray.
         """
@@ -183,6 +218,11 @@ class ArrayFunctions(Calling):
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
 
+        Example:
+            >>> array = jni.new_short_array(3)
+            >>> jni.get_array_length(array)
+            3
+
         JNI: NewShortArray.
         """
 
@@ -198,6 +238,11 @@ class ArrayFunctions(Calling):
 
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        Example:
+            >>> array = jni.new_int_array(3)
+            >>> jni.get_array_length(array)
+            3
 
         JNI: NewIntArray.
         """
@@ -215,6 +260,11 @@ class ArrayFunctions(Calling):
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
 
+        Example:
+            >>> array = jni.new_long_array(3)
+            >>> jni.get_array_length(array)
+            3
+
         JNI: NewLongArray.
         """
 
@@ -231,6 +281,11 @@ class ArrayFunctions(Calling):
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
 
+        Example:
+            >>> array = jni.new_float_array(3)
+            >>> jni.get_array_length(array)
+            3
+
         JNI: NewFloatArray.
         """
 
@@ -246,6 +301,11 @@ class ArrayFunctions(Calling):
 
         Raises:
             JavaException: ``NegativeArraySizeException``, ``OutOfMemoryError``.
+
+        Example:
+            >>> array = jni.new_double_array(3)
+            >>> jni.get_array_length(array)
+            3
 
         JNI: NewDoubleArray.
         """
@@ -264,6 +324,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``boolean[]``.
 
+        Example:
+            >>> array = jni.new_boolean_array(3)
+            >>> jni.set_boolean_array_region(array, 0, [True, False, True])
+            >>> jni.get_boolean_array_elements(array).tolist()
+            [True, False, True]
+
         JNI: GetBooleanArrayElements.
         """
 
@@ -280,6 +346,12 @@ class ArrayFunctions(Calling):
 
         Raises:
             InvalidObject: ``array`` is stale or not a ``byte[]``.
+
+        Example:
+            >>> array = jni.new_byte_array(3)
+            >>> jni.set_byte_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_byte_array_elements(array).tolist()
+            [1, 2, 3]
 
         JNI: GetByteArrayElements.
         """
@@ -298,6 +370,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``char[]``.
 
+        Example:
+            >>> array = jni.new_char_array(3)
+            >>> jni.set_char_array_region(array, 0, [ord(unit) for unit in "tea"])
+            >>> jni.get_char_array_elements(array).tobytes().decode("utf-16-le")
+            'tea'
+
         JNI: GetCharArrayElements.
         """
 
@@ -314,6 +392,12 @@ class ArrayFunctions(Calling):
 
         Raises:
             InvalidObject: ``array`` is stale or not a ``short[]``.
+
+        Example:
+            >>> array = jni.new_short_array(3)
+            >>> jni.set_short_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_short_array_elements(array).tolist()
+            [1, 2, 3]
 
         JNI: GetShortArrayElements.
         """
@@ -332,6 +416,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``int[]``.
 
+        Example:
+            >>> array = jni.new_int_array(3)
+            >>> jni.set_int_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_int_array_elements(array).tolist()
+            [1, 2, 3]
+
         JNI: GetIntArrayElements.
         """
 
@@ -348,6 +438,12 @@ class ArrayFunctions(Calling):
 
         Raises:
             InvalidObject: ``array`` is stale or not a ``long[]``.
+
+        Example:
+            >>> array = jni.new_long_array(3)
+            >>> jni.set_long_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_long_array_elements(array).tolist()
+            [1, 2, 3]
 
         JNI: GetLongArrayElements.
         """
@@ -366,6 +462,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``float[]``.
 
+        Example:
+            >>> array = jni.new_float_array(3)
+            >>> jni.set_float_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_float_array_elements(array).tolist()
+            [0.5, 1.5, 2.5]
+
         JNI: GetFloatArrayElements.
         """
 
@@ -382,6 +484,12 @@ class ArrayFunctions(Calling):
 
         Raises:
             InvalidObject: ``array`` is stale or not a ``double[]``.
+
+        Example:
+            >>> array = jni.new_double_array(3)
+            >>> jni.set_double_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_double_array_elements(array).tolist()
+            [0.5, 1.5, 2.5]
 
         JNI: GetDoubleArrayElements.
         """
@@ -402,6 +510,14 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``boolean[]``.
             IllegalArgument: the number of elements is not the array's length.
 
+        Example:
+            >>> array = jni.new_boolean_array(3)
+            >>> elements = jni.get_boolean_array_elements(array).copy()
+            >>> elements[1] = True
+            >>> jni.release_boolean_array_elements(array, elements)
+            >>> jni.get_boolean_array_elements(array).tolist()
+            [False, True, False]
+
         JNI: ReleaseBooleanArrayElements.
         """
 
@@ -420,6 +536,14 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``byte[]``.
             IllegalArgument: the number of elements is not the array's length.
+
+        Example:
+            >>> array = jni.new_byte_array(3)
+            >>> elements = jni.get_byte_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_byte_array_elements(array, elements)
+            >>> jni.get_byte_array_elements(array).tolist()
+            [0, 2, 0]
 
         JNI: ReleaseByteArrayElements.
         """
@@ -440,6 +564,14 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``char[]``.
             IllegalArgument: the number of elements is not the array's length.
 
+        Example:
+            >>> array = jni.new_char_array(3)
+            >>> elements = jni.get_char_array_elements(array).copy()
+            >>> elements[1] = ord("e")
+            >>> jni.release_char_array_elements(array, elements)
+            >>> jni.get_char_array_elements(array).tolist()
+            [0, 101, 0]
+
         JNI: ReleaseCharArrayElements.
         """
 
@@ -458,6 +590,14 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``short[]``.
             IllegalArgument: the number of elements is not the array's length.
+
+        Example:
+            >>> array = jni.new_short_array(3)
+            >>> elements = jni.get_short_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_short_array_elements(array, elements)
+            >>> jni.get_short_array_elements(array).tolist()
+            [0, 2, 0]
 
         JNI: ReleaseShortArrayElements.
         """
@@ -478,6 +618,14 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``int[]``.
             IllegalArgument: the number of elements is not the array's length.
 
+        Example:
+            >>> array = jni.new_int_array(3)
+            >>> elements = jni.get_int_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_int_array_elements(array, elements)
+            >>> jni.get_int_array_elements(array).tolist()
+            [0, 2, 0]
+
         JNI: ReleaseIntArrayElements.
         """
 
@@ -496,6 +644,14 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``long[]``.
             IllegalArgument: the number of elements is not the array's length.
+
+        Example:
+            >>> array = jni.new_long_array(3)
+            >>> elements = jni.get_long_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_long_array_elements(array, elements)
+            >>> jni.get_long_array_elements(array).tolist()
+            [0, 2, 0]
 
         JNI: ReleaseLongArrayElements.
         """
@@ -516,6 +672,14 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``float[]``.
             IllegalArgument: the number of elements is not the array's length.
 
+        Example:
+            >>> array = jni.new_float_array(3)
+            >>> elements = jni.get_float_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_float_array_elements(array, elements)
+            >>> jni.get_float_array_elements(array).tolist()
+            [0.0, 2.0, 0.0]
+
         JNI: ReleaseFloatArrayElements.
         """
 
@@ -534,6 +698,14 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``double[]``.
             IllegalArgument: the number of elements is not the array's length.
+
+        Example:
+            >>> array = jni.new_double_array(3)
+            >>> elements = jni.get_double_array_elements(array).copy()
+            >>> elements[1] = 2
+            >>> jni.release_double_array_elements(array, elements)
+            >>> jni.get_double_array_elements(array).tolist()
+            [0.0, 2.0, 0.0]
 
         JNI: ReleaseDoubleArrayElements.
         """
@@ -554,6 +726,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``boolean[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_boolean_array(3)
+            >>> jni.set_boolean_array_region(array, 0, [True, False, True])
+            >>> jni.get_boolean_array_region(array, 1, 2).tolist()
+            [False, True]
+
         JNI: GetBooleanArrayRegion.
         """
 
@@ -572,6 +750,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``byte[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_byte_array(3)
+            >>> jni.set_byte_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_byte_array_region(array, 1, 2).tolist()
+            [2, 3]
 
         JNI: GetByteArrayRegion.
         """
@@ -592,6 +776,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``char[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_char_array(3)
+            >>> jni.set_char_array_region(array, 0, [ord(unit) for unit in "tea"])
+            >>> jni.get_char_array_region(array, 1, 2).tolist()
+            [101, 97]
+
         JNI: GetCharArrayRegion.
         """
 
@@ -610,6 +800,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``short[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_short_array(3)
+            >>> jni.set_short_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_short_array_region(array, 1, 2).tolist()
+            [2, 3]
 
         JNI: GetShortArrayRegion.
         """
@@ -630,6 +826,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``int[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_int_array(3)
+            >>> jni.set_int_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_int_array_region(array, 1, 2).tolist()
+            [2, 3]
+
         JNI: GetIntArrayRegion.
         """
 
@@ -648,6 +850,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``long[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_long_array(3)
+            >>> jni.set_long_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_long_array_region(array, 1, 2).tolist()
+            [2, 3]
 
         JNI: GetLongArrayRegion.
         """
@@ -668,6 +876,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``float[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_float_array(3)
+            >>> jni.set_float_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_float_array_region(array, 1, 2).tolist()
+            [1.5, 2.5]
+
         JNI: GetFloatArrayRegion.
         """
 
@@ -687,6 +901,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``double[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_double_array(3)
+            >>> jni.set_double_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_double_array_region(array, 1, 2).tolist()
+            [1.5, 2.5]
+
         JNI: GetDoubleArrayRegion.
         """
 
@@ -705,6 +925,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``boolean[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_boolean_array(3)
+            >>> jni.set_boolean_array_region(array, 0, [True, False, True])
+            >>> jni.get_boolean_array_region(array, 0, 3).tolist()
+            [True, False, True]
+
         JNI: SetBooleanArrayRegion.
         """
 
@@ -720,6 +946,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``byte[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_byte_array(3)
+            >>> jni.set_byte_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_byte_array_region(array, 0, 3).tolist()
+            [1, 2, 3]
 
         JNI: SetByteArrayRegion.
         """
@@ -737,6 +969,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``char[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_char_array(3)
+            >>> jni.set_char_array_region(array, 0, [ord(unit) for unit in "tea"])
+            >>> jni.get_char_array_region(array, 0, 3).tolist()
+            [116, 101, 97]
+
         JNI: SetCharArrayRegion.
         """
 
@@ -752,6 +990,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``short[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_short_array(3)
+            >>> jni.set_short_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_short_array_region(array, 0, 3).tolist()
+            [1, 2, 3]
 
         JNI: SetShortArrayRegion.
         """
@@ -769,6 +1013,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``int[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_int_array(3)
+            >>> jni.set_int_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_int_array_region(array, 0, 3).tolist()
+            [1, 2, 3]
+
         JNI: SetIntArrayRegion.
         """
 
@@ -784,6 +1034,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``long[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_long_array(3)
+            >>> jni.set_long_array_region(array, 0, [1, 2, 3])
+            >>> jni.get_long_array_region(array, 0, 3).tolist()
+            [1, 2, 3]
 
         JNI: SetLongArrayRegion.
         """
@@ -801,6 +1057,12 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not a ``float[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
 
+        Example:
+            >>> array = jni.new_float_array(3)
+            >>> jni.set_float_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_float_array_region(array, 0, 3).tolist()
+            [0.5, 1.5, 2.5]
+
         JNI: SetFloatArrayRegion.
         """
 
@@ -816,6 +1078,12 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not a ``double[]``.
             JavaException: ``ArrayIndexOutOfBoundsException`` for a range outside of the array.
+
+        Example:
+            >>> array = jni.new_double_array(3)
+            >>> jni.set_double_array_region(array, 0, [0.5, 1.5, 2.5])
+            >>> jni.get_double_array_region(array, 0, 3).tolist()
+            [0.5, 1.5, 2.5]
 
         JNI: SetDoubleArrayRegion.
         """
@@ -834,6 +1102,11 @@ class ArrayFunctions(Calling):
         Raises:
             InvalidObject: ``array`` is stale or not an array of primitives.
             JavaException: ``OutOfMemoryError``.
+
+        Example:
+            >>> content = jni.get_primitive_array_critical(prices)
+            >>> memoryview(content).cast("i").tolist()
+            [5, 10, 15]
 
         JNI: GetPrimitiveArrayCritical.
         """
@@ -854,6 +1127,10 @@ class ArrayFunctions(Calling):
             InvalidObject: ``array`` is stale or not an array of primitives.
             IllegalArgument: the number of bytes is not what the array's elements take.
             JavaException: ``OutOfMemoryError``.
+
+        Example:
+            >>> content = jni.get_primitive_array_critical(prices)
+            >>> jni.release_primitive_array_critical(prices, content)
 
         JNI: ReleasePrimitiveArrayCritical.
         """

@@ -38,6 +38,12 @@ class ClassFunctions(Calling):
                 ``LinkageError`` for a name that the loader has defined already,
                 ``OutOfMemoryError``.
 
+        Example:
+            >>> import zipfile
+            >>> class_file = zipfile.ZipFile(jar).read("Purse.class")
+            >>> jni.define_class("Purse", env.get_class_loader(shop), class_file).name
+            'Purse'
+
         JNI: DefineClass.
         """
 
@@ -60,6 +66,12 @@ class ClassFunctions(Calling):
                 ``ClassFormatError`` or ``ClassCircularityError`` for a bad class file,
                 ``OutOfMemoryError``, or what the static initialiser threw.
 
+        Example:
+            >>> jni.find_class("java/util/ArrayList").name
+            'java.util.ArrayList'
+            >>> jni.find_class("[I").name
+            'int[]'
+
         JNI: FindClass.
         """
 
@@ -75,6 +87,10 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: ``sub`` is stale or not a class.
+
+        Example:
+            >>> jni.get_superclass(order_class).name
+            'java.lang.Object'
 
         JNI: GetSuperclass.
         """
@@ -93,6 +109,11 @@ class ClassFunctions(Calling):
 
         Raises:
             InvalidClass: one of them is stale or not a class.
+
+        Example:
+            >>> number = jni.find_class("java/lang/Number")
+            >>> jni.is_assignable_from(jni.find_class("java/lang/Integer"), number)
+            True
 
         JNI: IsAssignableFrom.
         """

@@ -33,6 +33,13 @@ class ExceptionFunctions(Calling):
             InvalidObject: ``obj`` is stale or not a ``java.lang.Throwable``.
             JavaException: ``obj`` itself, as everything that is thrown during a call.
 
+        Example:
+            >>> failure = jni.alloc_object(jni.find_class("java/lang/IllegalStateException"))
+            >>> jni.throw(failure)
+            Traceback (most recent call last):
+            jvmti.JavaException: java.lang.IllegalStateException
+            >>> jni.exception_clear()
+
         JNI: Throw.
         """
 
@@ -52,6 +59,12 @@ class ExceptionFunctions(Calling):
             JavaException: the new exception, or what making it threw (``NoSuchMethodError`` where
                 there is no such constructor).
 
+        Example:
+            >>> jni.throw_new(jni.find_class("java/lang/IllegalStateException"), "sold out")
+            Traceback (most recent call last):
+            jvmti.JavaException: java.lang.IllegalStateException: sold out
+            >>> jni.exception_clear()
+
         JNI: ThrowNew.
         """
 
@@ -63,6 +76,16 @@ class ExceptionFunctions(Calling):
             The exception that the last JNI call threw; ``None`` where there is none, or where it
             has been cleared.
 
+        Example:
+            >>> try:
+            ...     jni.find_class("no/such/Thing")
+            ... except jvmti.JavaException as error:
+            ...     print(error)
+            java.lang.NoClassDefFoundError: no/such/Thing
+            >>> jni.exception_occurred().cls.name
+            'java.lang.NoClassDefFoundError'
+            >>> jni.exception_clear()
+
         JNI: ExceptionOccurred.
         """
 
@@ -73,6 +96,14 @@ class ExceptionFunctions(Calling):
         Its stack trace goes to the target's standard error.  Without a pending exception, nothing
         happens.
 
+        Example:
+            >>> try:
+            ...     jni.find_class("no/such/Thing")
+            ... except jvmti.JavaException as error:
+            ...     print(error)
+            java.lang.NoClassDefFoundError: no/such/Thing
+            >>> jni.exception_describe()  # to the program's standard error
+
         JNI: ExceptionDescribe.
         """
 
@@ -81,6 +112,16 @@ class ExceptionFunctions(Calling):
         """Forget the pending exception of this thread's channel.
 
         Without a pending exception, nothing happens.
+
+        Example:
+            >>> try:
+            ...     jni.find_class("no/such/Thing")
+            ... except jvmti.JavaException as error:
+            ...     print(error)
+            java.lang.NoClassDefFoundError: no/such/Thing
+            >>> jni.exception_clear()
+            >>> jni.exception_check()
+            False
 
         JNI: ExceptionClear.
         """
@@ -98,6 +139,12 @@ class ExceptionFunctions(Calling):
         Raises:
             TargetLost: always, as the call cannot return.
 
+        Example:
+            >>> with jvmti.launch(java) as doomed:
+            ...     doomed.jni.fatal_error("the till is on fire")
+            Traceback (most recent call last):
+            jvmti.errors.TargetLost: ...
+
         JNI: FatalError.
         """
 
@@ -108,6 +155,16 @@ class ExceptionFunctions(Calling):
         Returns:
             Whether `exception_occurred` would return one; this asks without taking a reference to
             it.
+
+        Example:
+            >>> try:
+            ...     jni.find_class("no/such/Thing")
+            ... except jvmti.JavaException as error:
+            ...     print(error)
+            java.lang.NoClassDefFoundError: no/such/Thing
+            >>> jni.exception_check()
+            True
+            >>> jni.exception_clear()
 
         JNI: ExceptionCheck.
         """

@@ -33,6 +33,11 @@ class InstanceFieldFunctions(Calling):
             JavaException: ``NoSuchFieldError`` where there is none, what the static initialiser
                 threw, ``OutOfMemoryError``.
 
+        Example:
+            >>> field = jni.get_field_id(order_class, "cents", "J")
+            >>> jni.get_long_field(order, field)
+            1250
+
         JNI: GetFieldID.
         """
 
@@ -50,6 +55,11 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> customer = jni.get_field_id(order_class, "customer", "Ljava/lang/String;")
+            >>> jni.get_string_chars(jni.get_object_field(order, customer))
+            'Ada'
 
         JNI: GetObjectField.
         """
@@ -69,6 +79,11 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> paid = jni.get_field_id(order_class, "paid", "Z")
+            >>> jni.get_boolean_field(order, paid)
+            True
+
         JNI: GetBooleanField.
         """
 
@@ -86,6 +101,11 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> shelf = jni.get_field_id(order_class, "shelf", "B")
+            >>> jni.get_byte_field(order, shelf)
+            2
 
         JNI: GetByteField.
         """
@@ -105,6 +125,11 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> size = jni.get_field_id(order_class, "size", "C")
+            >>> jni.get_char_field(order, size)
+            76
+
         JNI: GetCharField.
         """
 
@@ -122,6 +147,11 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> row = jni.get_field_id(order_class, "row", "S")
+            >>> jni.get_short_field(order, row)
+            40
 
         JNI: GetShortField.
         """
@@ -141,6 +171,11 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> number = jni.get_field_id(order_class, "number", "I")
+            >>> jni.get_int_field(order, number)
+            7
+
         JNI: GetIntField.
         """
 
@@ -158,6 +193,11 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> cents = jni.get_field_id(order_class, "cents", "J")
+            >>> jni.get_long_field(order, cents)
+            1250
 
         JNI: GetLongField.
         """
@@ -177,6 +217,11 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> weight = jni.get_field_id(order_class, "weight", "F")
+            >>> jni.get_float_field(order, weight)
+            0.5
+
         JNI: GetFloatField.
         """
 
@@ -195,6 +240,11 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> rate = jni.get_field_id(order_class, "rate", "D")
+            >>> jni.get_double_field(order, rate)
+            0.75
+
         JNI: GetDoubleField.
         """
 
@@ -212,6 +262,13 @@ class InstanceFieldFunctions(Calling):
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
             TypeMismatch: ``value`` is not of the field's class.
 
+        Example:
+            >>> customer = jni.get_field_id(order_class, "customer", "Ljava/lang/String;")
+            >>> jni.set_object_field(order, customer, jni.new_string("Grace"))
+            >>> jni.get_string_chars(jni.get_object_field(order, customer))
+            'Grace'
+            >>> jni.set_object_field(order, customer, jni.new_string("Ada"))
+
         JNI: SetObjectField.
         """
 
@@ -227,6 +284,13 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> paid = jni.get_field_id(order_class, "paid", "Z")
+            >>> jni.set_boolean_field(order, paid, False)
+            >>> jni.get_boolean_field(order, paid)
+            False
+            >>> jni.set_boolean_field(order, paid, True)
 
         JNI: SetBooleanField.
         """
@@ -244,6 +308,13 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> shelf = jni.get_field_id(order_class, "shelf", "B")
+            >>> jni.set_byte_field(order, shelf, 9)
+            >>> jni.get_byte_field(order, shelf)
+            9
+            >>> jni.set_byte_field(order, shelf, 2)
+
         JNI: SetByteField.
         """
 
@@ -259,6 +330,13 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> size = jni.get_field_id(order_class, "size", "C")
+            >>> jni.set_char_field(order, size, ord("M"))
+            >>> jni.get_char_field(order, size)
+            77
+            >>> jni.set_char_field(order, size, ord("L"))
 
         JNI: SetCharField.
         """
@@ -276,6 +354,13 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> row = jni.get_field_id(order_class, "row", "S")
+            >>> jni.set_short_field(order, row, 41)
+            >>> jni.get_short_field(order, row)
+            41
+            >>> jni.set_short_field(order, row, 40)
+
         JNI: SetShortField.
         """
 
@@ -291,6 +376,13 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> number = jni.get_field_id(order_class, "number", "I")
+            >>> jni.set_int_field(order, number, 8)
+            >>> jni.get_int_field(order, number)
+            8
+            >>> jni.set_int_field(order, number, 7)
 
         JNI: SetIntField.
         """
@@ -308,6 +400,13 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> cents = jni.get_field_id(order_class, "cents", "J")
+            >>> jni.set_long_field(order, cents, 1099511627776)
+            >>> jni.get_long_field(order, cents)
+            1099511627776
+            >>> jni.set_long_field(order, cents, 1250)
+
         JNI: SetLongField.
         """
 
@@ -324,6 +423,13 @@ class InstanceFieldFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
 
+        Example:
+            >>> weight = jni.get_field_id(order_class, "weight", "F")
+            >>> jni.set_float_field(order, weight, 2.5)
+            >>> jni.get_float_field(order, weight)
+            2.5
+            >>> jni.set_float_field(order, weight, 0.5)
+
         JNI: SetFloatField.
         """
 
@@ -339,6 +445,13 @@ class InstanceFieldFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidFieldID: ``field_id`` is not an instance field of ``obj``, or of another type.
+
+        Example:
+            >>> rate = jni.get_field_id(order_class, "rate", "D")
+            >>> jni.set_double_field(order, rate, 0.5)
+            >>> jni.get_double_field(order, rate)
+            0.5
+            >>> jni.set_double_field(order, rate, 0.75)
 
         JNI: SetDoubleField.
         """

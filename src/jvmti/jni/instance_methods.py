@@ -33,6 +33,14 @@ class InstanceMethodFunctions(Calling):
             JavaException: ``NoSuchMethodError`` where there is none, what the static initialiser
                 threw, ``OutOfMemoryError``.
 
+        Example:
+            >>> method = jni.get_method_id(order_class, "cents", "()J")
+            >>> jni.call_long_method(order, method)
+            1250
+            >>> jni.get_method_id(order_class, "cents", "()I")  # the type is part of the name
+            Traceback (most recent call last):
+            jvmti.JavaException: java.lang.NoSuchMethodError: ...
+
         JNI: GetMethodID.
         """
 
@@ -57,6 +65,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> to_string = jni.get_method_id(order_class, "toString", "()Ljava/lang/String;")
+            >>> jni.get_string_chars(jni.call_object_method(order, to_string))
+            'order 7'
+
         JNI: CallObjectMethodA.
         """
 
@@ -78,6 +91,11 @@ class InstanceMethodFunctions(Calling):
                 result is not a ``boolean``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> is_paid = jni.get_method_id(order_class, "isPaid", "()Z")
+            >>> jni.call_boolean_method(order, is_paid)
+            True
 
         JNI: CallBooleanMethodA.
         """
@@ -101,6 +119,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> shelf = jni.get_method_id(order_class, "shelf", "()B")
+            >>> jni.call_byte_method(order, shelf)
+            2
+
         JNI: CallByteMethodA.
         """
 
@@ -122,6 +145,11 @@ class InstanceMethodFunctions(Calling):
                 result is not a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> size = jni.get_method_id(order_class, "size", "()C")
+            >>> jni.call_char_method(order, size)
+            76
 
         JNI: CallCharMethodA.
         """
@@ -145,6 +173,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> row = jni.get_method_id(order_class, "row", "()S")
+            >>> jni.call_short_method(order, row)
+            40
+
         JNI: CallShortMethodA.
         """
 
@@ -166,6 +199,11 @@ class InstanceMethodFunctions(Calling):
                 result is not an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> number = jni.get_method_id(order_class, "number", "()I")
+            >>> jni.call_int_method(order, number)
+            7
 
         JNI: CallIntMethodA.
         """
@@ -189,6 +227,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> cents = jni.get_method_id(order_class, "cents", "()J")
+            >>> jni.call_long_method(order, cents)
+            1250
+
         JNI: CallLongMethodA.
         """
 
@@ -210,6 +253,11 @@ class InstanceMethodFunctions(Calling):
                 result is not a ``float``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> weight = jni.get_method_id(order_class, "weight", "()F")
+            >>> jni.call_float_method(order, weight)
+            0.5
 
         JNI: CallFloatMethodA.
         """
@@ -233,6 +281,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> rate = jni.get_method_id(order_class, "rate", "()D")
+            >>> jni.call_double_method(order, rate)
+            0.75
+
         JNI: CallDoubleMethodA.
         """
 
@@ -251,6 +304,10 @@ class InstanceMethodFunctions(Calling):
                 result is not ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> pay = jni.get_method_id(order_class, "pay", "()V")
+            >>> jni.call_void_method(order, pay)
 
         JNI: CallVoidMethodA.
         """
@@ -282,6 +339,13 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> object_class = jni.find_class("java/lang/Object")
+            >>> to_string = jni.get_method_id(object_class, "toString", "()Ljava/lang/String;")
+            >>> text = jni.call_nonvirtual_object_method(order, object_class, to_string)
+            >>> jni.get_string_chars(text)  # what Object does, not what Order does
+            'Shop$Order@...'
+
         JNI: CallNonvirtualObjectMethodA.
         """
 
@@ -311,6 +375,11 @@ class InstanceMethodFunctions(Calling):
                 not a ``boolean``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> is_paid = jni.get_method_id(order_class, "isPaid", "()Z")
+            >>> jni.call_nonvirtual_boolean_method(order, order_class, is_paid)
+            True
 
         JNI: CallNonvirtualBooleanMethodA.
         """
@@ -342,6 +411,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> shelf = jni.get_method_id(order_class, "shelf", "()B")
+            >>> jni.call_nonvirtual_byte_method(order, order_class, shelf)
+            2
+
         JNI: CallNonvirtualByteMethodA.
         """
 
@@ -371,6 +445,11 @@ class InstanceMethodFunctions(Calling):
                 not a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> size = jni.get_method_id(order_class, "size", "()C")
+            >>> jni.call_nonvirtual_char_method(order, order_class, size)
+            76
 
         JNI: CallNonvirtualCharMethodA.
         """
@@ -402,6 +481,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> row = jni.get_method_id(order_class, "row", "()S")
+            >>> jni.call_nonvirtual_short_method(order, order_class, row)
+            40
+
         JNI: CallNonvirtualShortMethodA.
         """
 
@@ -431,6 +515,11 @@ class InstanceMethodFunctions(Calling):
                 not an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> number = jni.get_method_id(order_class, "number", "()I")
+            >>> jni.call_nonvirtual_int_method(order, order_class, number)
+            7
 
         JNI: CallNonvirtualIntMethodA.
         """
@@ -462,6 +551,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> cents = jni.get_method_id(order_class, "cents", "()J")
+            >>> jni.call_nonvirtual_long_method(order, order_class, cents)
+            1250
+
         JNI: CallNonvirtualLongMethodA.
         """
 
@@ -491,6 +585,11 @@ class InstanceMethodFunctions(Calling):
                 not a ``float``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> weight = jni.get_method_id(order_class, "weight", "()F")
+            >>> jni.call_nonvirtual_float_method(order, order_class, weight)
+            0.5
 
         JNI: CallNonvirtualFloatMethodA.
         """
@@ -522,6 +621,11 @@ class InstanceMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> rate = jni.get_method_id(order_class, "rate", "()D")
+            >>> jni.call_nonvirtual_double_method(order, order_class, rate)
+            0.75
+
         JNI: CallNonvirtualDoubleMethodA.
         """
 
@@ -548,6 +652,10 @@ class InstanceMethodFunctions(Calling):
                 not ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> pay = jni.get_method_id(order_class, "pay", "()V")
+            >>> jni.call_nonvirtual_void_method(order, order_class, pay)
 
         JNI: CallNonvirtualVoidMethodA.
         """

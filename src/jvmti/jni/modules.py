@@ -24,5 +24,10 @@ class ModuleFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
 
+        Example:
+            >>> base = env.get_named_module(None, "java/lang")
+            >>> jni.get_module(jni.find_class("java/lang/String")) == base
+            True
+
         JNI: GetModule.
         """

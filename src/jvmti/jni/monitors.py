@@ -27,6 +27,14 @@ class MonitorFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
 
+        Example:
+            >>> jni.monitor_enter(order)
+            0
+            >>> env.get_owned_monitor_info() == [order]  # of this Python thread's service thread
+            True
+            >>> jni.monitor_exit(order)
+            0
+
         JNI: MonitorEnter.
         """
 
@@ -43,6 +51,12 @@ class MonitorFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             JavaException: ``IllegalMonitorStateException`` where this thread does not hold it.
+
+        Example:
+            >>> jni.monitor_exit(order)  # which this thread has not entered
+            Traceback (most recent call last):
+            jvmti.JavaException: java.lang.IllegalMonitorStateException
+            >>> jni.exception_clear()
 
         JNI: MonitorExit.
         """

@@ -42,6 +42,12 @@ class NativeMethodFunctions(Calling):
             NotFound: a symbol is in none of the target's libraries; nothing has been bound.
             JavaException: ``NoSuchMethodError`` where there is no such method, or it is not native.
 
+        Example:
+            >>> jni.register_natives(shop, ["bell"], ["(I)I"], ["abs"])  # that of the C library
+            0
+            >>> jni.unregister_natives(shop)
+            0
+
         JNI: RegisterNatives.
         """
 
@@ -60,6 +66,10 @@ class NativeMethodFunctions(Calling):
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
+
+        Example:
+            >>> jni.unregister_natives(shop)
+            0
 
         JNI: UnregisterNatives.
         """

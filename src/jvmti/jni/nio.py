@@ -30,6 +30,13 @@ class BufferFunctions(Calling):
                 memory's size.
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> memory = env.allocate(64)
+            >>> buffer = jni.new_direct_byte_buffer(memory, 64)
+            >>> jni.get_direct_buffer_capacity(buffer)
+            64
+            >>> env.deallocate(memory)
+
         JNI: NewDirectByteBuffer.
         """
 
@@ -47,6 +54,13 @@ class BufferFunctions(Calling):
         Raises:
             InvalidObject: ``buf`` is stale.
 
+        Example:
+            >>> memory = env.allocate(64)
+            >>> buffer = jni.new_direct_byte_buffer(memory, 64)
+            >>> jni.get_direct_buffer_address(buffer) > 0
+            True
+            >>> env.deallocate(memory)
+
         JNI: GetDirectBufferAddress.
         """
 
@@ -63,6 +77,10 @@ class BufferFunctions(Calling):
 
         Raises:
             InvalidObject: ``buf`` is stale.
+
+        Example:
+            >>> jni.get_direct_buffer_capacity(prices)  # no buffer
+            -1
 
         JNI: GetDirectBufferCapacity.
         """

@@ -26,6 +26,11 @@ class ObjectFunctions(Calling):
             JavaException: ``InstantiationException`` for an interface or abstract class,
                 ``OutOfMemoryError``, or what the static initialiser threw.
 
+        Example:
+            >>> bare = jni.alloc_object(order_class)  # no constructor has run
+            >>> jni.get_int_field(bare, number)
+            0
+
         JNI: AllocObject.
         """
 
@@ -49,6 +54,12 @@ class ObjectFunctions(Calling):
             JavaException: ``InstantiationException`` for an abstract class, ``OutOfMemoryError``,
                 or what the constructor threw.
 
+        Example:
+            >>> init = jni.get_method_id(order_class, "<init>", "()V")
+            >>> other = jni.new_object(order_class, init)
+            >>> jni.get_int_field(other, number)
+            7
+
         JNI: NewObjectA.
         """
 
@@ -64,6 +75,10 @@ class ObjectFunctions(Calling):
 
         Raises:
             InvalidObject: ``obj`` is stale.
+
+        Example:
+            >>> jni.get_object_class(order) == order_class
+            True
 
         JNI: GetObjectClass.
         """
@@ -82,6 +97,10 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
             InvalidClass: ``clazz`` is stale or not a class.
+
+        Example:
+            >>> jni.is_instance_of(order, shop)
+            False
 
         JNI: IsInstanceOf.
         """

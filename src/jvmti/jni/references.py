@@ -34,6 +34,12 @@ class ReferenceFunctions(Calling):
             IllegalArgument: ``capacity`` is negative.
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> jni.push_local_frame(16)
+            0
+            >>> text = jni.new_string("given up with the frame")
+            >>> jni.pop_local_frame()
+
         JNI: PushLocalFrame.
         """
 
@@ -54,6 +60,13 @@ class ReferenceFunctions(Calling):
             InvalidObject: ``result`` is stale.
             IllegalArgument: there is no frame to end.
 
+        Example:
+            >>> jni.push_local_frame(16)
+            0
+            >>> text = jni.pop_local_frame(jni.new_string("kept"))
+            >>> jni.get_string_chars(text)
+            'kept'
+
         JNI: PopLocalFrame.
         """
 
@@ -70,6 +83,12 @@ class ReferenceFunctions(Calling):
         Raises:
             InvalidObject: ``obj`` is stale.
 
+        Example:
+            >>> reference = jni.new_global_ref(order)
+            >>> reference == order
+            True
+            >>> jni.delete_global_ref(reference)
+
         JNI: NewGlobalRef.
         """
 
@@ -83,6 +102,12 @@ class ReferenceFunctions(Calling):
         Raises:
             InvalidObject: ``global_ref`` is stale.
 
+        Example:
+            >>> reference = jni.new_global_ref(order)
+            >>> jni.delete_global_ref(reference)
+            >>> jni.get_int_field(order, number)  # the other reference lasts
+            7
+
         JNI: DeleteGlobalRef.
         """
 
@@ -95,6 +120,13 @@ class ReferenceFunctions(Calling):
 
         Raises:
             InvalidObject: ``local_ref`` is stale.
+
+        Example:
+            >>> text = jni.new_string("tea")
+            >>> jni.delete_local_ref(text)
+            >>> jni.get_string_length(text)
+            Traceback (most recent call last):
+            jvmti.errors.InvalidObject: ...
 
         JNI: DeleteLocalRef.
         """
@@ -113,6 +145,12 @@ class ReferenceFunctions(Calling):
         Raises:
             InvalidObject: one of them is stale.
 
+        Example:
+            >>> jni.is_same_object(order, jni.new_local_ref(order))
+            True
+            >>> jni.is_same_object(None, order)
+            False
+
         JNI: IsSameObject.
         """
 
@@ -128,6 +166,12 @@ class ReferenceFunctions(Calling):
 
         Raises:
             InvalidObject: ``ref`` is stale.
+
+        Example:
+            >>> reference = jni.new_local_ref(order)
+            >>> reference == order
+            True
+            >>> jni.delete_local_ref(reference)
 
         JNI: NewLocalRef.
         """
@@ -147,6 +191,10 @@ class ReferenceFunctions(Calling):
         Raises:
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> jni.ensure_local_capacity(16)
+            0
+
         JNI: EnsureLocalCapacity.
         """
 
@@ -165,6 +213,12 @@ class ReferenceFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> weak = jni.new_weak_global_ref(order)
+            >>> jni.new_local_ref(weak) == order
+            True
+            >>> jni.delete_weak_global_ref(weak)
+
         JNI: NewWeakGlobalRef.
         """
 
@@ -177,6 +231,10 @@ class ReferenceFunctions(Calling):
 
         Raises:
             InvalidObject: ``ref`` is stale or not a weak reference.
+
+        Example:
+            >>> weak = jni.new_weak_global_ref(order)
+            >>> jni.delete_weak_global_ref(weak)
 
         JNI: DeleteWeakGlobalRef.
         """
@@ -191,6 +249,10 @@ class ReferenceFunctions(Calling):
         Returns:
             Global and weak global for those made as such, local for all others; invalid for a
             stale one.
+
+        Example:
+            >>> jni.get_object_ref_type(jni.new_global_ref(order)).name
+            'GLOBAL'
 
         JNI: GetObjectRefType.
         """

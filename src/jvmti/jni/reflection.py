@@ -24,6 +24,10 @@ class ReflectionFunctions(Calling):
         Raises:
             InvalidObject: ``method`` is stale or something else.
 
+        Example:
+            >>> jni.from_reflected_method(jni.to_reflected_method(shop, price, True)) == price
+            True
+
         JNI: FromReflectedMethod.
         """
 
@@ -39,6 +43,11 @@ class ReflectionFunctions(Calling):
 
         Raises:
             InvalidObject: ``field`` is stale or something else.
+
+        Example:
+            >>> reflected = jni.to_reflected_field(order_class, number, False)
+            >>> jni.from_reflected_field(reflected) == number
+            True
 
         JNI: FromReflectedField.
         """
@@ -61,6 +70,10 @@ class ReflectionFunctions(Calling):
             IllegalArgument: ``is_static`` is wrong.
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> jni.to_reflected_method(shop, price, True).cls.name
+            'java.lang.reflect.Method'
+
         JNI: ToReflectedMethod.
         """
 
@@ -81,6 +94,10 @@ class ReflectionFunctions(Calling):
             InvalidFieldID: ``field_id`` is not of ``cls``.
             IllegalArgument: ``is_static`` is wrong.
             JavaException: ``OutOfMemoryError``.
+
+        Example:
+            >>> jni.to_reflected_field(order_class, number, False).cls.name
+            'java.lang.reflect.Field'
 
         JNI: ToReflectedField.
         """

@@ -33,6 +33,11 @@ class StaticFieldFunctions(Calling):
             JavaException: ``NoSuchFieldError`` where there is none, what the static initialiser
                 threw, ``OutOfMemoryError``.
 
+        Example:
+            >>> field = jni.get_static_field_id(shop, "tax", "D")
+            >>> jni.get_static_double_field(shop, field)
+            0.25
+
         JNI: GetStaticFieldID.
         """
 
@@ -50,6 +55,11 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> name = jni.get_static_field_id(shop, "name", "Ljava/lang/String;")
+            >>> jni.get_string_chars(jni.get_static_object_field(shop, name))
+            'Corner shop'
 
         JNI: GetStaticObjectField.
         """
@@ -69,6 +79,11 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> open = jni.get_static_field_id(shop, "open", "Z")
+            >>> jni.get_static_boolean_field(shop, open)
+            True
+
         JNI: GetStaticBooleanField.
         """
 
@@ -86,6 +101,11 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> floor = jni.get_static_field_id(shop, "floor", "B")
+            >>> jni.get_static_byte_field(shop, floor)
+            1
 
         JNI: GetStaticByteField.
         """
@@ -105,6 +125,11 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> letter = jni.get_static_field_id(shop, "letter", "C")
+            >>> jni.get_static_char_field(shop, letter)
+            67
+
         JNI: GetStaticCharField.
         """
 
@@ -122,6 +147,11 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> aisle = jni.get_static_field_id(shop, "aisle", "S")
+            >>> jni.get_static_short_field(shop, aisle)
+            12
 
         JNI: GetStaticShortField.
         """
@@ -141,6 +171,11 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> sold = jni.get_static_field_id(shop, "sold", "I")
+            >>> jni.get_static_int_field(shop, sold) >= 3
+            True
+
         JNI: GetStaticIntField.
         """
 
@@ -158,6 +193,11 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> takings = jni.get_static_field_id(shop, "takings", "J")
+            >>> jni.get_static_long_field(shop, takings)
+            3750
 
         JNI: GetStaticLongField.
         """
@@ -177,6 +217,11 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> rent = jni.get_static_field_id(shop, "rent", "F")
+            >>> jni.get_static_float_field(shop, rent)
+            1.5
+
         JNI: GetStaticFloatField.
         """
 
@@ -194,6 +239,11 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> tax = jni.get_static_field_id(shop, "tax", "D")
+            >>> jni.get_static_double_field(shop, tax)
+            0.25
 
         JNI: GetStaticDoubleField.
         """
@@ -213,6 +263,14 @@ class StaticFieldFunctions(Calling):
             InvalidObject: ``value`` is stale.
             TypeMismatch: ``value`` is not of the field's class.
 
+        Example:
+            >>> name = jni.get_static_field_id(shop, "name", "Ljava/lang/String;")
+            >>> before = jni.get_static_object_field(shop, name)
+            >>> jni.set_static_object_field(shop, name, jni.new_string("Closed"))
+            >>> jni.get_string_chars(jni.get_static_object_field(shop, name))
+            'Closed'
+            >>> jni.set_static_object_field(shop, name, before)
+
         JNI: SetStaticObjectField.
         """
 
@@ -228,6 +286,13 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> open = jni.get_static_field_id(shop, "open", "Z")
+            >>> jni.set_static_boolean_field(shop, open, False)
+            >>> jni.get_static_boolean_field(shop, open)
+            False
+            >>> jni.set_static_boolean_field(shop, open, True)
 
         JNI: SetStaticBooleanField.
         """
@@ -245,6 +310,13 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> floor = jni.get_static_field_id(shop, "floor", "B")
+            >>> jni.set_static_byte_field(shop, floor, 2)
+            >>> jni.get_static_byte_field(shop, floor)
+            2
+            >>> jni.set_static_byte_field(shop, floor, 1)
+
         JNI: SetStaticByteField.
         """
 
@@ -260,6 +332,13 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> letter = jni.get_static_field_id(shop, "letter", "C")
+            >>> jni.set_static_char_field(shop, letter, ord("D"))
+            >>> jni.get_static_char_field(shop, letter)
+            68
+            >>> jni.set_static_char_field(shop, letter, ord("C"))
 
         JNI: SetStaticCharField.
         """
@@ -277,6 +356,13 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> aisle = jni.get_static_field_id(shop, "aisle", "S")
+            >>> jni.set_static_short_field(shop, aisle, 13)
+            >>> jni.get_static_short_field(shop, aisle)
+            13
+            >>> jni.set_static_short_field(shop, aisle, 12)
+
         JNI: SetStaticShortField.
         """
 
@@ -292,6 +378,13 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> sold = jni.get_static_field_id(shop, "sold", "I")
+            >>> jni.set_static_int_field(shop, sold, 4)
+            >>> jni.get_static_int_field(shop, sold)
+            4
+            >>> jni.set_static_int_field(shop, sold, 3)
 
         JNI: SetStaticIntField.
         """
@@ -309,6 +402,13 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> takings = jni.get_static_field_id(shop, "takings", "J")
+            >>> jni.set_static_long_field(shop, takings, 1099511627776)
+            >>> jni.get_static_long_field(shop, takings)
+            1099511627776
+            >>> jni.set_static_long_field(shop, takings, 3750)
+
         JNI: SetStaticLongField.
         """
 
@@ -325,6 +425,13 @@ class StaticFieldFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
 
+        Example:
+            >>> rent = jni.get_static_field_id(shop, "rent", "F")
+            >>> jni.set_static_float_field(shop, rent, 2.5)
+            >>> jni.get_static_float_field(shop, rent)
+            2.5
+            >>> jni.set_static_float_field(shop, rent, 1.5)
+
         JNI: SetStaticFloatField.
         """
 
@@ -340,6 +447,13 @@ class StaticFieldFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidFieldID: ``field_id`` is not a static field of ``clazz``, or of another type.
+
+        Example:
+            >>> tax = jni.get_static_field_id(shop, "tax", "D")
+            >>> jni.set_static_double_field(shop, tax, 0.5)
+            >>> jni.get_static_double_field(shop, tax)
+            0.5
+            >>> jni.set_static_double_field(shop, tax, 0.25)
 
         JNI: SetStaticDoubleField.
         """

@@ -33,6 +33,11 @@ class StaticMethodFunctions(Calling):
             JavaException: ``NoSuchMethodError`` where there is none, what the static initialiser
                 threw, ``OutOfMemoryError``.
 
+        Example:
+            >>> method = jni.get_static_method_id(shop, "price", "(I)I")
+            >>> jni.call_static_int_method(shop, method, [2])
+            10
+
         JNI: GetStaticMethodID.
         """
 
@@ -58,6 +63,11 @@ class StaticMethodFunctions(Calling):
                 a reference.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> name = jni.get_static_method_id(shop, "name", "()Ljava/lang/String;")
+            >>> jni.get_string_chars(jni.call_static_object_method(shop, name))
+            'Corner shop'
 
         JNI: CallStaticObjectMethodA.
         """
@@ -85,6 +95,11 @@ class StaticMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> is_open = jni.get_static_method_id(shop, "isOpen", "()Z")
+            >>> jni.call_static_boolean_method(shop, is_open)
+            True
+
         JNI: CallStaticBooleanMethodA.
         """
 
@@ -109,6 +124,11 @@ class StaticMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> floor = jni.get_static_method_id(shop, "floor", "()B")
+            >>> jni.call_static_byte_method(shop, floor)
+            1
+
         JNI: CallStaticByteMethodA.
         """
 
@@ -132,6 +152,11 @@ class StaticMethodFunctions(Calling):
                 a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> letter = jni.get_static_method_id(shop, "letter", "()C")
+            >>> jni.call_static_char_method(shop, letter)
+            67
 
         JNI: CallStaticCharMethodA.
         """
@@ -159,6 +184,11 @@ class StaticMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> aisle = jni.get_static_method_id(shop, "aisle", "()S")
+            >>> jni.call_static_short_method(shop, aisle)
+            12
+
         JNI: CallStaticShortMethodA.
         """
 
@@ -180,6 +210,10 @@ class StaticMethodFunctions(Calling):
                 an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> jni.call_static_int_method(shop, price, [3])
+            15
 
         JNI: CallStaticIntMethodA.
         """
@@ -204,6 +238,11 @@ class StaticMethodFunctions(Calling):
                 a ``long``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> takings = jni.get_static_method_id(shop, "takings", "()J")
+            >>> jni.call_static_long_method(shop, takings)
+            3750
 
         JNI: CallStaticLongMethodA.
         """
@@ -231,6 +270,11 @@ class StaticMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> rent = jni.get_static_method_id(shop, "rent", "()F")
+            >>> jni.call_static_float_method(shop, rent)
+            1.5
+
         JNI: CallStaticFloatMethodA.
         """
 
@@ -257,6 +301,11 @@ class StaticMethodFunctions(Calling):
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
 
+        Example:
+            >>> tax = jni.get_static_method_id(shop, "tax", "()D")
+            >>> jni.call_static_double_method(shop, tax)
+            0.25
+
         JNI: CallStaticDoubleMethodA.
         """
 
@@ -277,6 +326,10 @@ class StaticMethodFunctions(Calling):
                 ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
             JavaException: what the method threw.
+
+        Example:
+            >>> ring = jni.get_static_method_id(shop, "ring", "()V")
+            >>> jni.call_static_void_method(shop, ring)
 
         JNI: CallStaticVoidMethodA.
         """

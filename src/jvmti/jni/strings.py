@@ -28,6 +28,10 @@ class StringFunctions(Calling):
         Raises:
             JavaException: ``OutOfMemoryError``.
 
+        Example:
+            >>> jni.get_string_chars(jni.new_string("naïve"))
+            'naïve'
+
         JNI: NewString.
         """
 
@@ -43,6 +47,10 @@ class StringFunctions(Calling):
 
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        Example:
+            >>> jni.get_string_length(jni.new_string("naïve"))
+            5
 
         JNI: GetStringLength.
         """
@@ -60,6 +68,10 @@ class StringFunctions(Calling):
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
 
+        Example:
+            >>> jni.get_string_chars(jni.new_string("tea"))
+            'tea'
+
         JNI: GetStringChars.
         """
 
@@ -75,6 +87,10 @@ class StringFunctions(Calling):
 
         Raises:
             JavaException: ``OutOfMemoryError``.
+
+        Example:
+            >>> jni.get_string_utf_chars(jni.new_string_utf("tea"))
+            'tea'
 
         JNI: NewStringUTF.
         """
@@ -93,6 +109,10 @@ class StringFunctions(Calling):
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
 
+        Example:
+            >>> jni.get_string_utf_length(jni.new_string("naïve"))  # bytes
+            6
+
         JNI: GetStringUTFLength.
         """
 
@@ -108,6 +128,10 @@ class StringFunctions(Calling):
 
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        Example:
+            >>> jni.get_string_utf_chars(jni.new_string("tea"))
+            'tea'
 
         JNI: GetStringUTFChars.
         """
@@ -128,6 +152,10 @@ class StringFunctions(Calling):
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
             JavaException: ``StringIndexOutOfBoundsException`` for a range outside of the string.
 
+        Example:
+            >>> jni.get_string_region(jni.new_string("Corner shop"), 7, 4)
+            'shop'
+
         JNI: GetStringRegion.
         """
 
@@ -147,6 +175,10 @@ class StringFunctions(Calling):
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
             JavaException: ``StringIndexOutOfBoundsException`` for a range outside of the string.
 
+        Example:
+            >>> jni.get_string_utf_region(jni.new_string("Corner shop"), 7, 4)
+            'shop'
+
         JNI: GetStringUTFRegion.
         """
 
@@ -162,6 +194,10 @@ class StringFunctions(Calling):
 
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
+
+        Example:
+            >>> jni.get_string_critical(jni.new_string("tea"))
+            'tea'
 
         JNI: GetStringCritical.
         """
@@ -179,6 +215,10 @@ class StringFunctions(Calling):
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
             NotInThisVersion: the target is older than Java 24; use `get_string_utf_length` there.
+
+        Example:
+            >>> jni.get_string_utf_length_as_long(jni.new_string("naïve"))
+            6
 
         JNI: GetStringUTFLengthAsLong.
         """

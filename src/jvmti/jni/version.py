@@ -18,5 +18,9 @@ class VersionFunctions(Calling):
             The version: major in the upper, minor in the lower 16 bits.  It changes only with Java
             versions that bring new functions, so Java 17 reports `JNIVersion.V10`.
 
+        Example:
+            >>> jni.get_version() >= 0x000A0000  # 10 is what Java 11 answers
+            True
+
         JNI: GetVersion.
         """

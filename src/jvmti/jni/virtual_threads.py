@@ -25,5 +25,9 @@ class VirtualThreadFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             NotInThisVersion: the target is older than Java 21.
 
+        Example:
+            >>> jni.is_virtual_thread(customer)
+            False
+
         JNI: IsVirtualThread.
         """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
 from jvmti.classfile import (
     Annotation,
     ClassFile,
@@ -29,10 +29,13 @@ from jvmti.classfile.disassembly import (
     field_declaration,
     method_declaration,
 )
+from jvmti.model import calls
 from jvmti.model.class_files import read_class_file, redefine, retransform
+from jvmti.model.layouts import layout_of
 from jvmti.model.members import Fields
 from jvmti.model.members import Methods as MethodList
-from jvmti.model.objects import Attributes
+from jvmti.model.objects import Attributes, write_field
+from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import AbsentInformation, ClassNotPrepared, NativeMethod, UnmodifiableClass
@@ -45,16 +48,21 @@ if TYPE_CHECKING:
     from jvmti.classfile.structure import LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
+    from jvmti.model.layouts import Layout
     from jvmti.model.loaded_classes import ClassList
     from jvmti.model.modules import ClassLoader, Module
+    from jvmti.model.overloads import Overload
     from jvmti.model.vm import VM
 
 
 class Class(Attributes, refs.Class):
     """A ``java.lang.Class``: a class, interface, array class or primitive type."""
 
-    __slots__ = ("_signature",)
+    __slots__ = ("_layout", "_lineage", "_overloads", "_signature")
 
+    _layout: Layout
+    _lineage: dict[str, frozenset[str]]
+    _overloads: dict[str, list[Overload]]
     _signature: str
 
     @property
@@ -249,7 +257,7 @@ class Class(Attributes, refs.Class):
         return MethodList(found, self.name)
 
     @property
-    def fields(self) -> Fields:
+    def fields(self) -> Fields:  # type: ignore[override]
         """The fields that it declares itself, also indexed by name: ``cls.fields["size"]``.
 
         Raises:
@@ -464,9 +472,72 @@ class Class(Attributes, refs.Class):
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
 
+    def __getitem__(self, name: Any) -> Any:
+        """The value of a static field: its own, inherited, private ones.
+
+        Reading initialises no class; before that is done the fields are null and 0.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+
+        JNI: GetStatic<Type>Field.
+        """
+        place = layout_of(self).find(name, static=True)
+        return read_fields(self._vm, self, [place.field])[0]
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        """Change a static field, from a Python value or an object of the model.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+            TypeError: the value does not become one of the field's type, or the field is final.
+            OverflowError: a number does not fit the field's type.
+
+        JNI: SetStatic<Type>Field.
+        """
+        write_field(self, self, layout_of(self).find(name, static=True), value)
+
+    def call(
+        self,
+        name: str,
+        *arguments: Any,
+        signature: str | None = None,
+        timeout: float | None = calls.TIME_LIMIT,
+    ) -> Any:
+        """Call a static method of the class, and wait for what it returns; as ``obj.call``.
+
+        The class is initialised where that has not happened yet.
+
+        JNI: CallStatic<Type>MethodA.
+        """
+        return calls.call(self, self, name, arguments, signature, timeout, static=True)
+
+    def new(
+        self,
+        *arguments: Any,
+        signature: str | None = None,
+        timeout: float | None = calls.TIME_LIMIT,
+    ) -> Any:
+        """Make an object of the class by the constructor that takes the arguments.
+
+        Args:
+            arguments: Python values and objects of the model, as for ``obj.call``.
+            signature: the types of the parameters, to choose a constructor by hand.
+            timeout: seconds; ``None`` waits for ever.
+
+        Raises:
+            LookupError: there is no such constructor.
+            TypeError: none takes the arguments, several do equally well, or the class is abstract.
+            JavaException: what the constructor threw.
+            CallTimeout: it did not return in time, and still runs.
+
+        JNI: NewObjectA.
+        """
+        return calls.new(self, arguments, signature, timeout)
+
     def __repr__(self) -> str:
         known = getattr(self, "_signature", None)
-        return f"<Class {java_name(known)}>" if known else super().__repr__()
+        return f"<Class {java_name(known)}>" if known else refs.Class.__repr__(self)
 
 
 class MethodNames(NamedTuple):
@@ -486,6 +557,8 @@ class Method(refs.Method):
     """A method or constructor."""
 
     __slots__ = ("_names",)
+
+    _repr_html_ = display.html
 
     _names: MethodNames
 
@@ -724,6 +797,8 @@ class Field(refs.Field):
     """A field, together with the class that it was found in."""
 
     __slots__ = ("_names",)
+
+    _repr_html_ = display.html
 
     _names: FieldNames
 

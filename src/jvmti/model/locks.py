@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import JavaException
@@ -22,7 +23,8 @@ from jvmti.target.hotspot import command
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.frames import Frame
+    from jvmti.model.threads import Thread, ThreadSnapshot
     from jvmti.model.vm import VM
 
 _MONITORS = Capabilities.of("can_get_owned_monitor_info", "can_get_current_contended_monitor")
@@ -89,6 +91,57 @@ class Look:
         return found
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """A thread of a deadlock, and what it waits for."""
+
+    #: The thread.
+    thread: Thread
+    #: Its ``Thread.threadId``.
+    id: int
+    #: Its name.
+    name: str
+    #: The lock that it waits for.
+    waits_for: Lock
+    #: The thread that holds that, the next one of the circle.
+    owner: Thread
+    #: The name of that thread.
+    owner_name: str
+    #: Where it waits, the most recent frame first.
+    frames: list[Frame]
+
+    def __str__(self) -> str:
+        return (
+            f'"{self.name}" #{self.id} waits for {self.waits_for.kind} {self.waits_for}, held by '
+            f'"{self.owner_name}"'
+        )
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """Threads that wait for each other for ever."""
+
+    #: The threads, each waiting for the next one, the last for the first.
+    waiting: list[Waiting]
+
+    @property
+    def threads(self) -> list[Thread]:
+        """The threads alone."""
+        return [one.thread for one in self.waiting]
+
+    def __repr__(self) -> str:
+        return f"<Deadlock of {', '.join(one.name for one in self.waiting)}>"
+
+    _repr_html_ = display.html
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.waiting)} threads wait for each other:"]
+        for one in self.waiting:
+            lines.append(f"    {one}")
+            lines += [f"        at {frame}" for frame in one.frames]
+        return "\n".join(lines)
+
+
 class LockFinder:
     """Looks at the locks of a VM; keeps the environment that it needs for that."""
 
@@ -96,8 +149,9 @@ class LockFinder:
         self._vm = vm
         self._env: Env | None = None
         if vm.env.get_potential_capabilities() & _MONITORS == _MONITORS:
-            self._env = vm.new_env()
-            self._env.add_capabilities(_MONITORS)
+            self._env = vm.env_with(
+                "can_get_owned_monitor_info", "can_get_current_contended_monitor"
+            )
         self._fields: tuple[Any, Any, Any] | None = None
         # What keeps the keys from meaning something else at the next look.
         self._kept: list[Any] = []
@@ -125,6 +179,33 @@ class LockFinder:
         again = self.look([thread for thread in threads if thread.id in wanted])
         stand = {frozenset(circle) for circle in again.cycles()}
         return [circle for circle in circles if frozenset(circle) in stand]
+
+    def found(self, timeout: float = 10.0) -> list[Deadlock]:
+        """The deadlocks among all threads."""
+        threads = self._vm.threads.snapshot()
+        look = self.look(threads, timeout)
+        known = {thread.id: thread for thread in threads}
+        found: list[Deadlock] = display.Rows()
+        for circle in self.deadlocks(threads, look):
+            waiting = []
+            for number in circle:
+                its = look.threads[number]
+                assert its.waits_for is not None
+                assert its.owner is not None
+                one, owner = known[number], known[its.owner]
+                waiting.append(
+                    Waiting(
+                        one.thread,
+                        one.id,
+                        one.name,
+                        its.waits_for,
+                        owner.thread,
+                        owner.name,
+                        one.frames,
+                    )
+                )
+            found.append(Deadlock(waiting))
+        return found
 
     # ---- monitors --------------------------------------------------------------------------
 
@@ -259,4 +340,37 @@ class LockFinder:
         ]
 
 
-__all__ = ["Lock", "LockFinder", "Locks", "Look"]
+def locks_of_stack(thread: Thread, frames: list[Frame]) -> dict[int, list[str]]:
+    """The monitors that a platform thread holds and waits for, in words, by the depth of the frame.
+
+    The VM's own dump tells, so no capability is needed; its frames are matched by their number.
+    What cannot be told is said at depth -1.
+    """
+    if thread.is_virtual:
+        return {}
+    vm = thread._vm
+    try:
+        text = command(vm.process, "threaddump", timeout=vm._patience)
+    except AttachError as error:
+        return {-1: [f"its monitors are not known: {error}"]}
+    number = thread.id
+    depth = -1
+    inside = False
+    found: dict[int, list[str]] = {}
+    for line in text.splitlines():
+        head = _HEAD.match(line)
+        if head or not line.strip():
+            if inside:
+                break
+            inside = head is not None and int(head["id"]) == number
+        elif inside and line.strip().startswith("at "):
+            depth += 1
+        elif inside and line.strip().startswith("- "):
+            found.setdefault(max(depth, 0), []).append(line.strip()[2:])
+    if depth + 1 != len(frames):
+        flat = [lock for locks in found.values() for lock in locks]
+        return {-1: ["it has moved on meanwhile", *flat]} if flat else {}
+    return found
+
+
+__all__ = ["Deadlock", "Lock", "LockFinder", "Locks", "Look", "Waiting", "locks_of_stack"]

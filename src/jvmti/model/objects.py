@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from jvmti import refs
+from numpy.typing import NDArray
+
+from jvmti import display, refs
+from jvmti.model import arrays, calls, views
+from jvmti.model.layouts import Place, layout_of
+from jvmti.model.reading import read_fields
+from jvmti.model.values import PRIMITIVE_NAMES, to_java
+from jvmti.spec.errors import CallTimeout
 
 if TYPE_CHECKING:
+    from jvmti.env.structures import MonitorUsage
     from jvmti.heap.holders import Referrers, Retained, RootPath
     from jvmti.heap.passes import Progress
     from jvmti.model.classes import Class
@@ -18,8 +28,11 @@ class Attributes:
 
     __slots__ = ()
 
+    _repr_html_ = display.html
+
     _session: Any
     _handle: int
+    _class: Class
 
     @property
     def _vm(self) -> VM:
@@ -29,8 +42,169 @@ class Attributes:
     @property
     def cls(self) -> Class:
         """The object's class."""
-        found: Any = self._vm.jni.get_object_class(self)  # type: ignore[arg-type]
-        return found  # type: ignore[no-any-return]
+        try:
+            return self._class
+        except AttributeError:
+            found: Any = self._vm.jni.get_object_class(self)  # type: ignore[arg-type]
+            self._class = found  # type: ignore[misc]
+            return self._class
+
+    # ---- fields ----------------------------------------------------------------------------
+
+    def __getitem__(self, name: Any) -> Any:
+        """The value of a field: its own, inherited, private or static ones.
+
+        Of fields of one name the nearest is meant; ``obj["Base.total"]`` is that of a class.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+            InvalidObject: the handle was released, or was weak and its object has been collected.
+
+        JNI: Get<Type>Field.
+        """
+        place = layout_of(self.cls).find(_name(name, self))
+        return read_fields(self._vm, self, [place.field])[0]
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        """Change a field, from a Python value or an object of the model.
+
+        Raises:
+            KeyError: there is no such field; near names are told.
+            TypeError: the value does not become one of the field's type, or the field is final.
+            OverflowError: a number does not fit the field's type.
+
+        JNI: Set<Type>Field.
+        """
+        place = layout_of(self.cls).find(_name(name, self))
+        write_field(self, self.cls, place, value)
+
+    __iter__: Any = None
+
+    def fields(self) -> dict[str, Any]:
+        """All its fields at once: names and values, those of superclasses first.
+
+        A field that a subclass hides is there as ``Owner.field``.  It takes one message, once the
+        class is known, and runs no Java code; static fields are ``cls.fields``'.
+
+        JNI: Get<Type>Field.
+        """
+        layout = layout_of(self.cls)
+        values = read_fields(self._vm, self, layout.fields)
+        return dict(zip(layout.names, values, strict=True))
+
+    # ---- calls -----------------------------------------------------------------------------
+
+    def call(
+        self,
+        name: str,
+        *arguments: Any,
+        signature: str | None = None,
+        timeout: float | None = calls.TIME_LIMIT,
+    ) -> Any:
+        """Call a method of the object, and wait for what it returns.
+
+        The method runs in the program, on the thread of the agent's that serves this Python thread
+        (docs/calling.md); private and static methods can be called as well.
+
+        Args:
+            name: the method's name.
+            arguments: Python values and objects of the model; docs/values.md says what becomes of
+                them, and which of several methods is meant.
+            signature: the types of its parameters, to choose one by hand:
+                ``"int, java.lang.String"``.
+            timeout: seconds; ``None`` waits for ever.
+
+        Returns:
+            A Python value for numbers, characters, text and null, else an object of the model.
+
+        Raises:
+            LookupError: there is no such method; near names are told.
+            TypeError: no method takes the arguments, or several do equally well.
+            JavaException: what the method threw.
+            CallTimeout: it did not return in time, and still runs; the message says what it is at.
+
+        JNI: Call<Type>MethodA.
+        """
+        return calls.call(self, self.cls, name, arguments, signature, timeout)
+
+    def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str | None:
+        """What the object's own ``toString`` gives; it runs the program's code.
+
+        Raises:
+            JavaException: what it threw.
+            CallTimeout: it did not return in time.
+        """
+        text: str | None = self.call("toString", signature="()", timeout=timeout)
+        return text
+
+    @property
+    def value(self) -> Any:
+        """What the object stands for, as a Python value.
+
+        A number, truth value or character for a box, text for a string, the name of an enum
+        constant, ``dict``, ``list`` or ``set`` for a collection, the content of an ``Optional``, a
+        ``dict`` of the components of a record, a list or NumPy array for an array.  Boxes and
+        strings inside come as Python values, all else as objects of the model.  Common collections
+        of the JDK are read without Java code running; of others ``toArray`` or ``entrySet`` is
+        called.
+
+        Raises:
+            TypeError: it is nothing of that kind; ``fields()`` has what it consists of.
+        """
+        return views.value_of(self)
+
+    # ---- monitor and tag -------------------------------------------------------------------
+
+    @property
+    def monitor(self) -> MonitorUsage:
+        """Who has entered the object's monitor, how often, and who waits for it.
+
+        JVM TI: GetObjectMonitorUsage.
+        """
+        return self._vm.lookup_env.get_object_monitor_usage(self)  # type: ignore[arg-type]
+
+    @contextmanager
+    def locked(self, timeout: float | None = 10.0) -> Iterator[None]:
+        """Hold the object's monitor while the ``with`` block lasts, as ``synchronized`` does.
+
+        The monitor is entered by the agent's thread that serves this Python thread; what this
+        thread calls inside may enter it again.  Threads of the program wait meanwhile.
+
+        Args:
+            timeout: seconds to wait for it.
+
+        Raises:
+            CallTimeout: another thread has it; what was begun is undone when the monitor comes.
+
+        JNI: MonitorEnter, MonitorExit.
+        """
+        vm = self._vm
+        try:
+            vm.jni.with_timeout(timeout).monitor_enter(self)  # type: ignore[arg-type]
+        except CallTimeout as error:
+            vm._session.attend()
+            raise calls.explained(vm, error, self) from None
+        except KeyboardInterrupt:
+            vm._session.attend()
+            raise
+        try:
+            yield
+        finally:
+            vm.jni.monitor_exit(self)  # type: ignore[arg-type]
+
+    @property
+    def tag(self) -> int:
+        """The object's tag in ``vm.tag_env``, the model's own environment for tags; 0 is none.
+
+        JVM TI: GetTag.
+        """
+        return self._vm.tag_env.get_tag(self)  # type: ignore[arg-type]
+
+    @tag.setter
+    def tag(self, tag: int) -> None:
+        self._vm.tag_env.set_tag(self, tag)  # type: ignore[arg-type]
+
+    # ---- the heap --------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -144,9 +318,38 @@ class Attributes:
         )
 
     def __repr__(self) -> str:
-        if self._handle == 0:
-            return f"<{type(self).__name__}, released>"
-        return f"<{type(self).__name__} {self._handle & 0xFFFFFFFF}>"
+        return views.short(self)
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def _name(name: Any, item: Any) -> str:
+    if isinstance(name, str):
+        return name
+    raise TypeError(
+        f"fields have names; {item!r} takes no {type(name).__name__} in brackets"
+        " (value gives what a collection holds)"
+    )
+
+
+def write_field(item: Any, cls: Any, place: Place, value: Any) -> None:
+    """Change a field of an object, or of a class."""
+    vm: VM = cls._vm
+    if place.is_final:
+        raise TypeError(
+            f"{place.owner}.{place.name} is final: code of the program may have its value built in;"
+            " the functions of vm.jni write it nevertheless"
+        )
+    try:
+        made = to_java(vm, value, place.signature)
+    except (TypeError, OverflowError) as error:
+        raise type(error)(f"field {place.owner}.{place.name}: {error}") from None
+    kind = PRIMITIVE_NAMES.get(place.signature, "object")
+    if place.is_static:
+        getattr(vm.jni, f"set_static_{kind}_field")(cls, place.field, made)
+    else:
+        getattr(vm.jni, f"set_{kind}_field")(item, place.field, made)
 
 
 class Object(Attributes, refs.Object):
@@ -154,11 +357,37 @@ class Object(Attributes, refs.Object):
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return views.full(self)
+
 
 class Throwable(Attributes, refs.Throwable):
     """A ``java.lang.Throwable``."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return views.full(self)
+
+    @property
+    def message(self) -> str | None:
+        """The text that it was made with; no Java code runs (``call("getMessage")`` does)."""
+        text: str | None = self["java.lang.Throwable.detailMessage"]
+        return text
+
+    @property
+    def cause(self) -> Throwable | None:
+        """What caused it, as far as that was said when it was made or with ``initCause``."""
+        found: Any = self["java.lang.Throwable.cause"]
+        return None if found == self else found  # it is its own until that is said
+
+    @property
+    def stack_trace(self) -> list[views.StackTraceElement]:
+        """Where it was made; the innermost call first.
+
+        Runs code of the JDK, which makes the elements when they are first asked for.
+        """
+        return views.stack_trace(self)
 
 
 class String(Attributes, refs.String):
@@ -169,71 +398,165 @@ class String(Attributes, refs.String):
     def __str__(self) -> str:
         return self._vm.jni.get_string_chars(self)
 
+    def __len__(self) -> int:
+        return self._vm.jni.get_string_length(self)
+
 
 class ObjectArray(Attributes, refs.ObjectArray):
-    """A Java array of references."""
+    """A Java array of references: it has a length, elements and slices, like a list."""
 
     __slots__ = ()
 
     def __len__(self) -> int:
-        return self._vm.jni.get_array_length(self)
+        return arrays.length_of(self)
+
+    def __getitem__(self, place: Any) -> Any:
+        """An element, or a list of those of a slice, which takes one message.
+
+        Raises:
+            IndexError: there is no such element.
+
+        JNI: GetObjectArrayElement.
+        """
+        return arrays.get_objects(self, place)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Change an element, or those of a slice.
+
+        Raises:
+            IndexError: there is no such element.
+            TypeError: the value does not become one of the element type.
+            ValueError: there are not as many values as places.
+
+        JNI: SetObjectArrayElement.
+        """
+        arrays.set_objects(self, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[:])
+
+    def __str__(self) -> str:
+        return views.full(self)
+
+    def fields(self) -> dict[str, Any]:
+        """An array has none."""
+        return {}
 
 
 class PrimitiveArray(Attributes):
-    """A Java array of numbers, characters or truth values; JNI reads and writes it."""
+    """A Java array of numbers, characters or truth values: it can be used like a NumPy array.
+
+    Slices are NumPy arrays with a copy of the elements; assigning to a slice writes them.
+    """
 
     __slots__ = ()
 
+    LETTER = ""
+    """That of its element type."""
+
     def __len__(self) -> int:
-        return self._vm.jni.get_array_length(self)  # type: ignore[arg-type]
+        return arrays.length_of(self)
+
+    def numpy(self) -> NDArray[Any]:
+        """A copy of all elements, in one message; a ``char`` is a ``uint16``.
+
+        JNI: Get<Type>ArrayElements.
+        """
+        return arrays.get_all(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the elements are in another process: there is nothing but a copy")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype, copy=False)
+
+    def __getitem__(self, place: Any) -> Any:
+        """An element, or the elements of a slice as a NumPy array.
+
+        Raises:
+            IndexError: there is no such element.
+
+        JNI: Get<Type>ArrayRegion.
+        """
+        return arrays.get_numbers(self, place)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Change an element, or those of a slice, from one value or as many.
+
+        Raises:
+            IndexError: there is no such element.
+            TypeError: the values are not of the element type.
+            OverflowError: a number does not fit the element type.
+            ValueError: there are not as many values as places.
+
+        JNI: Set<Type>ArrayRegion.
+        """
+        arrays.set_numbers(self, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)
+
+    def __str__(self) -> str:
+        return views.full(self)
+
+    def fields(self) -> dict[str, Any]:
+        """An array has none."""
+        return {}
 
 
 class BooleanArray(PrimitiveArray, refs.BooleanArray):
     """A ``boolean[]``."""
 
     __slots__ = ()
+    LETTER = "Z"
 
 
 class ByteArray(PrimitiveArray, refs.ByteArray):
     """A ``byte[]``."""
 
     __slots__ = ()
+    LETTER = "B"
 
 
 class CharArray(PrimitiveArray, refs.CharArray):
     """A ``char[]``."""
 
     __slots__ = ()
+    LETTER = "C"
 
 
 class ShortArray(PrimitiveArray, refs.ShortArray):
     """A ``short[]``."""
 
     __slots__ = ()
+    LETTER = "S"
 
 
 class IntArray(PrimitiveArray, refs.IntArray):
     """An ``int[]``."""
 
     __slots__ = ()
+    LETTER = "I"
 
 
 class LongArray(PrimitiveArray, refs.LongArray):
     """A ``long[]``."""
 
     __slots__ = ()
+    LETTER = "J"
 
 
 class FloatArray(PrimitiveArray, refs.FloatArray):
     """A ``float[]``."""
 
     __slots__ = ()
+    LETTER = "F"
 
 
 class DoubleArray(PrimitiveArray, refs.DoubleArray):
     """A ``double[]``."""
 
     __slots__ = ()
+    LETTER = "D"
 
 
 PRIMITIVE_ARRAYS = (
@@ -263,4 +586,5 @@ __all__ = [
     "ShortArray",
     "String",
     "Throwable",
+    "write_field",
 ]

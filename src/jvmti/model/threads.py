@@ -1,89 +1,48 @@
-"""Threads and their stacks."""
+"""Threads: what they do, and how they are stopped, interrupted and looked at, alone or all."""
 
 from __future__ import annotations
 
 import difflib
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti import refs
+from jvmti import display, refs
+from jvmti.model.frames import Frame, Places
+from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
+from jvmti.model.stack_tree import at_once, sampled
+from jvmti.model.suspension import Suspension, SuspensionOfAll
 from jvmti.spec.constants import JavaLangThreadState, ThreadState
-from jvmti.spec.errors import JavaException, NotInThisVersion, ThreadNotAlive
-from jvmti.wire.columns import HandleColumn, ListColumn
+from jvmti.spec.errors import (
+    Error,
+    ErrorCode,
+    JavaException,
+    NotInThisVersion,
+    ThreadNotAlive,
+    error_for,
+)
+from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Method
+    from jvmti.display import Report
+    from jvmti.model.objects import Throwable
+    from jvmti.model.stack_tree import StackTree
+    from jvmti.model.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
 
 MOST_FRAMES = 1024
 """How many frames of a stack are shown where nothing else is asked for."""
 
 
-class Frame:
-    """A frame of a stack as it was when the stack was looked at.
-
-    Attributes:
-        method: the method.
-        location: the bytecode index in it; -1 in a native method.
-        line: the source line; ``None`` where it is not known.
-        depth: 0 for the most recent frame of the stack.
-    """
-
-    __slots__ = ("depth", "line", "location", "method")
-
-    def __init__(self, method: Method, location: int, line: int | None, depth: int) -> None:
-        self.method = method
-        self.location = location
-        self.line = line
-        self.depth = depth
-
-    @property
-    def source_file(self) -> str | None:
-        """The source file of the method's class."""
-        return self.method.source_file
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the method is native."""
-        return self.location == -1
-
-    @property
-    def where(self) -> str:
-        """Source file and line as stack traces write them."""
-        if self.is_native:
-            return "Native Method"
-        if self.source_file is None:
-            return "Unknown Source"
-        return self.source_file if self.line is None else f"{self.source_file}:{self.line}"
-
-    def __str__(self) -> str:
-        return f"{self.method.class_name}.{self.method.name}({self.where})"
-
-    def __repr__(self) -> str:
-        return f"<Frame {self}>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Frame):
-            return NotImplemented
-        return (self.method, self.location, self.depth) == (
-            other.method,
-            other.location,
-            other.depth,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.method, self.location, self.depth))
-
-
 class Thread(Attributes, refs.Thread):
     """A ``java.lang.Thread``, platform or virtual; every attribute is as of now."""
 
-    __slots__ = ()
+    __slots__ = ("_virtual",)
+
+    _virtual: bool
 
     @property
     def name(self) -> str:
@@ -119,9 +78,52 @@ class Thread(Attributes, refs.Thread):
     def is_virtual(self) -> bool:
         """Whether it is a virtual thread."""
         try:
-            return self._vm.jni.is_virtual_thread(self)
+            return self._virtual
+        except AttributeError:
+            pass
+        try:
+            self._virtual = self._vm.jni.is_virtual_thread(self)
         except NotInThisVersion:
+            self._virtual = False
+        return self._virtual
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return bool(self.state & ThreadState.ALIVE)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it has been interrupted and has not taken notice yet."""
+        return bool(self.state & ThreadState.INTERRUPTED)
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it is suspended, by whomever."""
+        return bool(self.state & ThreadState.SUSPENDED)
+
+    @property
+    def carrier(self) -> Thread | None:
+        """The platform thread that a virtual thread runs on at this moment.
+
+        ``None`` where it is not mounted, and for a platform thread.  It is read from the thread
+        object itself, as JVM TI has no function for it.
+        """
+        if not self.is_virtual:
+            return None
+        return self._vm.threads._carrier(self)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether a virtual thread keeps its carrier although it waits.
+
+        It does where it cannot be unmounted: inside a native method, and up to Java 23 inside
+        ``synchronized``.  No release says of a thread that runs whether it could be unmounted.
+        """
+        if not self.is_virtual:
             return False
+        waits = ThreadState.WAITING | ThreadState.BLOCKED_ON_MONITOR_ENTER | ThreadState.SLEEPING
+        return bool(self.state & waits) and self.carrier is not None
 
     @property
     def id(self) -> int:
@@ -138,70 +140,215 @@ class Thread(Attributes, refs.Thread):
 
     @property
     def frames(self) -> list[Frame]:
-        """Its stack, the most recent frame first; empty where it has none.
+        """Its stack, the most recent frame first; empty where it has none or has ended.
 
         The thread is not suspended for longer than the VM needs to look.
+
+        JVM TI: GetThreadListStackTraces.
         """
         return self.get_frames()
 
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
-        traces = self._vm.env.map.get_thread_list_stack_traces([self], most).check()
-        return _frames(self._vm, traces.value.items["frame_buffer"])[0]
+        # Virtual threads have to be known to the environment; the model's own knows them.
+        try:
+            traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
+        except ThreadNotAlive:  # some releases give an empty stack instead
+            return []
+        return Places(self._vm, traces.value.items["frame_buffer"]).frames([self], most)[0]
 
     @property
     def owned_monitors(self) -> list[Object]:
         """The objects whose monitors it owns.
 
+        The capability for it, which the model takes in an environment of its own at the first use,
+        lets compiled code keep track of more monitors.
+
         Raises:
-            MustPossessCapability: ``vm.env`` has not added ``can_get_owned_monitor_info``.
+            NotAvailable: this VM does not tell agents that came after its start; ``str(thread)``
+                and ``vm.deadlocks()`` know their classes all the same.
+            ThreadNotAlive: it has ended.
+
+        JVM TI: GetOwnedMonitorInfo.
         """
-        return self._vm.env.get_owned_monitor_info(self)  # type: ignore[return-value]
+        env = self._vm.env_with("can_get_owned_monitor_info")
+        return env.get_owned_monitor_info(self)  # type: ignore[return-value]
 
     @property
     def contended_monitor(self) -> Object | None:
         """The object whose monitor it waits for, to enter or to be notified.
 
         Raises:
-            MustPossessCapability: ``vm.env`` has not added ``can_get_current_contended_monitor``.
+            NotAvailable: this VM does not tell agents that came after its start.
+            ThreadNotAlive: it has ended.
+
+        JVM TI: GetCurrentContendedMonitor.
         """
-        return self._vm.env.get_current_contended_monitor(self)  # type: ignore[return-value]
+        env = self._vm.env_with("can_get_current_contended_monitor")
+        return env.get_current_contended_monitor(self)  # type: ignore[return-value]
 
+    # ---- what can be done to it ------------------------------------------------------------
 
-class ThreadGroup(Attributes, refs.ThreadGroup):
-    """A ``java.lang.ThreadGroup``."""
+    def suspended(self) -> Suspension:
+        """Suspend it for the time of a ``with`` block.
 
-    __slots__ = ()
+        Blocks nest, and what somebody else has suspended stays suspended afterwards.  Nothing
+        leaves it suspended: neither an exception nor Ctrl-C, nor the end of this process.  It keeps
+        the locks that it has, so Java code that is called meanwhile may wait for them.
+
+        One session at a time can suspend threads: the capability ``can_suspend`` is taken, in an
+        environment of the model's own, at the first use, unless ``vm.env`` has it.
+
+        Raises:
+            ThreadNotAlive: it has not started or has ended.
+            NotAvailable: another controller has the capability; the message names it.
+
+        JVM TI: SuspendThread, ResumeThread.
+        """
+        return Suspension(self._vm, [self])
+
+    def suspend(self) -> None:
+        """Suspend it until `resume`, or the end of the session.
+
+        Suspending it again needs one more `resume`.  `suspended` cannot be forgotten.
+
+        Raises:
+            ThreadSuspended: somebody else has suspended it.
+            ThreadNotAlive: it has not started or has ended.
+            InvalidThread: it serves this package.
+
+        JVM TI: SuspendThread.
+        """
+        suspension = Suspension(self._vm, [self])
+        try:
+            code = suspension.suspend()[0]
+            if code != ErrorCode.NONE:
+                raise error_for(code, "suspend_thread")
+            self._vm.threads._suspensions.append(suspension)
+        except BaseException:
+            suspension.resume()
+            raise
+
+    def resume(self) -> None:
+        """Take back one `suspend`.
+
+        Raises:
+            ThreadNotSuspended: this session's `suspend` has not suspended it.
+
+        JVM TI: ResumeThread.
+        """
+        kept = self._vm.threads._suspensions
+        for suspension in reversed(kept):
+            if suspension.threads == [self]:
+                suspension.resume()
+                kept.remove(suspension)
+                return
+        raise error_for(
+            ErrorCode.THREAD_NOT_SUSPENDED,
+            "resume_thread",
+            "suspend() of this session has not suspended it; what vm.env.suspend_thread() did, "
+            "vm.env.resume_thread() takes back",
+        )
+
+    def interrupt(self) -> None:
+        """Interrupt it, as ``Thread.interrupt`` does.
+
+        Raises:
+            ThreadNotAlive: it has not started or has ended.
+
+        JVM TI: InterruptThread.
+        """
+        self._vm.env_with("can_signal_thread", *self._needed).interrupt_thread(self)
+
+    def stop(self, exception: Throwable | str, message: str | None = None) -> None:
+        """Throw an exception in it, wherever it is.
+
+        Java code has no way to do so from release 20 on (``Thread.stop`` throws then); this works
+        for platform threads on all of them.  It may come in the middle of anything, so what the
+        thread works on may be left half done.  A thread in native code or one that waits is woken
+        and throws when it is back in Java.  A virtual thread must be suspended at an event.
+
+        Args:
+            exception: a throwable, or the name of a class of them that the VM can load without a
+                class loader: ``"java.lang.IllegalStateException"``.
+            message: what a new one says.
+
+        Raises:
+            ThreadNotAlive: it has not started or has ended.
+            ThreadNotSuspended, OpaqueFrame: it is virtual and not where it can be stopped.
+            InvalidObject: it is no throwable.
+
+        JVM TI: StopThread.
+        """
+        vm = self._vm
+        if isinstance(exception, str):
+            cls = vm.well_known(exception.replace(".", "/"))
+            text = None if message is None else vm.jni.new_string(message)
+            made = vm.jni.get_method_id(cls, "<init>", "(Ljava/lang/String;)V")
+            thrown: Any = vm.jni.new_object(cls, made, [text])
+        else:
+            thrown = exception
+        vm.env_with("can_signal_thread", *self._needed).stop_thread(self, thrown)
 
     @property
-    def name(self) -> str | None:
-        """Its name."""
-        return self._vm.env.get_thread_group_info(self).name
+    def _needed(self) -> tuple[str, ...]:
+        return ("can_support_virtual_threads",) if self.is_virtual else ()
 
-    @property
-    def parent(self) -> ThreadGroup | None:
-        """The group around it; ``None`` for the topmost."""
-        return self._vm.env.get_thread_group_info(self).parent  # type: ignore[return-value]
+    # ---- for people ------------------------------------------------------------------------
 
-    @property
-    def is_daemon(self) -> bool:
-        """Whether it was made a daemon group, which means nothing from Java 19 on."""
-        return self._vm.env.get_thread_group_info(self).is_daemon
+    def __repr__(self) -> str:
+        try:
+            kind = "VirtualThread" if self.is_virtual else "Thread"
+            return f"<{kind} {self.name!r} #{self.id} {self.java_state}>"
+        except (Error, AttributeError, RuntimeError):
+            return super().__repr__()
 
-    @property
-    def max_priority(self) -> int:
-        """The highest priority that its threads can be given."""
-        return self._vm.env.get_thread_group_info(self).max_priority
+    def __str__(self) -> str:
+        """Its whole stack, as Java writes it, with the monitors that it holds and waits for."""
+        try:
+            info = self._vm.env.get_thread_info(self)
+            state = self.state
+            lines = [head(info.name, self.id, info.priority, info.is_daemon, self.is_virtual)]
+            lines.append(f"   java.lang.Thread.State: {java_state(state)}{detail(state)}")
+            if not state & ThreadState.ALIVE:
+                return "\n".join(lines)
+            frames = self.frames
+            locks = locks_of_stack(self, frames)
+        except (Error, AttributeError, RuntimeError) as error:
+            return f"{super().__repr__()}: {error}"
+        for frame in frames:
+            lines.append(f"\tat {frame}")
+            lines += [f"\t- {lock}" for lock in locks.get(frame.depth, ())]
+        lines += [f"\t({lock})" for lock in locks.get(-1, ())]
+        return "\n".join(lines)
 
-    @property
-    def threads(self) -> list[Thread]:
-        """The live threads in it, not those of groups within."""
-        return self._vm.env.get_thread_group_children(self).threads  # type: ignore[return-value]
 
-    @property
-    def groups(self) -> list[ThreadGroup]:
-        """The groups in it."""
-        return self._vm.env.get_thread_group_children(self).groups  # type: ignore[return-value]
+def head(name: str, number: int, priority: int, is_daemon: bool, is_virtual: bool) -> str:
+    """The first line of a thread's stack."""
+    daemon = " daemon" if is_daemon else ""
+    virtual = " virtual" if is_virtual else ""
+    return f'"{name}" #{number} prio={priority}{daemon}{virtual}'
+
+
+_DETAILS = (
+    (ThreadState.SLEEPING, "sleeping"),
+    (ThreadState.IN_OBJECT_WAIT, "in Object.wait"),
+    (ThreadState.PARKED, "parked"),
+    (ThreadState.IN_NATIVE, "in native code"),
+    (ThreadState.SUSPENDED, "suspended"),
+    (ThreadState.INTERRUPTED, "interrupted"),
+)
+
+
+def described(state: ThreadState) -> str:
+    """What a state says beyond that of ``java.lang.Thread.State``, in words."""
+    return ", ".join(text for bit, text in _DETAILS if state & bit)
+
+
+def detail(state: ThreadState) -> str:
+    """The same in parentheses, or nothing."""
+    words = described(state)
+    return f" ({words})" if words else ""
 
 
 def java_state(state: int) -> str:
@@ -232,10 +379,90 @@ class ThreadSnapshot:
     #: Its stack, the most recent frame first.
     frames: list[Frame]
 
+    _repr_html_ = display.html
+
     @property
     def java_state(self) -> str:
         """Its ``java.lang.Thread.State``."""
         return java_state(self.state)
+
+    def __repr__(self) -> str:
+        return f"<ThreadSnapshot {self.name!r} #{self.id} {self.java_state}>"
+
+    def __str__(self) -> str:
+        lines = [head(self.name, self.id, self.priority, self.is_daemon, self.is_virtual)]
+        lines.append(f"   java.lang.Thread.State: {self.java_state}{detail(self.state)}")
+        return "\n".join([*lines, *(f"\tat {frame}" for frame in self.frames)])
+
+
+class Stacks:
+    """The stacks of all threads at one moment, as a table: a row for each frame.
+
+    Its columns are ``thread`` (the id), ``name``, ``depth``, ``class``, ``method`` and ``line``.
+    """
+
+    COLUMNS = ("thread", "name", "depth", "class", "method", "line")
+
+    def __init__(self, threads: list[ThreadSnapshot]) -> None:
+        self.threads = threads
+
+    def __len__(self) -> int:
+        return sum(len(thread.frames) for thread in self.threads)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for thread in self.threads:
+            for frame in thread.frames:
+                method = frame.method
+                yield (
+                    thread.id,
+                    thread.name,
+                    frame.depth,
+                    method.class_name,
+                    method.name,
+                    frame.line,
+                )
+
+    def to_arrow(self) -> Any:
+        """The table, as a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        return _table(self.COLUMNS, list(self), {"name", "class", "method"})
+
+    def __repr__(self) -> str:
+        return f"<Stacks of {len(self.threads)} threads, {len(self)} frames>"
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(thread) for thread in self.threads)
+
+
+def _table(names: tuple[str, ...], rows: list[tuple[Any, ...]], repeated: set[str]) -> Any:
+    """An Arrow table of rows; columns in which the same texts come again hold each once."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("Arrow tables need pyarrow: pip install 'jvmti[arrow]'") from error
+    types = {name: _ARROW_TYPES.get(name, "string") for name in names}
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    arrays = []
+    for name, column in zip(names, columns, strict=True):
+        array = pyarrow.array(column, type=getattr(pyarrow, types[name])())
+        arrays.append(array.dictionary_encode() if name in repeated else array)
+    return pyarrow.Table.from_arrays(arrays, names=list(names))
+
+
+_ARROW_TYPES = {
+    "thread": "int64",
+    "id": "int64",
+    "depth": "int32",
+    "line": "int32",
+    "priority": "int32",
+    "frames": "int32",
+    "cpu_time": "int64",
+    "daemon": "bool_",
+    "virtual": "bool_",
+}
 
 
 class Threads:
@@ -247,6 +474,11 @@ class Threads:
     def __init__(self, vm: VM) -> None:
         self._vm = vm
         self._id_field: Any = None
+        self._carrier_field: Any = None
+        self._suspensions: list[Suspension] = []
+        """Those of `Thread.suspend`, the latest last."""
+
+    _repr_html_ = display.html
 
     def __iter__(self) -> Iterator[Thread]:
         return iter(self._all())
@@ -270,6 +502,9 @@ class Threads:
         near = difflib.get_close_matches(name, [its for its in names if its], n=3)
         hint = f"; there are {', '.join(map(repr, near))}" if near else ""
         raise KeyError(f"no live thread is named {name!r}{hint}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for name in self._names(self._all()) if name]
 
     def named(self, name: str) -> list[Thread]:
         """The live threads of that name; Java does not keep names from being given twice."""
@@ -299,13 +534,15 @@ class Threads:
             most_frames: how many frames of each stack at most, the most recent first.
             virtual: virtual threads as well, whose stacks are taken right after; see
                 `virtual`.
+
+        JVM TI: GetAllStackTraces, GetThreadInfo.
         """
         vm = self._vm
         traces = vm.env.map.get_all_stack_traces(most_frames).check().value.items
         ours = self._service_rows(traces["thread"])
-        found = self._snapshots(traces, ~ours, False)
+        found = self._snapshots(traces, ~ours, False, most_frames)
         if virtual:
-            others = self.virtual()
+            others = self.virtual
             if others:
                 traces = (
                     vm.lookup_env.map.get_thread_list_stack_traces(others, most_frames)
@@ -313,9 +550,88 @@ class Threads:
                     .value.items
                 )
                 alive = traces["state"] & int(ThreadState.ALIVE) != 0
-                found += self._snapshots(traces, alive, True)
+                found += self._snapshots(traces, alive, True, most_frames)
         return found
 
+    def suspended(
+        self,
+        threads: Iterable[Thread] | None = None,
+        *,
+        leave: Iterable[Thread] = (),
+        virtual: bool = True,
+    ) -> Suspension:
+        """Suspend threads for the time of a ``with`` block: all of them, unless some are named.
+
+        All are those of the program, platform and virtual, started meanwhile or before; the agent's
+        own run on, and those of the VM that other tools need.  As with `Thread.suspended`, blocks
+        nest, what somebody else has suspended stays so, and nothing leaves a thread suspended.
+
+        Suspended threads keep their locks.  What runs Java code inside the block (calls, new
+        strings do not, `virtual` does) waits for ever where it needs one of them: set
+        ``vm.timeout``.
+
+        Args:
+            threads: these only.
+            leave: these not.
+            virtual: whether all means virtual threads, too; listing them runs Java code.
+
+        Raises:
+            NotAvailable: another controller has the capability; the message names it.
+
+        JVM TI: SuspendThread, SuspendAllVirtualThreads.
+        """
+        if threads is None:
+            return SuspensionOfAll(self._vm, list(leave), virtual)
+        spared = set(self.ids(list(leave)))
+        wanted = list(threads)
+        numbers = self.ids(wanted)
+        return Suspension(
+            self._vm,
+            [one for one, number in zip(wanted, numbers, strict=True) if number not in spared],
+        )
+
+    def stacks(self, most_frames: int = MOST_FRAMES, *, virtual: bool = False) -> Stacks:
+        """The stacks of all threads at one moment, as a table; see `snapshot`."""
+        return Stacks(self.snapshot(most_frames, virtual=virtual))
+
+    def to_arrow(self, *, virtual: bool = False) -> Any:
+        """All threads at one moment, as a ``pyarrow.Table``.
+
+        Its columns are ``id``, ``name``, ``state``, ``daemon``, ``priority``, ``virtual``,
+        ``cpu_time`` in nanoseconds, the number of ``frames`` (`MOST_FRAMES` at most), and ``top``,
+        the most recent one.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        names = (
+            "id",
+            "name",
+            "state",
+            "daemon",
+            "priority",
+            "virtual",
+            "cpu_time",
+            "frames",
+            "top",
+        )
+        rows: list[tuple[Any, ...]] = [
+            (
+                thread.id,
+                thread.name,
+                thread.java_state,
+                thread.is_daemon,
+                thread.priority,
+                thread.is_virtual,
+                thread.cpu_time,
+                len(thread.frames),
+                str(thread.frames[0]) if thread.frames else None,
+            )
+            for thread in self.snapshot(virtual=virtual)
+        ]
+        return _table(names, rows, {"state", "top"})
+
+    @property
     def virtual(self) -> list[Thread]:
         """The virtual threads that the VM keeps track of.
 
@@ -356,7 +672,86 @@ class Threads:
             waiting += items(one, of_children)
         return threads
 
+    def stack_tree(
+        self, *, state: str | None = None, lines: bool = False, by_thread: bool = False
+    ) -> StackTree:
+        """All stacks of this moment, merged to a tree: where the threads are.
+
+        Args:
+            state: only threads in this ``java.lang.Thread.State``: ``"RUNNABLE"``.
+            lines: tell source lines apart, too.
+            by_thread: a branch for each thread's name.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return at_once(self.snapshot(), state=state, lines=lines, by_thread=by_thread)
+
+    def sample(
+        self,
+        seconds: float = 10.0,
+        hz: float = 20.0,
+        *,
+        state: str | None = None,
+        names: str = "*",
+        by_thread: bool = False,
+        share: float = 0.1,
+        most_frames: int = MOST_FRAMES,
+        progress: Report | None = None,
+    ) -> StackTree:
+        """Look at all stacks again and again, and merge them: where the time goes.
+
+        The VM stands still for each look, some microseconds for each thread and frame.  Looks
+        become rarer where they would take more than a share of the time.  Stacks are taken where
+        the VM can stop a thread, so a loop without calls is seen at its end.  Virtual threads are
+        seen only by those that carry them.
+
+        Args:
+            seconds: for how long.
+            hz: how many looks a second, at most.
+            state: only threads in this ``java.lang.Thread.State``; ``"RUNNABLE"`` are those that
+                use the processor, or wait in native code.
+            names: only threads whose names match this shell pattern.
+            by_thread: a branch for each thread's name.
+            share: the part of the time that looks may take.
+            most_frames: how many frames of each stack at most, the most recent first.
+            progress: told the seconds that have passed, and of how many; by default a bar is shown
+                in a terminal or a notebook.
+
+        Raises:
+            ValueError: `state` is none, or a number is out of range.
+
+        JVM TI: GetAllStackTraces.
+        """
+        return sampled(
+            self._vm,
+            seconds,
+            hz,
+            state=state,
+            names=names,
+            by_thread=by_thread,
+            share=share,
+            most_frames=most_frames,
+            progress=progress,
+        )
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(thread) for thread in self.snapshot())
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Threads: {len(self)}>"
+        except Error as error:
+            return f"<Threads: {error}>"
+
     # ---- the insides -----------------------------------------------------------------------
+
+    def _carrier(self, thread: Thread) -> Thread | None:
+        jni = self._vm.jni
+        if self._carrier_field is None:
+            # Private, and the same in every release that has virtual threads.
+            cls = self._vm.well_known("java/lang/VirtualThread")
+            self._carrier_field = jni.get_field_id(cls, "carrierThread", "Ljava/lang/Thread;")
+        return jni.get_object_field(thread, self._carrier_field)  # type: ignore[return-value]
 
     def _all(self) -> list[Thread]:
         column = self._vm.env.map.get_all_threads().check().value.items
@@ -381,14 +776,17 @@ class Threads:
         return rows
 
     def _snapshots(
-        self, traces: dict[str, Any], chosen: numpy.ndarray[Any, Any], virtual: bool
+        self, traces: dict[str, Any], chosen: numpy.ndarray[Any, Any], virtual: bool, most: int
     ) -> list[ThreadSnapshot]:
         vm = self._vm
-        threads = traces["thread"]
-        about = vm.env.map.get_thread_info(threads)
-        spent = vm.lookup_env.map.get_thread_cpu_time(threads)
-        ids = self.ids(threads)
-        stacks = _frames(vm, traces["frame_buffer"])
+        column = traces["thread"]
+        threads = list(column)
+        for thread in threads:
+            thread._virtual = virtual
+        about = vm.env.map.get_thread_info(column)
+        spent = vm.lookup_env.map.get_thread_cpu_time(column)
+        ids = self.ids(column)
+        stacks = Places(vm, traces["frame_buffer"]).frames(threads, most)
         names = list(about.name)
         daemons = about.is_daemon.tolist()
         priorities = about.priority.tolist()
@@ -397,7 +795,7 @@ class Threads:
             None if status else time
             for status, time in zip(spent.status.tolist(), spent.value.tolist(), strict=True)
         ]
-        return [
+        return display.Rows(
             ThreadSnapshot(
                 threads[at],
                 ids[at],
@@ -410,31 +808,15 @@ class Threads:
                 stacks[at],
             )
             for at in numpy.flatnonzero(chosen).tolist()
-        ]
-
-
-def _frames(vm: VM, stacks: ListColumn) -> list[list[Frame]]:
-    """Frames for all stacks of a reply: each method and line is looked up once."""
-    handles = stacks.items["method"].array
-    locations = stacks.items["location"]
-    if not len(handles):
-        return [[] for _ in range(len(stacks))]
-    distinct, rows = numpy.unique(handles, return_inverse=True)
-    rows = rows.reshape(-1)
-    methods = numpy.empty(len(distinct), object)
-    methods[:] = vm.methods.of(distinct.tolist())
-    lines = vm.methods.lines(distinct, rows, locations)
-    of_frames = methods[rows].tolist()
-    places = locations.tolist()
-    found = []
-    ends = stacks.offsets.tolist()
-    for start, end in itertools.pairwise(ends):
-        # Thousands of frames: the constructor is called without a loop in between.
-        stack = map(
-            Frame, of_frames[start:end], places[start:end], lines[start:end], range(end - start)
         )
-        found.append(list(stack))
-    return found
 
 
-__all__ = ["Frame", "Thread", "ThreadGroup", "ThreadSnapshot", "Threads", "java_state"]
+__all__ = [
+    "MOST_FRAMES",
+    "Stacks",
+    "Thread",
+    "ThreadSnapshot",
+    "Threads",
+    "described",
+    "java_state",
+]

@@ -6,21 +6,24 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti import display
 from jvmti.callbacks.calling import Callbacks
 from jvmti.env.environment import AgentOperations, Env, Mapped
 from jvmti.env.operations import AgentStats
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
-from jvmti.heap.live import LiveHeap
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.classes import Class, Field, Method, Methods
+from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.loaded_classes import Classes
+from jvmti.model.locks import Deadlock, LockFinder
 from jvmti.model.modules import (
     ClassLoader,
     ClassLoaderSummary,
@@ -36,15 +39,19 @@ from jvmti.model.objects import (
     Throwable,
 )
 from jvmti.model.sources import SourcePath
-from jvmti.model.threads import Thread, ThreadGroup, Threads
+from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
+from jvmti.model.threads import Thread, Threads
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import TargetLost
+from jvmti.spec.errors import NotAvailable, TargetLost
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
 from jvmti.wire.session import Session
+
+if TYPE_CHECKING:
+    from jvmti.heap.live import LiveHeap
 
 log = logging.getLogger("jvmti")
 
@@ -112,7 +119,6 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
-        heap: the objects of the VM: histograms, scans, who holds what.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
         source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
@@ -131,12 +137,16 @@ class VM:
         self.env = Env(self._session, 1)
         self.jni = JNI(self._session)
         self.threads = Threads(self)
-        self.heap = LiveHeap(self)
+        self._heap: LiveHeap | None = None
         self.classes = Classes(self)
         self.source_path = SourcePath(self)
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
+        self._own_env: Env | None = None
+        self._own_capabilities = Capabilities(0)
+        self._own_lock = threading.Lock()
+        self._tag_env: Env | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
@@ -291,6 +301,16 @@ class VM:
         return Mapped(self._session, JNI_FUNCTIONS, 1)
 
     @property
+    def heap(self) -> LiveHeap:
+        """The objects of the VM: histograms, scans, snapshots, who holds what."""
+        if self._heap is None:
+            # Most sessions never look, and a prompt is there sooner.
+            from jvmti.heap.live import LiveHeap
+
+            self._heap = LiveHeap(self)
+        return self._heap
+
+    @property
     def lookup_env(self) -> Env:
         """The environment that the model looks things up in, made at its first use.
 
@@ -302,6 +322,65 @@ class VM:
             env.add_capabilities(env.get_potential_capabilities() & (_FREE | _EARLY))
             self._lookup_env = env
         return self._lookup_env
+
+    def env_with(self, *capabilities: str) -> Env:
+        """An environment that has certain capabilities: the model's own, unless ``vm.env`` has.
+
+        What the model needs beyond what costs nothing it takes here, at the first use, and keeps
+        until the session ends; ``vm.env`` does not change by it.
+
+        Args:
+            capabilities: their names.
+
+        Raises:
+            NotAvailable: this VM does not give them now; the message says what to do.
+
+        JVM TI: AddCapabilities.
+        """
+        wanted = Capabilities.of(*capabilities)
+        with self._own_lock:
+            if self._own_env is not None and wanted & ~self._own_capabilities == 0:
+                return self._own_env
+            if wanted & ~self.env.get_capabilities() == 0:
+                return self.env
+            if self._own_env is None:
+                self._own_env = self.new_env()
+            try:
+                self._own_env.add_capabilities(wanted)
+            except NotAvailable as error:
+                detail = error.detail
+                if "held by" not in detail:
+                    detail = (
+                        f"{detail}: this VM gives it only to agents that are there when it starts. "
+                        "Start the program by jvmti.launch(), or with JAVA_TOOL_OPTIONS="
+                        '"$(jvmti options --reserve)" to be attached to later'
+                    )
+                raise NotAvailable(error.code, error.function, detail) from None
+            self._own_capabilities |= wanted
+            return self._own_env
+
+    @property
+    def tag_env(self) -> Env:
+        """The environment that ``obj.tag`` reads and writes, made at its first use.
+
+        It has ``can_tag_objects``, which can be had at any time; each tag costs the VM some 50
+        bytes and a little of every garbage collection.  ``vm.tag_env.get_objects_with_tags`` finds
+        the objects again.
+        """
+        if self._tag_env is None:
+            env = self.new_env()
+            env.add_capabilities({"can_tag_objects"})
+            self._tag_env = env
+        return self._tag_env
+
+    def string(self, text: str) -> String:
+        """A new ``java.lang.String``, where text is to be an object: to lock, tag or compare.
+
+        Elsewhere a ``str`` can stand for one.
+
+        JNI: NewString.
+        """
+        return self.jni.new_string(text)  # type: ignore[return-value]
 
     def find_class(self, name: str) -> Class:
         """The loaded class of that name; nothing is loaded.
@@ -328,9 +407,24 @@ class VM:
         return self.kept[name]
 
     @property
-    def thread_groups(self) -> list[ThreadGroup]:
-        """The topmost thread groups."""
-        return self.env.get_top_thread_groups()  # type: ignore[return-value]
+    def thread_groups(self) -> ThreadGroups:
+        """The topmost thread groups, by number; by name those within as well."""
+        found: Any = self.env.get_top_thread_groups()
+        return ThreadGroups(self, found)
+
+    def deadlocks(self, timeout: float = 10.0) -> list[Deadlock]:
+        """The threads that wait for each other for ever, in circles; ``str()`` of each tells all.
+
+        Monitors, and locks of ``java.util.concurrent`` that know their owner.  Where the VM does
+        not tell agents that came after its start about monitors, its own thread dump does.  Only
+        circles that are still there at a second look are given.
+
+        Args:
+            timeout: seconds that the dump may take.
+
+        JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
+        """
+        return LockFinder(self).found(timeout)
 
     @property
     def modules(self) -> Modules:
@@ -361,6 +455,69 @@ class VM:
             for name, status, value in zip(names, values.status, values.value, strict=True)
             if not status and value is not None
         }
+
+    @property
+    def name(self) -> str:
+        """What the VM calls itself: ``OpenJDK 64-Bit Server VM``."""
+        return self.env.get_system_property("java.vm.name") or ""
+
+    @property
+    def java_version(self) -> str:
+        """The version of Java: ``17.0.9``, as ``System.getProperty`` has it.
+
+        JNI: CallStaticObjectMethod.
+        """
+        jni = self.jni
+        system = self.well_known("java/lang/System")
+        method = jni.get_static_method_id(
+            system, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;"
+        )
+        name = jni.new_string("java.version")
+        found: Any = jni.call_static_object_method(system, method, [name])
+        return "" if found is None else jni.get_string_chars(found)
+
+    @property
+    def arguments(self) -> Arguments:
+        """What the program was started with, as the system's list of processes has it."""
+        process = self.process
+        return Arguments(process.jvm_arguments, process.main, process.arguments)
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the VM started.
+
+        Raises:
+            AttachError: the VM cannot be reached over its attach mechanism.
+        """
+        return float(self.diagnostic_command("VM.uptime").split()[0].replace(",", "."))
+
+    @property
+    def flags(self) -> Flags:
+        """The flags of the VM: values by name, to read and, where that can be, to set."""
+        return Flags(self)
+
+    @property
+    def diagnostic_commands(self) -> DiagnosticCommands:
+        """The commands of `diagnostic_command`, with what they say of themselves."""
+        return DiagnosticCommands(self)
+
+    def diagnostic_command(self, line: str) -> str:
+        """Run a diagnostic command of the VM, as ``jcmd`` does: ``"Thread.print -l"``.
+
+        Args:
+            line: the command with its arguments.
+
+        Raises:
+            KeyError: there is none of that name; the message names near ones.
+            ValueError: the VM refuses the arguments.
+            AttachError: the VM cannot be reached over its attach mechanism.
+        """
+        return self.diagnostic_commands.run(line)
+
+    @property
+    def _patience(self) -> float:
+        """Seconds for what goes over the attach mechanism."""
+        return self.timeout or 30.0
 
     def read_direct_buffer(self, buffer: Any, offset: int, length: int) -> bytes:
         """Read from the memory of a direct ``java.nio.ByteBuffer``.
@@ -404,6 +561,8 @@ class VM:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "held in OnLoad" if self.held else "open"
         return f"<VM {self.process.pid} {self.process.main or ''} ({state})>"
+
+    _repr_html_ = display.html
 
 
 def _name_of_this_process() -> str:

@@ -59,7 +59,7 @@ class Object(Handle):
     Equality and hashing follow the identity of the Java object.
     """
 
-    __slots__ = ("_count", "_hash", "_identity", "_keeper")
+    __slots__ = ("_class", "_count", "_hash", "_identity", "_keeper")
 
     KIND = 1
     C_TYPE = "jobject"
@@ -69,6 +69,8 @@ class Object(Handle):
     """What owns the handle where this wrapper does not: the column that it was taken from."""
     _count: int
     """How often the agent has sent this handle; 0 where it was not taken with its identity."""
+    _class: Any
+    """The wrapper of its class, where that was asked for."""
     _hash: int
     _identity: Any
     """The wrapper that has the object's identity, where this one was hashed and has not."""
@@ -187,7 +189,7 @@ class String(Object):
 class Array(Object):
     """A Java array of any kind (``jarray``)."""
 
-    __slots__ = ()
+    __slots__ = ("_length",)
     C_TYPE = "jarray"
 
 

@@ -11,10 +11,11 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar
 
+from jvmti import display
 from jvmti.spec.types import CapabilityBits
 
 
-class Capabilities(enum.IntFlag):
+class Capabilities(display.Shown, enum.IntFlag):
     """Capabilities of JVM TI, named as in the specification.
 
     "OnLoad" marks those that HotSpot grants in the OnLoad phase only, to launched or preloaded

@@ -798,16 +798,25 @@ class CallTimeout(Error, TimeoutError):
     Attributes:
         function: the PEP 8 name of the function, if it is known.
         timeout: the time limit in seconds, if it is known.
+        detail: what it waits for, if that was found out.
     """
 
-    def __init__(self, function: str | None = None, timeout: float | None = None) -> None:
-        super().__init__(function, timeout)
+    def __init__(
+        self,
+        function: str | None = None,
+        timeout: float | None = None,
+        detail: str | None = None,
+    ) -> None:
+        super().__init__(function, timeout, detail)
         self.function = function
         self.timeout = timeout
+        self.detail = detail
 
     def __str__(self) -> str:
         after = "in time" if self.timeout is None else f"within {self.timeout:g} s"
-        return f"{self.function or 'the call'} did not return {after} and still runs in the VM"
+        why = f": {self.detail}" if self.detail else ""
+        called = self.function or "the call"
+        return f"{called} did not return {after} and still runs in the VM{why}"
 
 
 class ForeignHandle(Error, ValueError):

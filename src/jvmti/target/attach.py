@@ -16,6 +16,7 @@ from jvmti.target.errors import (
     DynamicLoadingRefused,
     JvmDied,
     OptionsError,
+    OwnProcess,
 )
 from jvmti.target.hotspot import AttachPoint, last_flag, refuse_if_disabled
 from jvmti.target.listener import Listener, accept
@@ -51,6 +52,13 @@ def attach(
     if options.connect is not None:
         raise OptionsError("connect is for attach itself to choose")
     process = find(target)
+    if process.pid == os.getpid():
+        # Handlers and whoever resumes a thread need Python's interpreter lock, and the thread that
+        # has it may be the one that waits.
+        raise OwnProcess(
+            f"process {process.pid} is the caller's own, and a program that waits for its own JVM "
+            "hangs for good: jvmti.attach_self() attaches from a process beside it"
+        )
     with process.open() as handle:
         if process.needs_helper():
             connected, preloaded = _attach_elsewhere(process, handle, deadline, options, library)

@@ -9,6 +9,7 @@
     ├── AttachRefused           the JVM, or the system, says no
     │   ├── AttachDisabled      -XX:+DisableAttachMechanism
     │   ├── DynamicLoadingRefused   -XX:-EnableDynamicAgentLoading
+    │   ├── OwnProcess          the JVM is in the caller's own process
     │   ├── NotPermitted        another user, namespace or group
     │   └── SuspiciousFile      something that is not the JVM's own lies in the way
     ├── AttachTimeout
@@ -44,6 +45,7 @@ __all__ = [
     "NotPermitted",
     "OptionsError",
     "OptionsTooLong",
+    "OwnProcess",
     "ProtocolError",
     "SeveralMatch",
     "SuspiciousFile",
@@ -89,6 +91,10 @@ class AttachDisabled(AttachRefused):
 
 class DynamicLoadingRefused(AttachRefused):
     """The JVM was started with ``-XX:-EnableDynamicAgentLoading``."""
+
+
+class OwnProcess(AttachRefused):
+    """The JVM is in the caller's own process, which cannot be its own controller."""
 
 
 class NotPermitted(AttachRefused):

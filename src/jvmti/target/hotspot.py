@@ -396,7 +396,8 @@ class AttachPoint:
         return AttachTimeout(
             f"JVM {self.handle.pid} did not open {self.socket_path} in {waited:.1f} s, after "
             f"{signals} signal(s): attaching is disabled (-XX:+DisableAttachMechanism), the JVM "
-            "hangs, or its /tmp cannot be written. 'jvmti doctor' looks closer"
+            "hangs, its /tmp cannot be written, or a program that embeds it takes SIGQUIT itself "
+            "(-XX:+StartAttachListener does without). 'jvmti doctor' looks closer"
         )
 
     def _dropped(self, name: str) -> AttachError:

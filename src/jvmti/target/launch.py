@@ -54,6 +54,7 @@ def launch(
     stdin: _Stream = None,
     stdout: _Stream = None,
     stderr: _Stream = None,
+    start_new_session: bool = False,
 ) -> Connection:
     """Start a program and connect to the agent in its JVM, which is held until released.
 
@@ -67,7 +68,7 @@ def launch(
         options: further options for the agent.
         library: the agent library; by default the packaged one that fits the program.
         timeout: seconds until the JVM has to have connected.
-        env, cwd, stdin, stdout, stderr: as for :class:`subprocess.Popen`.
+        env, cwd, stdin, stdout, stderr, start_new_session: as for :class:`subprocess.Popen`.
 
     Raises:
         LaunchFailed: the program ended, or no JVM of it connected in time. It is ended then.
@@ -83,6 +84,7 @@ def launch(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
+        start_new_session=start_new_session,
     )
     try:
         return started.accept(timeout, main=main)
@@ -117,6 +119,7 @@ class Launch:
         stdin: _Stream = None,
         stdout: _Stream = None,
         stderr: _Stream = None,
+        start_new_session: bool = False,
     ) -> None:
         words = [os.fspath(word) for word in argv]
         if not words:
@@ -133,7 +136,13 @@ class Launch:
             told = replace(options, connect=self._listener.path, token=self.token)
             add_agents(words, environment, program, [agent_argument(chosen, str(told))])
             self.popen: subprocess.Popen[bytes] = subprocess.Popen(
-                words, env=environment, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr
+                words,
+                env=environment,
+                cwd=cwd,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=start_new_session,
             )
         except BaseException:
             self._listener.close()

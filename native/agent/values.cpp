@@ -1,0 +1,285 @@
+// Values of fields, elements and linked objects, many in one reply: what an object is made of is
+// seen with one crossing, and a map of thousands with a few.  No Java code runs, so that it can be
+// done whatever the program's threads do meanwhile; what they change meanwhile may show or not.
+
+#include <atomic>
+
+#include "method_details.h"
+#include "own.h"
+
+namespace jvmti {
+namespace own {
+
+namespace {
+
+struct Box {
+  const char* name;
+  char letter;
+};
+constexpr Box kBoxes[] = {
+    {"java/lang/Integer", 'I'}, {"java/lang/Long", 'J'},  {"java/lang/Double", 'D'},
+    {"java/lang/Boolean", 'Z'}, {"java/lang/Float", 'F'}, {"java/lang/Character", 'C'},
+    {"java/lang/Short", 'S'},   {"java/lang/Byte", 'B'}};
+constexpr int kBoxCount = sizeof kBoxes / sizeof kBoxes[0];
+
+// What is looked up once in a VM's life: classes of the bootstrap loader, which are never unloaded.
+struct KnownClasses {
+  std::atomic<bool> found;
+  jclass string;
+  jclass boxes[kBoxCount];
+  jfieldID inside[kBoxCount];
+};
+KnownClasses known;
+Mutex known_mutex;
+
+bool find_known(JNIEnv* jni) {
+  if (known.found.load(std::memory_order_acquire)) return true;
+  Locked locked(known_mutex);
+  if (known.found.load(std::memory_order_acquire)) return true;
+  auto keep = [jni](const char* name) {
+    jclass local = jni->FindClass(name);
+    jclass global = local == nullptr ? nullptr : static_cast<jclass>(jni->NewGlobalRef(local));
+    if (local != nullptr) jni->DeleteLocalRef(local);
+    return global;
+  };
+  known.string = keep("java/lang/String");
+  bool good = known.string != nullptr;
+  for (int i = 0; i < kBoxCount && good; ++i) {
+    const char type[] = {kBoxes[i].letter, 0};
+    known.boxes[i] = keep(kBoxes[i].name);
+    good = known.boxes[i] != nullptr;
+    if (good) known.inside[i] = jni->GetFieldID(known.boxes[i], "value", type);
+    good = good && known.inside[i] != nullptr;
+  }
+  if (good) known.found.store(true, std::memory_order_release);
+  return good;
+}
+
+// The streams of `Values`, as they grow.
+class ValueWriter {
+ public:
+  ValueWriter(Call& call, bool unbox, jint text, bool same)
+      : call_(call), jni_(call.jni), unbox_(unbox), most_text_(text) {
+    // Handles by the thousand are not identified: that takes a tag for each.
+    if (!same) call.identify = false;
+  }
+
+  bool good() const { return good_; }
+
+  void field(jobject object, const FieldRecord* record) {
+    // The class keeps its fields: as long as it is there, the id is good.
+    jclass klass = static_cast<jclass>(jni_->NewLocalRef(record->klass));
+    if (klass == nullptr || (!record->is_static && !jni_->IsInstanceOf(object, klass))) {
+      call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "a field is not one of the object");
+      good_ = false;
+    } else if (record->is_static) {
+      static_field(klass, record->id, record->type);
+    } else {
+      instance_field(object, record->id, record->type);
+    }
+    if (klass != nullptr) jni_->DeleteLocalRef(klass);
+  }
+
+  // Takes the local reference over.
+  void object(jobject value) {
+    if (value == nullptr) {
+      letter('n');
+      return;
+    }
+    if (jni_->IsInstanceOf(value, known.string)) {
+      string(static_cast<jstring>(value));
+      jni_->DeleteLocalRef(value);
+      return;
+    }
+    for (int i = 0; unbox_ && i < kBoxCount; ++i) {
+      if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;
+      instance_field(value, known.inside[i], kBoxes[i].letter);
+      jni_->DeleteLocalRef(value);
+      return;
+    }
+    letter('l');
+    good_ = objects_.push(value) && good_;
+  }
+
+  jvmtiError finish(jint* letter_count, unsigned char** letters, jint* number_count,
+                    unsigned char** numbers, jint* length_count, unsigned char** lengths,
+                    jint* text_count, unsigned char** texts, jint* count, jobject** objects) {
+    if (call_.refused()) return static_cast<jvmtiError>(call_.status);
+    bool given = good_ && give(letters_, letter_count, letters) &&
+                 give(numbers_, number_count, numbers) && give(lengths_, length_count, lengths) &&
+                 give(text_, text_count, texts);
+    unsigned char* copied = nullptr;
+    jint size = 0;
+    given = given && give(objects_, &size, &copied);
+    *objects = reinterpret_cast<jobject*>(copied);
+    *count = given ? static_cast<jint>(objects_.size()) : 0;
+    return given ? JVMTI_ERROR_NONE : JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+
+ private:
+  template <class T>
+  bool give(Vector<T>& items, jint* size, unsigned char** bytes) {
+    size_t length = items.size() * sizeof(T);
+    if (length > protocol::kMaximumReply / 4) return false;
+    if (agent.env->Allocate(static_cast<jlong>(length) + 1, bytes) != JVMTI_ERROR_NONE) {
+      return false;
+    }
+    if (length > 0) std::memcpy(*bytes, items.begin(), length);
+    *size = static_cast<jint>(length);
+    return true;
+  }
+
+  void letter(char one) { good_ = letters_.push(static_cast<unsigned char>(one)) && good_; }
+
+  void whole(char type, jlong value) {
+    letter(type);
+    good_ = numbers_.push(value) && good_;
+  }
+
+  void floating(char type, jdouble value) {
+    jlong bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    whole(type, bits);
+  }
+
+  void string(jstring value) {
+    jsize all = jni_->GetStringLength(value);
+    jsize length = most_text_ >= 0 && all > most_text_ ? most_text_ : all;
+    size_t at = text_.size();
+    size_t wanted = at + static_cast<size_t>(length);
+    if (wanted > text_.capacity()) good_ = text_.reserve(wanted * 2) && good_;
+    good_ = lengths_.push(length) && good_;
+    letter(length < all ? 'u' : 't');
+    if (!good_ || length == 0) return;
+    jni_->GetStringRegion(value, 0, length, text_.begin() + at);
+    text_.grow(wanted);
+  }
+
+  void instance_field(jobject object, jfieldID field, char type) {
+    switch (type) {
+      case 'Z': return whole(type, jni_->GetBooleanField(object, field) != 0);
+      case 'B': return whole(type, jni_->GetByteField(object, field));
+      case 'C': return whole(type, jni_->GetCharField(object, field));
+      case 'S': return whole(type, jni_->GetShortField(object, field));
+      case 'I': return whole(type, jni_->GetIntField(object, field));
+      case 'J': return whole(type, jni_->GetLongField(object, field));
+      case 'F': return floating(type, static_cast<jdouble>(jni_->GetFloatField(object, field)));
+      case 'D': return floating(type, jni_->GetDoubleField(object, field));
+      default: return this->object(jni_->GetObjectField(object, field));
+    }
+  }
+
+  void static_field(jclass klass, jfieldID field, char type) {
+    switch (type) {
+      case 'Z': return whole(type, jni_->GetStaticBooleanField(klass, field) != 0);
+      case 'B': return whole(type, jni_->GetStaticByteField(klass, field));
+      case 'C': return whole(type, jni_->GetStaticCharField(klass, field));
+      case 'S': return whole(type, jni_->GetStaticShortField(klass, field));
+      case 'I': return whole(type, jni_->GetStaticIntField(klass, field));
+      case 'J': return whole(type, jni_->GetStaticLongField(klass, field));
+      case 'F':
+        return floating(type, static_cast<jdouble>(jni_->GetStaticFloatField(klass, field)));
+      case 'D': return floating(type, jni_->GetStaticDoubleField(klass, field));
+      default: return object(jni_->GetStaticObjectField(klass, field));
+    }
+  }
+
+  Call& call_;
+  JNIEnv* jni_;
+  bool unbox_;
+  jint most_text_;
+  bool good_ = true;
+  Vector<unsigned char> letters_;
+  Vector<jlong> numbers_;
+  Vector<jint> lengths_;
+  Vector<jchar> text_;
+  Vector<jobject> objects_;
+};
+
+bool ready(Call& call) {
+  if (call.jni == nullptr) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "there are no objects yet");
+    return false;
+  }
+  if (find_known(call.jni)) return true;
+  call.jni->ExceptionClear();
+  call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not to be had");
+  return false;
+}
+
+}  // namespace
+
+jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
+                      const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
+                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
+                      unsigned char** letters, jint* number_count, unsigned char** numbers,
+                      jint* length_count, unsigned char** lengths, jint* text_count,
+                      unsigned char** texts, jint* count, jobject** objects) {
+  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
+  for (jint i = 0; i < fields.count() && writer.good(); ++i) {
+    writer.field(object.c(), fields.record(i));
+  }
+  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
+                       text_count, texts, count, objects);
+}
+
+jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
+                        const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
+                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
+                        jint* number_count, unsigned char** numbers, jint* length_count,
+                        unsigned char** lengths, jint* text_count, unsigned char** texts,
+                        jint* count, jobject** objects) {
+  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
+  jsize there = call.jni->GetArrayLength(array.c());
+  jint first = start.c() < 0 ? 0 : start.c();
+  for (jint i = first; i < there && i - first < length.c() && writer.good(); ++i) {
+    writer.object(call.jni->GetObjectArrayElement(array.c(), i));
+  }
+  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
+                       text_count, texts, count, objects);
+}
+
+jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
+                      const In<List<kinds::Field>>& fields, const In<jint>& most,
+                      const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
+                      jint* letter_count, unsigned char** letters, jint* number_count,
+                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
+                      jint* text_count, unsigned char** texts, jint* count, jobject** objects) {
+  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  JNIEnv* jni = call.jni;
+  const FieldRecord* link = next.record();
+  jclass linked = static_cast<jclass>(jni->NewLocalRef(link->klass));
+  if (linked == nullptr || link->is_static || simple_type(link->type) != 'L') {
+    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field refers to no further object");
+    return JVMTI_ERROR_INVALID_FIELDID;
+  }
+  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
+  jobjectArray array = nullptr;
+  jsize chains = 1;
+  if (kind_of(start.handle()) == kinds::ObjectArray::kind) {
+    array = static_cast<jobjectArray>(start.c());
+    chains = jni->GetArrayLength(array);
+  }
+  jint left = most.c();
+  for (jsize i = 0; i < chains && left > 0 && writer.good(); ++i) {
+    jobject at = array == nullptr ? jni->NewLocalRef(start.c())
+                                  : jni->GetObjectArrayElement(array, i);
+    // A list that leads back into itself, as a race may leave it, ends with what is asked for.
+    while (at != nullptr && jni->IsInstanceOf(at, linked) && left > 0 && writer.good()) {
+      for (jint f = 0; f < fields.count() && writer.good(); ++f) writer.field(at, fields.record(f));
+      jobject further = jni->GetObjectField(at, link->id);
+      jni->DeleteLocalRef(at);
+      at = further;
+      --left;
+    }
+    if (at != nullptr) jni->DeleteLocalRef(at);
+  }
+  jni->DeleteLocalRef(linked);
+  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
+                       text_count, texts, count, objects);
+}
+
+}  // namespace own
+}  // namespace jvmti

@@ -1,0 +1,51 @@
+"""What MkDocs is told beyond mkdocs.yml.
+
+The figures of benchmarks/README.md are a page of the site, at the same place seen from the others
+as in the repository, so that links to it work in both.  The chapters of the reference are in the
+navigation because they are there.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parent.parent
+ELSEWHERE = ("benchmarks/README.md",)
+#: Links to sources, which are no pages.
+SOURCE = re.compile(r"\[([^]]+)\]\([\w/]+\.(?:py|java|cpp)\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the chapters of the reference to the navigation."""
+    [reference] = [one["Reference"] for one in config.nav or () if "Reference" in one]
+    for title, directory in (("JVM TI", "jvmti"), ("JNI", "jni")):
+        pages = sorted(Path(config.docs_dir, "reference", directory).glob("*.md"))
+        chapters = [
+            {page.stem.replace("_", " "): f"reference/{directory}/{page.name}"} for page in pages
+        ]
+        reference.append({title: chapters})
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in docs/."""
+    for path in ELSEWHERE:
+        text = (ROOT / path).read_text().replace("](../docs/", "](../")
+        files.append(File.generated(config, path, content=SOURCE.sub(r"\1", text)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead to those pages within the site."""
+    for path in ELSEWHERE:
+        up = "../" * page.file.src_uri.count("/")
+        markdown = markdown.replace(f"]({up}../{path}", f"]({up}{path}")
+    return markdown

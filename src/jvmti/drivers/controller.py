@@ -1,0 +1,136 @@
+"""The process that `own.attach_self` starts: it holds the session and calls what it is sent.
+
+One question at a time comes over the connection, and each is answered with whether it succeeded,
+the result or the exception, and where that was raised.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import reprlib
+import sys
+import threading
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+import cloudpickle
+
+import jvmti
+from jvmti.model.vm import VM
+from jvmti.spec.constants import ThreadState
+from jvmti.spec.errors import Error
+
+_GRACE = 2.0
+"""Seconds that a call may go on after the JVM has ended."""
+
+_objects: dict[str, Any] = {}
+_keys = itertools.count(1)
+
+
+def main() -> NoReturn:
+    """Serve the process that started this one, which has the other end of the connection."""
+    connection = Connection(int(sys.argv[1]))
+    os.set_inheritable(connection.fileno(), False)
+    sys.argv = [""]
+    pid, wanted = pickle.loads(connection.recv_bytes())
+    try:
+        vm = jvmti.attach(pid, **wanted)
+    except BaseException as error:
+        connection.send_bytes(_failure(error))
+        sys.exit(1)
+    connection.send_bytes(_success(None))
+    threading.Thread(target=_end_with, args=(vm,), daemon=True).start()
+    while not vm.closed:
+        try:
+            request = connection.recv_bytes()
+        except (EOFError, OSError):
+            break
+        connection.send_bytes(_answer(vm, request))
+    vm.detach()
+    sys.exit(0)
+
+
+def kept_object(key: str, description: str) -> Any:
+    """The object that a ``Kept`` stands for. Raises LookupError: another controller has it."""
+    if key not in _objects:
+        raise LookupError(f"{description} is kept by another controller, which may have ended")
+    return _objects[key]
+
+
+def _answer(vm: VM, request: bytes) -> bytes:
+    before = _suspended(vm)
+    try:
+        function, args, kwargs, keeping = pickle.loads(request)
+        value = function(vm, *args, **kwargs)
+        answer = _success(_keep(value) if keeping else value)
+    except BaseException as error:
+        answer = _failure(error)
+    try:
+        left = _suspended(vm) - before
+        names = ", ".join(sorted(repr(thread.name) for thread in left))
+    except Error:
+        return answer  # the session is over, and what it suspended runs
+    if not left:
+        return answer
+    # The program could not resume them: it may be one of them, or wait for one with Python's
+    # interpreter lock in its hands. Leaving the JVM resumes what this session suspended.
+    vm.detach()
+    return _failure(
+        RuntimeError(
+            f"the function has left threads suspended ({names}), which would stop this program "
+            "for good. The session has been ended, so they run on; a function resumes what it "
+            "suspends before it returns"
+        )
+    )
+
+
+def _suspended(vm: VM) -> set[Any]:
+    if vm.closed:
+        return set()
+    threads = list(vm.threads)
+    states = vm.env.map.get_thread_state(threads)
+    return {
+        thread
+        for thread, status, state in zip(threads, states.status, states.value, strict=True)
+        if not status and state & ThreadState.SUSPENDED
+    }
+
+
+def _keep(value: Any) -> tuple[str, str]:
+    """Keep an object; the fields of the ``Kept`` that stands for it."""
+    key = f"{os.getpid()}-{next(_keys)}"
+    _objects[key] = value
+    return key, reprlib.repr(value)
+
+
+def _success(value: Any) -> bytes:
+    try:
+        answer: bytes = cloudpickle.dumps((True, value, ""))
+    except Exception as error:
+        raise TypeError(
+            f"the result cannot be copied to the calling process ({error}): return names, numbers "
+            "and other plain values, or keep it in the controller with Controller.keep"
+        ) from None
+    return answer
+
+
+def _failure(error: BaseException) -> bytes:
+    where = "".join(traceback.format_exception(error))
+    try:
+        answer: bytes = cloudpickle.dumps((False, error, where))
+        pickle.loads(answer)
+    except Exception:
+        # What it carries stays here, such as the throwable of a JavaException.
+        told = Error(f"{type(error).__name__}: {error}")
+        answer = cloudpickle.dumps((False, told, where))
+    return answer
+
+
+def _end_with(vm: VM) -> None:
+    """End this process some time after the JVM, whatever it is still doing."""
+    vm.wait()
+    threading.Event().wait(_GRACE)
+    os._exit(1)

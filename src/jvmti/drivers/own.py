@@ -1,0 +1,274 @@
+"""Looking at the JVM in the caller's own process, as JPype has one.
+
+A process cannot be its own controller. The agent asks the controller and waits for its answer, the
+controller needs Python's interpreter lock for it, and whoever holds that lock may itself be waiting
+for the JVM: a class that is being loaded, a thread that has been suspended, a heap that is being
+walked. So the controller is a second process, which is sent functions to call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from jvmti.spec.errors import TargetLost
+from jvmti.target.errors import NotAJvm
+from jvmti.target.options import AgentOptions
+from jvmti.target.processes import inspect
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from jvmti.model.vm import VM
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_START = "import sys; sys.path[:] = sys.argv[2:]; from jvmti.drivers.controller import main; main()"
+_GRACE = 10.0  # seconds that the controller gets for leaving the JVM
+
+
+class RemoteTraceback(Exception):
+    """Where in the controller an exception was raised: the cause of that which comes out here."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Stands for an object that is kept in a controller; see `Controller.keep`."""
+
+    key: str
+    """Names it there."""
+    description: str
+    """How it is written there, shortened."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _kept_object, (self.key, self.description)
+
+
+class Controller:
+    """A process that is attached to the JVM of this one; `jvmti.attach_self` makes it.
+
+    It is a context manager: leaving the block ends the session and the process.
+
+    Attributes:
+        pid: its process id.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], connection: Connection) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def call(
+        self, function: Callable[Concatenate[VM, P], R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Call a function in the controller, with the JVM as its first argument.
+
+        The session goes on from one call to the next, with its handlers and streams. The function
+        is copied with what it refers to; modules are imported there. Python threads that call at
+        the same time wait for one another.
+
+        Args:
+            function: it may be a lambda or one of the main program. It must not need anything of
+                this process, which may be standing still.
+            args: further arguments, which are copied.
+            kwargs: the same by name.
+
+        Returns:
+            A copy of what the function returns. Objects of the model do not leave the controller:
+            return names and numbers.
+
+        Raises:
+            TypeError: the function, an argument or the result cannot be copied.
+            TargetLost: the controller has ended.
+            Exception: what the function raises, with the place as its cause. After an exception
+                that is raised here while it waits, such as ``KeyboardInterrupt``, the session is
+                over.
+        """
+        result: R = self._call(function, args, kwargs, keeping=False)
+        return result
+
+    def keep(
+        self, function: Callable[Concatenate[VM, P], Any], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Kept:
+        """Call a function in the controller and keep what it returns there.
+
+        Args:
+            function, args, kwargs: as for `call`.
+
+        Returns:
+            What stands for the result, whatever that is: as an argument of a later call it becomes
+            the object itself. It is kept until the session ends.
+
+        Raises:
+            Exception: as `call` does.
+        """
+        return Kept(*self._call(function, args, kwargs, keeping=True))
+
+    def close(self) -> None:
+        """End the session and the process; what a call has not finished is given up."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._connection.close()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_GRACE)
+            finally:
+                self._lock.release()
+        # The agent undoes what a killed controller did, too.
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is over."""
+        return self._connection.closed or self._process.poll() is not None
+
+    def __enter__(self) -> Controller:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Controller {self.pid} ({'closed' if self.closed else 'open'})>"
+
+    def _attach(self, wanted: dict[str, Any]) -> None:
+        self._ask((os.getpid(), wanted))
+
+    def _call(self, function: Any, args: Any, kwargs: Any, *, keeping: bool) -> Any:
+        if not callable(function):
+            raise TypeError(f"a function is wanted, not {type(function).__name__}")
+        return self._ask((function, args, kwargs, keeping))
+
+    def _ask(self, question: Any) -> Any:
+        try:
+            request = _cloudpickle().dumps(question)
+        except Exception as error:
+            raise TypeError(
+                f"the function or an argument cannot be copied to the controller: {error}"
+            ) from error
+        with self._lock:
+            answer = self._exchange(request)
+        succeeded, value, where = pickle.loads(answer)
+        if succeeded:
+            return value
+        raise value from RemoteTraceback(where)
+
+    def _exchange(self, request: bytes) -> bytes:
+        if self._connection.closed:
+            raise TargetLost("the controller has been closed; jvmti.attach_self() starts another")
+        try:
+            self._connection.send_bytes(request)
+            return self._connection.recv_bytes()
+        except (EOFError, OSError):
+            self._connection.close()
+            status = self._process.wait()
+            raise TargetLost(
+                f"the controller process {self.pid} has ended (status {status}); "
+                "jvmti.attach_self() starts another"
+            ) from None
+        except BaseException:
+            # Nobody waits for the answer any more, and what the call suspended must run on.
+            self._connection.close()
+            self._process.kill()
+            self._process.wait()
+            raise
+
+
+def attach_self(
+    *,
+    timeout: float = 10.0,
+    capabilities: str | Iterable[str] = (),
+    options: AgentOptions | None = None,
+    library: str | os.PathLike[str] | None = None,
+) -> Controller:
+    """Attach to the JVM in this very process, such as JPype's, from a process of its own.
+
+    Args:
+        timeout: seconds for everything until the session stands.
+        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` that can be had.
+        options: further options for the agent.
+        library: the agent library, where not the packaged one.
+
+    Returns:
+        The process that is attached; `Controller.call` calls a function there.
+
+    Raises:
+        NotAJvm: no JVM has been started in this process.
+        AttachError: it cannot be reached; the message says what was tried.
+        NotAvailable: a capability cannot be had.
+        ImportError: cloudpickle is not installed; ``pip install jvmti[jpype]`` does it.
+    """
+    _cloudpickle()
+    try:
+        inspect(os.getpid())
+    except NotAJvm:
+        raise NotAJvm(
+            "there is no JVM in this process: start it first, as jpype.startJVM() does; "
+            "jvmti.attach is for those of other processes"
+        ) from None
+    ours, theirs = Pipe()
+    try:
+        with theirs:
+            # The terminal's Ctrl-C is for this process, which ends the other by itself.
+            process = subprocess.Popen(
+                [sys.executable, "-c", _START, str(theirs.fileno()), *sys.path],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+    except BaseException:
+        ours.close()
+        raise
+    controller = Controller(process, ours)
+    wanted = {
+        "timeout": timeout,
+        "capabilities": capabilities if isinstance(capabilities, str) else tuple(capabilities),
+        "options": options,
+        "library": library,
+    }
+    try:
+        controller._attach(wanted)
+    except BaseException:
+        controller.close()
+        raise
+    return controller
+
+
+def _kept_object(key: str, description: str) -> Any:
+    """What a `Kept` becomes where it arrives: the object, in the process that keeps it."""
+    from jvmti.drivers import controller
+
+    return controller.kept_object(key, description)
+
+
+def _cloudpickle() -> Any:
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ImportError(
+            "cloudpickle, which copies functions to the controller, is not installed: "
+            "pip install jvmti[jpype]"
+        ) from None
+    return cloudpickle
+
+
+__all__ = ["Controller", "Kept", "attach_self"]

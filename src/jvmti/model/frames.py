@@ -1,0 +1,297 @@
+"""Frames of stacks: where they are, what their variables hold, and how they can be left."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti import display
+from jvmti.model.suspension import Suspension
+from jvmti.model.values import to_java, to_python
+from jvmti.spec.errors import Error, InvalidSlot, NoMoreFrames, ThreadNotAlive
+from jvmti.spec.signatures import result_of, signature_of
+from jvmti.wire.columns import ListColumn
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.model.classes import Method
+    from jvmti.model.locals import Locals
+    from jvmti.model.objects import Object
+    from jvmti.model.threads import Thread
+    from jvmti.model.vm import VM
+
+
+class FrameGone(Error, LookupError):
+    """The thread has moved on since the frame was looked at: there is no such frame any more."""
+
+
+class Frame:
+    """A frame of a stack as it was when the stack was looked at.
+
+    What a frame is asked for later (its variables, `this`) is looked up in the thread as it is
+    then.  A frame remembers its method, its place in it and how far it is from the bottom of the
+    stack, and raises `FrameGone` where there is another one; a method that was called again and has
+    come to the same place is not told apart.  ``with thread.suspended():`` keeps it as it is.
+
+    Attributes:
+        method: the method.
+        location: the bytecode index in it; -1 in a native method.
+        line: the source line; ``None`` where it is not known.
+        depth: 0 for the most recent frame of the stack.
+        thread: the thread that it is of.
+    """
+
+    __slots__ = ("_height", "depth", "line", "location", "method", "thread")
+
+    def __init__(
+        self,
+        method: Method,
+        location: int,
+        line: int | None,
+        depth: int,
+        thread: Thread,
+        height: int | None,
+    ) -> None:
+        self.method = method
+        self.location = location
+        self.line = line
+        self.depth = depth
+        self.thread = thread
+        # How many frames there are from the bottom to this one; None where only a part was seen.
+        self._height = height
+
+    @property
+    def _vm(self) -> VM:
+        return self.thread._vm
+
+    @property
+    def source_file(self) -> str | None:
+        """The source file of the method's class."""
+        return self.method.source_file
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the method is native."""
+        return self.location == -1
+
+    @property
+    def where(self) -> str:
+        """Source file and line as stack traces write them."""
+        if self.is_native:
+            return "Native Method"
+        if self.source_file is None:
+            return "Unknown Source"
+        return self.source_file if self.line is None else f"{self.source_file}:{self.line}"
+
+    @property
+    def locals(self) -> Locals:
+        """Its local variables, by name and slot, to read and to write; see `Locals`."""
+        from jvmti.model.locals import Locals
+
+        return Locals(self)
+
+    @property
+    def this(self) -> Any:
+        """The object whose method it is; ``None`` in a static method.
+
+        Raises:
+            FrameGone: the thread has moved on.
+            NotAvailable: this VM does not tell agents that came after its start.
+
+        JVM TI: GetLocalInstance.
+        """
+        env = self._vm.env_with("can_access_local_variables", *self._virtual)
+        with Suspension(self._vm, [self.thread]):
+            depth = self.find(env)
+            try:
+                found = env.get_local_instance(self.thread, depth)
+            except InvalidSlot:
+                return None
+        return to_python(self._vm, found)
+
+    @property
+    def monitors(self) -> list[Object]:
+        """The objects whose monitors were entered in this frame, the latest first.
+
+        The capability for it, which the model takes in an environment of its own, lets compiled
+        code keep track of more monitors.
+
+        Raises:
+            FrameGone: the thread has moved on.
+            NotAvailable: this VM does not tell agents that came after its start; ``str(thread)``
+                shows them all the same.
+
+        JVM TI: GetOwnedMonitorStackDepthInfo.
+        """
+        env = self._vm.env_with("can_get_owned_monitor_stack_depth_info", *self._virtual)
+        with Suspension(self._vm, [self.thread]):
+            depth = self.find(env)
+            owned = env.get_owned_monitor_stack_depth_info(self.thread)
+        return [one.monitor for one in owned if one.stack_depth == depth]  # type: ignore[misc]
+
+    def pop(self) -> None:
+        """Discard the frame: as soon as the thread runs on, its caller makes the call again.
+
+        It must be the top frame of a thread that is suspended or at an event.  ``finally`` blocks
+        do not run, monitors that the method has entered are released, and arguments keep the values
+        that it gave them.  Only one frame can be popped before the thread runs on.
+
+        Raises:
+            ThreadNotSuspended: the thread runs; ``with thread.suspended():``.
+            ValueError: it is not the top frame.
+            FrameGone: the thread has moved on.
+            OpaqueFrame: it or its caller is native, or the thread is a virtual one that is not at
+                an event.
+            NotAvailable: this VM does not let agents that came after its start do so.
+
+        JVM TI: PopFrame.
+        """
+        env = self._to_leave("can_pop_frame", "popped")
+        env.pop_frame(self.thread)
+
+    def return_(self, value: Any = None) -> None:
+        """Let the method return now, as soon as the thread runs on.
+
+        It must be the top frame of a thread that is suspended or at an event.  ``finally`` blocks
+        do not run, and monitors that the method has entered are released.
+
+        Args:
+            value: what it returns, of the method's result type; nothing for ``void``.
+
+        Raises:
+            TypeError: the method does not return such a value.
+            ThreadNotSuspended, ValueError, FrameGone, OpaqueFrame, NotAvailable: as for `pop`.
+
+        JVM TI: ForceEarlyReturnObject and its siblings.
+        """
+        result = signature_of(result_of(self.method.signature))
+        if result == "V":
+            if value is not None:
+                raise TypeError(f"{self.method.class_name}.{self.method.name} returns no value")
+            self._to_leave("can_force_early_return", "left").force_early_return_void(self.thread)
+            return
+        converted = to_java(self._vm, value, result)
+        env = self._to_leave("can_force_early_return", "left")
+        if result in "ZBCSI":
+            env.force_early_return_int(self.thread, int(converted))
+        else:
+            named = {"J": "long", "F": "float", "D": "double"}.get(result, "object")
+            getattr(env, f"force_early_return_{named}")(self.thread, converted)
+
+    def find(self, env: Env) -> int:
+        """Its depth in the stack of now; the thread must stand still.
+
+        Raises:
+            FrameGone: there is another frame in its place.
+        """
+        thread = self.thread
+        try:
+            with env.batch() as batch:
+                counted = batch.get_frame_count(thread)
+                seen = batch.get_frame_location(thread, self.depth)
+            depth = self.depth
+            if self._height is not None:
+                depth = counted.result() - self._height
+            if depth == self.depth:
+                place = seen.result()
+            elif depth < 0:
+                raise self._gone()
+            else:
+                place = env.get_frame_location(thread, depth)
+        except (NoMoreFrames, ThreadNotAlive):
+            raise self._gone() from None
+        if (place.method, place.location) != (self.method, self.location):
+            raise self._gone()
+        return depth
+
+    def _gone(self) -> FrameGone:
+        return FrameGone(
+            f"the thread has moved on, {self} is not what it does now; look at its frames inside "
+            "`with thread.suspended():`"
+        )
+
+    @property
+    def _virtual(self) -> tuple[str, ...]:
+        return ("can_support_virtual_threads",) if self.thread.is_virtual else ()
+
+    def _to_leave(self, capability: str, how: str) -> Env:
+        env = self._vm.env_with(capability, *self._virtual)
+        # A thread that runs is refused by the VM, so what is found here stays.
+        if self.find(env) != 0:
+            raise ValueError(
+                f"only the top frame can be {how}; the frames above {self} come before it, one at "
+                "a time"
+            )
+        return env
+
+    def __str__(self) -> str:
+        return f"{self.method.class_name}.{self.method.name}({self.where})"
+
+    def __repr__(self) -> str:
+        return f"<Frame {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Frame):
+            return NotImplemented
+        return (self.method, self.location, self.depth) == (
+            other.method,
+            other.location,
+            other.depth,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.method, self.location, self.depth))
+
+    _repr_html_ = display.html
+
+
+class Places:
+    """Where the frames of many stacks are: each method and each line looked up once."""
+
+    def __init__(self, vm: VM, stacks: ListColumn) -> None:
+        self.ends = stacks.offsets.tolist()
+        self.distinct: numpy.ndarray[Any, Any] = numpy.zeros(0, "<u8")
+        self.rows: numpy.ndarray[Any, Any] = numpy.zeros(0, numpy.int64)
+        self.locations = stacks.items["location"]
+        self.methods: list[Method] = []
+        self.lines: list[int | None] = []
+        handles = stacks.items["method"].array
+        if len(handles):
+            self.distinct, rows = numpy.unique(handles, return_inverse=True)
+            self.rows = rows.reshape(-1)
+            self.methods = vm.methods.of(self.distinct.tolist())
+            self.lines = vm.methods.lines(self.distinct, self.rows, self.locations)
+
+    def frames(self, threads: list[Thread], most: int) -> list[list[Frame]]:
+        """The frames of all stacks, each a list.
+
+        Args:
+            threads: whose stacks they are.
+            most: how many frames of each stack were asked for.
+        """
+        methods = numpy.empty(len(self.methods), object)
+        methods[:] = self.methods
+        of_frames = methods[self.rows].tolist()
+        places = self.locations.tolist()
+        lines = self.lines
+        found: list[list[Frame]] = []
+        for thread, (start, end) in zip(threads, itertools.pairwise(self.ends), strict=True):
+            count = end - start
+            heights: Any = range(count, 0, -1) if count < most else itertools.repeat(None)
+            # Thousands of frames: the constructor is called without a loop in between.
+            stack = map(
+                Frame,
+                of_frames[start:end],
+                places[start:end],
+                lines[start:end],
+                range(count),
+                itertools.repeat(thread),
+                heights,
+            )
+            found.append(display.Rows(stack))
+        return found
+
+
+__all__ = ["Frame", "FrameGone", "Places"]

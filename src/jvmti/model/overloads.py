@@ -1,0 +1,350 @@
+"""Which of several methods of one name a call means.
+
+It goes as in Java, by rounds: first the methods that take the arguments as they are, then those
+for which values are boxed or unboxed, then those for which Python values are converted, and at last
+the same with a variable number of arguments.  Of what a round finds the most specific is called;
+where none is, the call is ambiguous.  docs/values.md has the rules as a table.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jvmti import refs
+from jvmti.model import values
+from jvmti.model.layouts import near
+from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
+from jvmti.spec.errors import ClassNotPrepared
+from jvmti.spec.signatures import parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jvmti.model.classes import Class
+    from jvmti.model.vm import VM
+
+_TYPES = re.compile(r"\[*(?:L[^;]*;|[ZBCSIJFD])")
+_STATIC = 0x0008
+_BRIDGE = 0x0040
+_VARARGS = 0x0080
+
+
+class Overload(NamedTuple):
+    """A method or constructor that may be meant."""
+
+    method: Any
+    name: str
+    signature: str
+    modifiers: int
+    owner: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """The signatures of its parameter types."""
+        return _TYPES.findall(self.signature[: self.signature.rindex(")")])
+
+    @property
+    def result(self) -> str:
+        """The signature of its result."""
+        return self.signature[self.signature.rindex(")") + 1 :]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is called on the class."""
+        return bool(self.modifiers & _STATIC)
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether its last parameter takes any number of arguments."""
+        return bool(self.modifiers & _VARARGS) and self.signature.rpartition(")")[0][-1:] != "("
+
+    def __str__(self) -> str:
+        types = parameters_of(self.signature)
+        if self.takes_more:
+            types[-1] = types[-1][:-2] + "..."
+        name = self.owner if self.name == "<init>" else self.name
+        return f"{name}({', '.join(types)})"
+
+
+def overloads_of(cls: Class) -> dict[str, list[Overload]]:
+    """The methods of a class by name, inherited ones included, the nearest of each signature.
+
+    JVM TI: GetClassMethods, GetMethodModifiers.
+    """
+    known: dict[str, list[Overload]] | None = getattr(cls, "_overloads", None)
+    if known is not None:
+        return known
+    vm = cls._vm
+    found: dict[str, dict[str, Overload]] = {}
+    for level, one in enumerate(_hierarchy(cls)):
+        methods = _methods(vm, one)
+        if not methods:
+            continue
+        flags = vm.env.map.get_method_modifiers(methods).check().value.tolist()
+        above_interface = level > 0 and one.is_interface
+        for method, modifiers in zip(methods, flags, strict=True):
+            name = method.name
+            inherited = level == 0 or (name != "<init>" and not (above_interface and modifiers & 8))
+            if not inherited or name == "<clinit>" or modifiers & _BRIDGE:
+                continue
+            signature = method.signature
+            by_types = found.setdefault(name, {})
+            types = signature[: signature.rindex(")")]
+            by_types.setdefault(
+                types, Overload(method, name, signature, modifiers, method.class_name)
+            )
+    cls._overloads = made = {name: list(each.values()) for name, each in found.items()}
+    return made
+
+
+def _methods(vm: VM, cls: Any) -> list[Any]:
+    try:
+        found: Any = vm.env.get_class_methods(cls)
+    except ClassNotPrepared:
+        # What is to be called will be initialised anyway; this does no more.
+        if cls.is_interface:
+            return []
+        vm.jni.get_method_id(cls, "hashCode", "()I")
+        found = vm.env.get_class_methods(cls)
+    vm.methods.look_up(found)
+    return list(found)
+
+
+def _hierarchy(cls: Any) -> list[Any]:
+    """A class, its superclasses from the nearest on, and then all their interfaces."""
+    vm = cls._vm
+    classes = [cls]
+    while (above := classes[-1].superclass) is not None:
+        classes.append(above)
+    found = {one.signature: one for one in classes}
+    waiting = list(classes)
+    while waiting:
+        for interface in waiting.pop(0).interfaces:
+            if interface.signature not in found:
+                found[interface.signature] = interface
+                waiting.append(interface)
+    if cls.signature.startswith("[") or cls.is_interface:
+        found.setdefault(OBJECT, vm.well_known("java/lang/Object"))
+    return list(found.values())
+
+
+class Chosen(NamedTuple):
+    """The method that a call means, and its arguments as JNI takes them."""
+
+    overload: Overload
+    arguments: list[Any]
+
+
+def choose(
+    cls: Class,
+    name: str,
+    arguments: Sequence[Any],
+    *,
+    signature: str | None = None,
+    static: bool = False,
+) -> Chosen:
+    """The method of a class that a call with these arguments means.
+
+    Args:
+        cls: the class of the receiver, or the class itself.
+        name: of the method; ``<init>`` for a constructor.
+        arguments: Python values and objects of the model.
+        signature: the types of its parameters, to choose by hand: ``"int, java.lang.String"``, or
+            as the VM writes them, ``"(ILjava/lang/String;)"``.
+        static: only static methods are meant.
+
+    Raises:
+        LookupError: there is none of that name, or none with that signature.
+        TypeError: none takes the arguments, or several do equally well.
+        OverflowError: a number does not fit the only method that there is.
+    """
+    vm = cls._vm
+    methods = overloads_of(cls)
+    shown = cls.name
+    candidates = methods.get(name, [])
+    if not candidates:
+        if name == "<init>":
+            raise LookupError(f"{shown} has no constructor: it is an interface, array or primitive")
+        raise LookupError(f"{shown} has no method {name!r}{near(name, methods)}")
+    if static and name != "<init>":
+        of_class = [one for one in candidates if one.is_static]
+        if not of_class:
+            raise LookupError(f"{shown}.{name} is not static: call it on an object of the class")
+        candidates = of_class
+    if signature is not None:
+        candidates = [_by_signature(shown, name, candidates, signature)]
+    found = _most_fitting(vm, candidates, arguments)
+    if not found:
+        raise _nothing_fits(vm, shown, name, candidates, arguments)
+    overload, expanded = _most_specific(vm, shown, name, found, arguments)
+    types = _expanded(overload.parameters, len(arguments)) if expanded else overload.parameters
+    made = [
+        values.convert(vm, value, wanted) for value, wanted in zip(arguments, types, strict=True)
+    ]
+    if expanded:
+        fixed = len(overload.parameters) - 1
+        array = values.new_array(vm, _rest(made, arguments, fixed), overload.parameters[-1])
+        made = [*made[:fixed], array]
+    return Chosen(overload, made)
+
+
+def _rest(made: list[Any], arguments: Sequence[Any], fixed: int) -> list[Any]:
+    """What goes into the array of a variable number of arguments."""
+    return [
+        one if isinstance(one, refs.Object) else given
+        for one, given in zip(made[fixed:], arguments[fixed:], strict=True)
+    ]
+
+
+def _expanded(parameters: list[str], count: int) -> list[str]:
+    """The parameter types of a method with a variable number of arguments for so many."""
+    fixed = len(parameters) - 1
+    return [*parameters[:fixed], *[parameters[-1][1:]] * (count - fixed)]
+
+
+def _by_signature(shown: str, name: str, candidates: list[Overload], signature: str) -> Overload:
+    wanted = signature.strip()
+    spelt = [part.strip() for part in wanted.strip("()").split(",") if part.strip()]
+    for one in candidates:
+        types = parameters_of(one.signature)
+        simple = [java.rpartition(".")[2] for java in types]
+        if one.signature == wanted or one.signature.startswith(wanted.partition(")")[0] + ")"):
+            return one
+        if spelt in (types, simple):
+            return one
+        if one.takes_more and spelt and spelt[-1].endswith("..."):
+            if [*spelt[:-1], spelt[-1][:-3] + "[]"] in (types, simple):
+                return one
+    raise LookupError(
+        f"{shown} has no {'constructor' if name == '<init>' else name} with the signature "
+        f"{signature!r}; there are {_listed(candidates)}"
+    )
+
+
+def _listed(candidates: Sequence[Overload]) -> str:
+    names = [str(one) for one in candidates]
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+_Found = list[tuple[Overload, bool]]
+
+
+def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) -> _Found:
+    """The candidates of the first round that has any, and whether they take more arguments."""
+    count = len(arguments)
+    for expanded in (False, True):
+        rounds: dict[Fit, _Found] = {}
+        for one in candidates:
+            types = one.parameters
+            if expanded:
+                if not one.takes_more or count < len(types) - 1:
+                    continue
+                types = _expanded(types, count)
+            if len(types) != count:
+                continue
+            worst = Fit.DIRECT
+            for value, wanted in zip(arguments, types, strict=True):
+                how = fit(vm, value, wanted)
+                if how is None:
+                    break
+                worst = max(worst, how)
+            else:
+                rounds.setdefault(worst, []).append((one, expanded))
+        if rounds:
+            return rounds[min(rounds)]
+    return []
+
+
+def _most_specific(
+    vm: VM, shown: str, name: str, found: _Found, arguments: Sequence[Any]
+) -> tuple[Overload, bool]:
+    if len(found) == 1:
+        return found[0]
+    count = len(arguments)
+    known: dict[str, frozenset[str]] = dict(BUILT_IN)
+    for value in arguments:
+        if isinstance(value, refs.Object):
+            known |= lineage(value.cls)  # type: ignore[attr-defined]
+    typed = [
+        (_expanded(one.parameters, count) if expanded else one.parameters)
+        for one, expanded in found
+    ]
+    if any(value is None for value in arguments):
+        for one, _ in found:
+            known |= _lineages(vm, one)
+
+    def at_least(one: list[str], other: list[str]) -> bool:
+        return all(_narrower(a, b, known) for a, b in zip(one, other, strict=True))
+
+    best = [
+        pair
+        for pair, types in zip(found, typed, strict=True)
+        if all(at_least(types, others) for others in typed)
+    ]
+    if len(best) == 1:
+        return best[0]
+    given = ", ".join(values.described(value) for value in arguments)
+    raise TypeError(
+        f"{shown}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "
+        f'signature="{", ".join(parameters_of(found[0][0].signature))}" chooses the first'
+    )
+
+
+def _narrower(one: str, other: str, known: dict[str, frozenset[str]]) -> bool:
+    """Whether a type is another, or below it."""
+    if one == other:
+        return True
+    if len(one) == 1:
+        # A primitive type is nearer to a number than any class.
+        return len(other) > 1 or other in WIDER[one]
+    if len(other) == 1:
+        return False
+    return other == OBJECT or other in known.get(one, ())
+
+
+def _lineages(vm: VM, one: Overload) -> dict[str, frozenset[str]]:
+    """What is above the parameter types of a method, as its own class sees them."""
+    jni = vm.jni
+    owner = one.method.declaring_class
+    reflected = jni.to_reflected_method(owner, one.method, one.is_static)
+    executable = vm.well_known("java/lang/reflect/Executable")
+    getter = jni.get_method_id(executable, "getParameterTypes", "()[Ljava/lang/Class;")
+    types: Any = jni.call_object_method(reflected, getter)
+    found: dict[str, frozenset[str]] = {}
+    for place in range(jni.get_array_length(types)):
+        found |= lineage(jni.get_object_array_element(types, place))
+    return found
+
+
+def _nothing_fits(
+    vm: VM, shown: str, name: str, candidates: list[Overload], arguments: Sequence[Any]
+) -> Exception:
+    called = shown if name == "<init>" else f"{shown}.{name}"
+    given = ", ".join(values.described(value) for value in arguments)
+    if len(candidates) == 1:
+        one = candidates[0]
+        types = one.parameters
+        if one.takes_more and len(arguments) >= len(types) - 1 and len(types) != len(arguments):
+            types = _expanded(types, len(arguments))
+        if len(types) == len(arguments):
+            for number, (value, wanted) in enumerate(zip(arguments, types, strict=True), 1):
+                if fit(vm, value, wanted) is None:
+                    return values.refusal(vm, value, wanted, f"argument {number} of {one}")
+        return TypeError(f"{called}: {one} takes {len(types)} arguments, not {len(arguments)}")
+    functions = [
+        value for value in arguments if callable(value) and not isinstance(value, refs.Object)
+    ]
+    if functions:
+        return values.refusal(vm, functions[0], OBJECT, f"{called}({given})")
+    return TypeError(f"no {called} takes ({given}); there are {_listed(candidates)}")
+
+
+def name_of_result(signature: str) -> str:
+    """What the JNI functions for methods with this type of result have in their names."""
+    if signature == "V":
+        return "void"
+    return values.PRIMITIVE_NAMES.get(signature, "object")
+
+
+__all__ = ["Chosen", "Overload", "choose", "name_of_result", "overloads_of"]

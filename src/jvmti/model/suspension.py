@@ -1,0 +1,178 @@
+"""Threads that stay suspended for a while, and certainly run on afterwards.
+
+The agent keeps the books, by a key that Python chooses before it asks: what was suspended for a key
+is resumed by naming it, once or twice, before or after the request has come through.  So Ctrl-C may
+come at any moment.  What nobody resumes, because the controller has died, the agent does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.environment import AgentOperations
+from jvmti.spec.errors import CallTimeout, Error, ErrorCode, SessionClosed, TargetLost, error_for
+
+if TYPE_CHECKING:
+    from jvmti.model.threads import Thread
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_keys = itertools.count(1)
+
+
+class Suspension:
+    """Suspends threads for the time of a ``with`` block.
+
+    Blocks nest: a thread runs on at the end of the outermost that has suspended it.  What somebody
+    else has suspended stays suspended.  A thread that has ended is left out, and so is the one that
+    makes the call: the event's thread in a handler.
+
+    Attributes:
+        threads: those that are suspended, by this or already.
+    """
+
+    def __init__(self, vm: VM, threads: Sequence[Thread]) -> None:
+        self._vm = vm
+        self._wanted = list(threads)
+        self._key = 0
+        self._operations: AgentOperations | None = None
+        self.threads: list[Thread] = []
+
+    def suspend(self) -> list[ErrorCode]:
+        """Begin; the outcome for each thread."""
+        virtual = any(thread.is_virtual for thread in self._wanted)
+        more = ("can_support_virtual_threads",) if virtual else ()
+        env = self._vm.env_with("can_suspend", *more)
+        self._operations = AgentOperations(self._vm._session, env._number)
+        self._key = next(_keys)
+        return self._more(self._wanted)
+
+    def _more(self, threads: Sequence[Thread]) -> list[ErrorCode]:
+        assert self._operations is not None
+        outcomes = [ErrorCode(code) for code in self._operations.suspend(list(threads), self._key)]
+        done = (ErrorCode.NONE, ErrorCode.THREAD_SUSPENDED)
+        self.threads += [one for one, code in zip(threads, outcomes, strict=True) if code in done]
+        return outcomes
+
+    def resume(self) -> None:
+        """End; doing so twice does no harm."""
+        if self._operations is None:
+            return
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._resume()
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error  # until it is certain that the threads run on
+        self._operations = None
+        if interrupt is not None:
+            raise interrupt
+
+    def _resume(self) -> None:
+        operations = self._operations
+        assert operations is not None
+        try:
+            operations.resume(self._key)
+        except (SessionClosed, TargetLost):
+            pass  # the agent resumes what a session leaves behind
+        except CallTimeout as late:
+            log.warning("threads are resumed late: %s", late)
+        except Error as error:
+            # As in a handler that has overrun its time: its thread is no way any more.
+            log.debug("resumed by another thread: %s", error)
+            another = threading.Thread(target=operations.resume, args=(self._key,))
+            another.start()
+            another.join()
+
+    def __enter__(self) -> Suspension:
+        try:
+            self.check(self.suspend())
+        except BaseException:
+            self.resume()
+            raise
+        return self
+
+    def check(self, outcomes: Sequence[ErrorCode]) -> None:
+        """Raise what kept a single thread from being suspended."""
+        if len(self._wanted) == 1 and not self.threads:
+            raise error_for(outcomes[0], "suspend_thread")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.resume()
+
+
+_OF_THE_VM = frozenset(
+    ("Signal Dispatcher", "Attach Listener", "Service Thread", "Monitor Deflation Thread")
+)
+"""Threads that run no Java code of the program's; with them other tools go on working."""
+
+
+class SuspensionOfAll(Suspension):
+    """Suspends all threads, those that start meanwhile as well, for the time of a ``with`` block.
+
+    Left to run are those of this package's agent, of the VM itself, and any that are named.
+    """
+
+    def __init__(self, vm: VM, leave: Sequence[Thread], virtual: bool) -> None:
+        super().__init__(vm, [])
+        self._leave = list(leave)
+        self._virtual = virtual
+        self._already: list[Thread] | None = None
+        """The virtual threads that are not to be resumed; ``None`` where none was suspended."""
+        self._env: Any = None
+
+    def suspend(self) -> list[ErrorCode]:
+        """Begin; nothing can be said of single threads."""
+        super().suspend()
+        threads = self._vm.threads
+        spared = set(threads.ids(self._leave))
+        if self._virtual:
+            self._suspend_virtual()
+        while True:
+            # A thread that is not suspended yet may start another one.
+            found = list(threads)
+            numbers = threads.ids(found)
+            names = threads._names(found)
+            new = [
+                thread
+                for thread, number, name in zip(found, numbers, names, strict=True)
+                if number not in spared and name not in _OF_THE_VM
+            ]
+            spared.update(numbers)
+            if not new:
+                return []
+            self._more(new)
+
+    def _suspend_virtual(self) -> None:
+        # Listing them runs Java code, which needs locks: before anything is suspended.
+        virtual = self._vm.threads.virtual
+        if not virtual:
+            return
+        self._env = self._vm.env_with("can_suspend", "can_support_virtual_threads")
+        leave = [thread for thread in self._leave if thread.is_virtual]
+        self._already = [one for one in virtual if one.is_suspended] + leave
+        self._env.suspend_all_virtual_threads(leave)
+
+    def _resume(self) -> None:
+        super()._resume()
+        if self._already is not None:
+            try:
+                self._env.resume_all_virtual_threads(self._already)
+            except (SessionClosed, TargetLost):
+                pass
+            self._already = None
+
+
+__all__ = ["Suspension", "SuspensionOfAll"]

@@ -1,0 +1,441 @@
+"""What a notebook shows for the things of this package: what ``_repr_html_`` gives.
+
+Each kind has a `view`, which gives elements.  Text of a target is escaped when they are written,
+and nothing here needs a script or anything from elsewhere.  What is no snapshot asks the JVM anew
+each time it is shown, as its attributes do; docs/notebook.md says what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, singledispatch
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from jvmti.display import Rows
+from jvmti.events.records import Records
+from jvmti.heap.elements import Content, Element, element, more, said, table, written
+from jvmti.heap.histogram import Histogram
+from jvmti.heap.holders import Referrers, RootPath
+from jvmti.heap.objects import Object as HeapObject
+from jvmti.heap.objects import Objects
+from jvmti.heap.paths import PathTree
+from jvmti.heap.report import facts, suspect
+from jvmti.heap.snapshot import Snapshot
+from jvmti.heap.suspects import Suspect, leak_suspects
+from jvmti.heap.tables import Table, shown
+from jvmti.heap.tables import table as table_of
+from jvmti.model.classes import Class, Field, Method
+from jvmti.model.frames import Frame
+from jvmti.model.locks import Deadlock
+from jvmti.model.objects import Attributes
+from jvmti.model.stack_tree import StackTree
+from jvmti.model.threads import Thread, Threads, ThreadSnapshot
+from jvmti.model.vm import VM
+from jvmti.report.flames import flames
+from jvmti.report.text import processor_time
+from jvmti.spec.capabilities import ALL, Capabilities
+from jvmti.spec.errors import Error
+
+__all__ = ["html", "view"]
+
+_ROWS = 20
+"""Rows of a table of what may be many."""
+_THREADS = 200
+_FRAMES = 64
+_TEXT = 200
+"""Characters of a value that are shown."""
+_SUSPECTS = 1_000_000
+"""Objects of a snapshot up to which its suspects are looked for, which takes up to 0.1 s."""
+
+
+def html(thing: object) -> str | None:
+    """The HTML of a thing, with its style; ``None`` where its text is as good.
+
+    What cannot be told, because a session is over or a thread has ended, is said in it.
+    """
+    try:
+        content = view(thing)
+    except Error as error:
+        content = [element("p", element("code", repr(thing)), f": {error}", class_="fault")]
+    if content is None:
+        return None
+    return f"<style>{_style()}</style>{written(element('div', *content, class_='jvmti'))}"
+
+
+@cache
+def _style() -> str:
+    return Path(__file__).with_suffix(".css").read_text("utf-8")
+
+
+@singledispatch
+def view(thing: Any) -> list[Content] | None:
+    """The elements that show a thing; ``None`` where there is nothing better than text."""
+    return None
+
+
+# Threads
+
+
+@view.register
+def _(threads: Threads) -> list[Content]:
+    return _threads(threads.snapshot(_FRAMES))
+
+
+@view.register
+def _(rows: Rows) -> list[Content] | None:  # type: ignore[type-arg]
+    match next(iter(rows), None):
+        case ThreadSnapshot():
+            return _threads(rows)
+        case Frame():
+            return [_stack(rows)]
+        case Suspect():
+            return [*map(suspect, rows)]
+        case Deadlock():
+            return [one for circle in rows for one in _deadlock(circle)]
+    return None
+
+
+@view.register
+def _(thread: Thread) -> list[Content]:
+    frames = thread.frames
+    return _thread(
+        thread.name,
+        thread.id,
+        thread.java_state,
+        thread.cpu_time,
+        ["daemon"] * thread.is_daemon + ["virtual"] * thread.is_virtual,
+        frames,
+    )
+
+
+@view.register
+def _(thread: ThreadSnapshot) -> list[Content]:
+    return _thread(
+        thread.name,
+        thread.id,
+        thread.java_state,
+        thread.cpu_time,
+        ["daemon"] * thread.is_daemon + ["virtual"] * thread.is_virtual,
+        thread.frames,
+    )
+
+
+@view.register
+def _(frame: Frame) -> list[Content]:
+    method = frame.method
+    return [
+        _titled(f"{method.class_name}.{method.name}"),
+        _facts(
+            ("parameters", ", ".join(method.parameter_types) or "none"),
+            ("source", frame.where),
+            ("bytecode index", None if frame.is_native else frame.location),
+            ("depth", frame.depth),
+        ),
+    ]
+
+
+@view.register
+def _(circle: Deadlock) -> list[Content]:
+    return _deadlock(circle)
+
+
+@view.register
+def _(tree: StackTree) -> list[Content]:
+    return flames(tree)
+
+
+def _deadlock(circle: Deadlock) -> list[Content]:
+    rows = [
+        (
+            one.id,
+            one.name,
+            f"{one.waits_for.kind} {one.waits_for}",
+            one.owner_name,
+            _folded(one.frames),
+        )
+        for one in circle.waiting
+    ]
+    heading = f"{len(rows)} threads wait for each other"
+    return [
+        element("article", _titled(heading),
+                table(["id", "thread", "waits for", "held by", "stack"], rows))
+    ]  # fmt: skip
+
+
+def _threads(threads: Sequence[ThreadSnapshot]) -> list[Content]:
+    rows = [
+        (
+            one.id,
+            one.name,
+            _state(one.java_state),
+            element("span", processor_time(one.cpu_time)),
+            _folded(one.frames),
+        )
+        for one in threads[:_THREADS]
+    ]
+    rest = more(len(threads), _THREADS, "threads")
+    return [table(["id", "thread", "state", "processor", "stack"], rows, rest)]
+
+
+def _thread(
+    name: str, number: int, state: str, time: int | None, marks: list[str], frames: Sequence[Frame]
+) -> list[Content]:
+    heading = element("h4", f"{name} ", element("small", f"#{number}"), " ", _state(state))
+    about = ", ".join([f"{processor_time(time)} of processor time", *marks])
+    return [heading, said(about), _stack(frames) if frames else said("It has no frames.")]
+
+
+def _state(name: str) -> Element:
+    return element("span", name, class_=f"state {name.lower()}")
+
+
+def _stack(frames: Sequence[Frame]) -> Element:
+    lines = [element("li", str(one)) for one in frames[:_FRAMES]]
+    if len(frames) > _FRAMES:
+        lines.append(element("li", more(len(frames), _FRAMES, "frames")))
+    return element("ol", *lines, class_="stack", start="0")
+
+
+def _folded(frames: Sequence[Frame]) -> Element | None:
+    if not frames:
+        return None
+    return element("details", element("summary", str(frames[0])), _stack(frames))
+
+
+# Classes and objects
+
+
+@view.register
+def _(cls: Class) -> list[Content]:
+    above = cls.superclass
+    interfaces = [one.name for one in cls.interfaces] if not cls.is_array else []
+    loader = cls.loader
+    found: list[Content] = [
+        _titled(cls.name),
+        _facts(
+            ("extends", None if above is None else above.name),
+            ("implements", ", ".join(interfaces) or None),
+            ("loader", "bootstrap" if loader is None else loader.cls.name),
+            ("source", cls.source_file),
+        ),
+    ]
+    fields, methods = cls.fields, cls.methods
+    for what, names, rows in (
+        ("fields", ["type", "field"], [(one.type, one.name) for one in fields]),
+        ("methods", ["method", "parameters"],
+         [(one.name, ", ".join(one.parameter_types)) for one in methods]),
+    ):  # fmt: skip
+        if rows:
+            summary = element("summary", f"{len(rows):,} {what}")
+            found.append(element("details", summary, table(names, rows)))
+    return found
+
+
+@view.register
+def _(method: Method) -> list[Content]:
+    lines = [one.line_number for one in method.lines]
+    return [
+        _titled(f"{method.class_name}.{method.name}"),
+        _facts(
+            ("parameters", ", ".join(method.parameter_types) or "none"),
+            ("signature", method.generic_signature or method.signature),
+            ("source", method.source_file),
+            ("lines", f"{min(lines)} to {max(lines)}" if lines else None),
+        ),
+    ]
+
+
+@view.register
+def _(field: Field) -> list[Content]:
+    return [
+        _titled(field.name),
+        _facts(("type", field.type), ("class", field.declaring_class.name)),
+    ]
+
+
+@view.register
+def _(obj: Attributes) -> list[Content]:
+    return [_titled(obj.cls.name), _facts(("bytes", obj.size))]
+
+
+# The heap
+
+
+@view.register
+def _(histogram: Histogram) -> list[Content]:
+    retained = histogram.retained is not None
+    parts = histogram.source != "diff"  # which may be negative
+    whole = max(histogram.total_bytes, 1)
+    rows = [
+        (
+            row.count,
+            row.bytes,
+            *([row.retained] if retained else []),
+            *([_bar(row.bytes / whole)] if parts else []),
+            row.name,
+            row.loader,
+        )
+        for row in histogram[:_ROWS]
+    ]
+    heads = [
+        "objects",
+        "bytes",
+        *(["retained"] if retained else []),
+        *(["of all"] if parts else []),
+        "name",
+        "loader",
+    ]
+    about = f"{histogram.total_count:,} objects, {histogram.total_bytes:,} bytes"
+    if histogram.pause:
+        about += f"; the program stood still for {histogram.pause:.2g} s at most"
+    return [table(heads, rows, more(len(histogram), _ROWS, "classes")), said(about)]
+
+
+@view.register
+def _(referrers: Referrers) -> list[Content]:
+    lines = [element("li", element("code", str(one))) for one in referrers[: 2 * _ROWS]]
+    rest = more(referrers.total, len(lines), "references")
+    return [
+        element("ul", *lines, class_="path"),
+        said(f"{rest or f'{referrers.total:,} in all'}; {_stopped(referrers.pause)}"),
+    ]
+
+
+@view.register
+def _(way: RootPath) -> list[Content]:
+    if not way.held:
+        return [said("held by nothing")]
+    steps = [element("li", element("code", str(one))) for one in way]
+    if not steps:
+        steps = [element("li", "a class that is never unloaded")]
+    return [element("ol", *steps, class_="path"), said(_stopped(way.pause))]
+
+
+@view.register
+def _(snapshot: Snapshot) -> list[Content]:
+    found = facts(snapshot)
+    if len(snapshot) <= _SUSPECTS:
+        found += [element("h4", "What holds most"), *map(suspect, leak_suspects(snapshot)[:3])]
+    else:
+        found.append(said("jvmti.heap.leak_suspects(snapshot) tells what holds most."))
+    return found
+
+
+@view.register
+def _(one: Suspect) -> list[Content]:
+    return [suspect(one)]
+
+
+@view.register
+def _(way: PathTree) -> list[Content]:
+    return [element("pre", "\n".join(way.lines())), said(repr(way)[1:-1])]
+
+
+@view.register(Objects)
+@view.register(HeapObject)
+def _(objects: Objects | HeapObject) -> list[Content]:
+    about = repr(objects)[1:-1]
+    return [said(about), *_table(table_of(objects))]
+
+
+@view.register
+def _(data: Table) -> list[Content]:
+    return _table(data)
+
+
+def _table(data: Table) -> list[Content]:
+    first = data.rows(slice(0, _ROWS))
+    columns = {name: map(_cell, shown(column)) for name, column in first.items()}
+    return [
+        table(list(columns), zip(*columns.values(), strict=True), more(data.count, _ROWS, "rows"))
+    ]
+
+
+# The VM
+
+
+@view.register
+def _(vm: VM) -> list[Content]:
+    process = vm.process
+    if vm.closed:
+        return [_titled(process.main or "JVM"), said(repr(vm)[1:-1])]
+    held, potential = vm.env.get_capabilities(), vm.env.get_potential_capabilities()
+    rows: list[Content] = [
+        _titled(process.main or "JVM"),
+        _facts(
+            ("process", str(process.pid)),
+            ("Java", process.java_version or str(vm.version.major)),
+            ("phase", vm.phase.name),
+            ("threads", None if vm.held else len(vm.threads)),
+        ),
+    ]
+    for what, those in (
+        ("capabilities that vm.env has", held),
+        ("that it can have", potential & ~held),
+        ("that this JVM gives only when it starts, or to nobody now", ALL & ~potential & ~held),
+    ):
+        summary = element("summary", f"{len(those)} {what}")
+        rows.append(element("details", summary, *view(those) or []))
+    return rows
+
+
+@view.register
+def _(capabilities: Capabilities) -> list[Content]:
+    return [
+        element("span", name, class_="chip")
+        for name in sorted(one.name or "" for one in capabilities)
+    ] or [said("none")]
+
+
+# Events
+
+
+@view.register
+def _(records: Records) -> list[Content]:
+    rows = list(islice(records.where(slice(0, _ROWS)).rows(), _ROWS))  # type: ignore[arg-type]
+    names = [name for name in records if any(row.get(name) is not None for row in rows)]
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    return [table(names, cells, more(len(records), _ROWS, "events"))]
+
+
+# Pieces
+
+
+def _titled(text: str) -> Element:
+    return element("h4", text)
+
+
+def _facts(*pairs: tuple[str, object]) -> Element:
+    """Names and values; what is ``None`` is left out."""
+    return element(
+        "dl",
+        *(
+            element("div", element("dt", name), element("dd", f"{value:,}" if isinstance(value, int)
+                                                        else str(value)))
+            for name, value in pairs
+            if value is not None
+        ),
+    )  # fmt: skip
+
+
+def _bar(part: float) -> Element:
+    return element("span", f"{part:.1%}", class_="bar", style=f"--part:{part:.2%}")
+
+
+def _stopped(seconds: float) -> str:
+    return f"the program stood still for {seconds:.2g} s"
+
+
+def _cell(value: Any) -> object:
+    """A value as the cell of a table."""
+    match value:
+        case None | int():
+            return value
+        case float():
+            return element("span", f"{value:g}")
+        case list() | tuple():
+            return "\n".join(map(str, value))[:_TEXT]
+    text = str(value)
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"

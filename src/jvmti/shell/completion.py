@@ -1,0 +1,206 @@
+"""The Java names that a Tab finds: in strings, in keys, and after the shell's own commands.
+
+``vm.find_class("java.util.Ha``, ``vm.threads["``, ``obj["``, ``obj.call("``, ``%stack ma``.  What
+stands before the string is evaluated as far as that only looks (`jvmti.shell.expressions`), on a
+thread of its own with a limit: a JVM that does not answer costs the user a moment, not the prompt.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jvmti.model.classes import Class
+from jvmti.model.vm import VM
+from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
+from jvmti.shell.facts import event_names
+from jvmti.shell.magics import MAGICS
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.signatures import java_name
+
+log = logging.getLogger("jvmti")
+
+LIMIT = 1.0
+"""Seconds that a Tab may take."""
+
+MOST = 100
+"""Names of classes that are shown; where there are more, packages are."""
+
+_ATTRIBUTE = re.compile(r"(?<=[\w\])])\.(\w*)\Z")
+_DOTTED = re.compile(r"[.$/]")
+
+
+class Found(NamedTuple):
+    """What may stand in the place of what was typed."""
+
+    typed: str
+    """The end of the text before the cursor, which a name replaces."""
+    names: list[str]
+    """The names, sorted."""
+
+
+class Completer:
+    """Finds names for one prompt.
+
+    Args:
+        vm: the JVM.
+        names: the variables of the prompt, as they are at each moment.
+        limit: seconds that a Tab may take.
+    """
+
+    def __init__(self, vm: VM, names: Mapping[str, Any], limit: float = LIMIT) -> None:
+        self._vm = vm
+        self._names = names
+        self._limit = limit
+        self._asked: queue.SimpleQueue[tuple[str, queue.SimpleQueue[Found | None]]]
+        self._asked = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._busy = False
+
+    def complete(self, text: str) -> Found | None:
+        """What fits the end of a text; ``None`` where this package knows nothing about it.
+
+        Args:
+            text: everything before the cursor.
+        """
+        if not self._concerns(text) or self._busy:
+            return None
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="completion", daemon=True)
+            self._thread.start()
+        answer: queue.SimpleQueue[Found | None] = queue.SimpleQueue()
+        self._busy = True
+        self._asked.put((text, answer))
+        try:
+            return answer.get(timeout=self._limit)
+        except queue.Empty:
+            log.info("completion of %r took more than %s s and was given up", text, self._limit)
+            return None
+
+    def _work(self) -> None:
+        while True:
+            text, answer = self._asked.get()
+            found = None
+            try:
+                found = self.find(text)
+            except Exception as error:
+                # A key that looks for a name is no place for a traceback.
+                log.info("completion of %r failed: %s: %s", text, type(error).__name__, error)
+            self._busy = False
+            answer.put(found)
+
+    @staticmethod
+    def _concerns(text: str) -> bool:
+        if text.lstrip().startswith("%") or open_string(text) is not None:
+            return True
+        return _ATTRIBUTE.search(text) is not None
+
+    def find(self, text: str) -> Found | None:
+        """The same on the caller's thread, without a limit; it raises what goes wrong."""
+        magic = re.match(r"\s*%(\w+)\s+(.*)\Z", text, re.DOTALL)
+        if magic and magic[1] in MAGICS:
+            names = self._kind(MAGICS[magic[1]].completes)
+            return None if names is None else _fitting(magic[2], names)
+        start = open_string(text)
+        if start is None:
+            return self._attributes(text)
+        typed, before = text[start:], text[: start - 1].rstrip()
+        before = before.removesuffix("{").rstrip() if before.endswith("({") else before
+        if before.endswith("["):
+            owner = self._value(last_primary(before[:-1]))
+            keys = getattr(owner, "_ipython_key_completions_", None)
+            names = [one for one in keys() if isinstance(one, str)] if keys else None
+            return None if names is None else _fitting(typed, names)
+        if not before.endswith("("):
+            return None
+        called = last_primary(before[:-1])
+        owner, _, function = called.rpartition(".")
+        names = self._arguments(owner, function)
+        return None if names is None else _fitting(typed, names)
+
+    def _attributes(self, text: str) -> Found | None:
+        """Attributes of what only a look at the JVM tells: ``vm.threads["main"].fra``."""
+        at = _ATTRIBUTE.search(text)
+        if at is None:
+            return None
+        value = self._value(last_primary(text[: at.start()]))
+        if value is None:
+            return None
+        shown = at[1][:1] == "_"
+        return _fitting(at[1], [name for name in dir(value) if shown or name[0] != "_"])
+
+    def _arguments(self, owner: str, function: str) -> Iterable[str] | None:
+        """The names that a function takes as its first argument."""
+        if function in ("add_capabilities", "relinquish_capabilities"):
+            return self._kind("capabilities")
+        value = self._value(owner)
+        if function in ("on", "stream") and value is not None:
+            return event_names()
+        if function == "call":
+            return None if value is None else callable_names(value)
+        if function == "find_class" and value is self._vm.jni:
+            return [name.replace(".", "/") for name in class_names(self._vm) if "[" not in name]
+        if value is self._vm and function in ("classes", "find_class", "breakpoint", "catch"):
+            return self._kind("classes")
+        if value is self._vm.heap:
+            return self._kind("classes")
+        return None
+
+    def _kind(self, kind: str) -> Iterable[str] | None:
+        of: dict[str, Callable[[], Iterable[str]]] = {
+            "capabilities": Capabilities.__members__.keys,
+            "classes": lambda: class_names(self._vm),
+            "properties": lambda: self._vm.properties,
+            "threads": lambda: thread_names(self._vm),
+        }
+        return of[kind]() if kind in of else None
+
+    def _value(self, expression: str) -> Any:
+        try:
+            return evaluate(expression, self._names) if expression else None
+        except NotEvaluated:
+            return None
+
+
+def class_names(vm: VM) -> list[str]:
+    """The names of all loaded classes, as Java writes them."""
+    column = vm.env.map.get_loaded_classes().check().value.items
+    signatures = list(vm.env.map.get_class_signature(column).signature)
+    column.release()
+    return [java_name(signature) for signature in signatures if signature is not None]
+
+
+def thread_names(vm: VM) -> list[str]:
+    """The names of the live threads."""
+    return vm.threads._ipython_key_completions_()
+
+
+def callable_names(thing: Any) -> list[str]:
+    """The names of the methods that can be called on an object, or on a class's statics."""
+    if isinstance(thing, Class):
+        return sorted({m.name for m in thing.methods if m.modifiers & 0x0008 and m.name[0] != "<"})
+    found: set[str] = set()
+    cls: Class | None = thing.cls
+    while cls is not None:
+        found.update(m.name for m in cls.methods if not m.modifiers & 0x0008 and m.name[0] != "<")
+        cls = cls.superclass
+    return sorted(found)
+
+
+def _fitting(typed: str, names: Iterable[str]) -> Found:
+    """The names that begin so; where there are too many, only up to the next dot."""
+    fits = sorted({name for name in names if name.startswith(typed)})
+    if len(fits) > MOST:
+        parts = set()
+        for name in fits:
+            dot = _DOTTED.search(name, len(typed))
+            parts.add(name if dot is None else name[: dot.end()])
+        fits = sorted(parts)
+    return Found(typed, fits)
+
+
+__all__ = ["LIMIT", "Completer", "Found", "callable_names", "class_names", "thread_names"]

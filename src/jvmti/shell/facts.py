@@ -1,0 +1,94 @@
+"""What a question mark tells: the specification's facts, or how Java declares a thing."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import Any
+
+from jvmti.env.events import EVENTS
+from jvmti.model.classes import Class, Field, Method
+from jvmti.report.text import printable
+from jvmti.shell.declarations import class_declaration, field_declaration, method_declaration
+from jvmti.spec.declaration import Declaration, Table
+
+_INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}
+
+
+def facts(thing: Any) -> str | None:
+    """What there is to say of a function of JVM TI or JNI, or of a class, method or field of Java.
+
+    ``None`` for everything else, of which Python itself knows best.
+    """
+    declaration = getattr(thing, "declaration", None) if callable(thing) else None
+    if isinstance(declaration, Declaration):
+        return of_function(declaration)
+    if isinstance(thing, Class):
+        return _of_class(thing)
+    if isinstance(thing, Method):
+        return _of_method(thing)
+    if isinstance(thing, Field):
+        return printable(f"{field_declaration(thing)}, of {thing.declaring_class.name}")
+    return None
+
+
+def of_function(declaration: Declaration) -> str:
+    """Signature, meaning and the specification's facts about one function."""
+    shown = inspect.signature(declaration.method)
+    kept = [one for name, one in shown.parameters.items() if name != "self"]
+    signature = str(shown.replace(parameters=kept)).replace("'", "")
+    interface = _INTERFACES.get(declaration.table, "the agent")
+    rows = [
+        ("function", f"{interface} {declaration.c_name}"),
+        ("slot", f"{declaration.slot}, since {declaration.since}"),
+    ]
+    if declaration.table is Table.JVMTI:
+        safe = "; heap and GC callbacks may call it" if declaration.callback_safe else ""
+        rows.append(("phase", f"{declaration.phase.value}{safe}"))
+        rows.append(("capability", ", ".join(declaration.capabilities) or "none"))
+        if declaration.errors:
+            rows.append(("errors", ", ".join(declaration.errors) + ", and what its types imply"))
+    return "\n".join(
+        [
+            f"{declaration.name}{signature}",
+            "",
+            inspect.getdoc(declaration.method) or "",
+            "",
+            *(_row(head, text) for head, text in rows),
+        ]
+    )
+
+
+def _row(head: str, text: str) -> str:
+    indent = " " * 12
+    return textwrap.fill(
+        text, 96, initial_indent=f"{head:<12}", subsequent_indent=indent, break_on_hyphens=False
+    )
+
+
+def _of_class(cls: Class) -> str:
+    loader = cls.loader
+    lines = [class_declaration(cls)]
+    lines.append(f"loader      {loader.cls.name if loader is not None else 'bootstrap'}")
+    lines.append(f"source      {cls.source_file or 'not known'}")
+    lines.append(f"status      {cls.status!s}")
+    return "\n".join(map(printable, lines))
+
+
+def _of_method(method: Method) -> str:
+    lines = [method_declaration(method)]
+    if method.generic_signature:
+        lines.append(f"generic     {method.generic_signature}")
+    lines.append(f"signature   {method.signature}")
+    numbers = [entry.line_number for entry in method.lines]
+    place = method.source_file or "not known"
+    lines.append(f"source      {place}" + (f":{min(numbers)}-{max(numbers)}" if numbers else ""))
+    return "\n".join(map(printable, lines))
+
+
+def event_names() -> list[str]:
+    """The names of the events, for completion."""
+    return sorted(event.declaration.name for event in EVENTS.values())
+
+
+__all__ = ["event_names", "facts", "of_function"]

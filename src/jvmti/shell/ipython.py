@@ -1,0 +1,131 @@
+"""IPython's prompt with a JVM at hand.
+
+Started without IPython's application: no profile is read, so that the prompt is there at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+from IPython.core.error import UsageError
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from traitlets.config import Config
+
+from jvmti.model.frames import Frame
+from jvmti.model.vm import VM
+from jvmti.refs.handles import Handle
+from jvmti.report.text import printable
+from jvmti.shell import magics
+from jvmti.shell.completion import Completer
+from jvmti.shell.facts import facts
+from jvmti.shell.tracebacks import without_our_frames
+from jvmti.spec.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def prompt(vm: VM, names: dict[str, Any]) -> None:
+    """Let somebody work on a JVM until they leave.
+
+    Args:
+        vm: the JVM.
+        names: the variables to start with; what is defined at the prompt lands here.
+    """
+    config = Config()
+    config.TerminalInteractiveShell.confirm_exit = False
+    config.TerminalInteractiveShell.banner1 = ""
+    config.TerminalInteractiveShell.term_title_format = f"jvmti {vm.process.pid}"
+    config.Completer.use_jedi = False  # it reads sources, and knows nothing of a live JVM
+    shell = Prompt.instance(config=config, user_ns=names)
+    shell.attend(vm)
+    shell.mainloop()
+
+
+class Prompt(TerminalInteractiveShell):
+    """IPython's shell, made to know Java names and to distrust them."""
+
+    def attend(self, vm: VM) -> None:
+        """Add what this package knows: magics, completion, question marks, harmless display."""
+        for name, one in magics.MAGICS.items():
+            self.register_magic_function(
+                _line_magic(vm, self.user_ns, name, one.help), "line", name
+            )
+        self.Completer.custom_matchers.append(_matcher(Completer(vm, self.user_ns)))
+        self._python_facts = self.inspector.pinfo
+        self.inspector.pinfo = self._pinfo
+        plain = self.display_formatter.formatters["text/plain"]
+        for kind in (Handle, Frame, VM):
+            plain.for_type(kind, _harmless)
+
+    def _pinfo(self, thing: Any, *rest: Any, **named: Any) -> None:
+        text = None
+        try:
+            text = facts(thing)
+        except Error as error:
+            text = str(error)
+        if text is None:
+            self._python_facts(thing, *rest, **named)
+        else:
+            print(text)
+
+    def _get_exc_info(self, exc_tuple: Any = None) -> Any:
+        kind, value, trace = super()._get_exc_info(exc_tuple)
+        return kind, value, without_our_frames(trace)
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
+        super()._showtraceback(etype, evalue, [_harmless_text(part) for part in stb])
+
+
+def _line_magic(vm: VM, names: Mapping[str, Any], name: str, text: str) -> Callable[[str], None]:
+    def run(line: str) -> None:
+        try:
+            magics.run(vm, names, name, line)
+        except (magics.UsageError, LookupError, Error) as error:
+            message = error.args[0] if isinstance(error, KeyError) else str(error)
+            raise UsageError(printable(message)) from None
+
+    run.__doc__ = text
+    run.__name__ = name
+    return run
+
+
+def _matcher(completer: Completer) -> Any:
+    @context_matcher()
+    def java_names(context: Any) -> Any:
+        lines = context.full_text.split("\n")
+        before = lines[: context.cursor_line]
+        text = "\n".join([*before, lines[context.cursor_line][: context.cursor_position]])
+        found = completer.complete(text)
+        if found is None or not found.names:
+            return {"completions": []}
+        return {
+            "completions": [SimpleCompletion(text=name, type="java") for name in found.names],
+            "matched_fragment": found.typed,
+            "suppress": True,
+            "ordered": True,
+        }
+
+    return java_names
+
+
+def _harmless(thing: Any, printer: Any, cycle: bool) -> None:
+    printer.text(printable(repr(thing)))
+
+
+def _harmless_text(text: str) -> str:
+    """Text with colours of ours, and names of others, which may do nothing but be read."""
+    return "\n".join(
+        "".join(
+            part if _COLOUR.fullmatch(part) else printable(part) for part in _COLOUR.split(line)
+        )
+        for line in text.split("\n")
+    )
+
+
+__all__ = ["Prompt", "prompt"]

@@ -1,0 +1,302 @@
+"""The commands that begin with a percent sign.
+
+Each is a plain function of the JVM, the prompt's variables and the text after its name, and prints.
+At a prompt they are ``%threads http``; with IPython and without, code that is not typed has
+``get_ipython().run_line_magic("threads", "http")`` for the same.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jvmti.model.classes import Class, Method
+from jvmti.model.frames import Frame
+from jvmti.model.threads import Thread
+from jvmti.report.text import printable
+from jvmti.shell.expressions import NotEvaluated, evaluate
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+TOP = 25
+"""Rows of a histogram."""
+
+
+class UsageError(Exception):
+    """A magic was used wrongly; the message says how it is used."""
+
+
+@dataclass(frozen=True)
+class Magic:
+    """One of the commands."""
+
+    function: Callable[[VM, Mapping[str, Any], str], None]
+    """What it does, for the JVM, the variables of the prompt and the text after its name."""
+    completes: str
+    """What kind of names its text is completed with; empty for none."""
+
+    @property
+    def help(self) -> str:
+        """What it does and how it is used."""
+        return inspect.getdoc(self.function) or ""
+
+
+MAGICS: dict[str, Magic] = {}
+"""The commands by name."""
+
+
+def magic(
+    completes: str = "",
+) -> Callable[
+    [Callable[[VM, Mapping[str, Any], str], None]], Callable[[VM, Mapping[str, Any], str], None]
+]:
+    """Make a function one of the commands, under its own name."""
+
+    def made(
+        function: Callable[[VM, Mapping[str, Any], str], None],
+    ) -> Callable[[VM, Mapping[str, Any], str], None]:
+        MAGICS[function.__name__.rstrip("_")] = Magic(function, completes)
+        return function
+
+    return made
+
+
+def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
+    """Run one of the commands.
+
+    Raises:
+        UsageError: there is none of that name, or the text makes no sense to it.
+    """
+    if name not in MAGICS:
+        raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
+    MAGICS[name].function(vm, names, text.strip())
+
+
+@magic("threads")
+def threads(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show the live threads: number, name, state, processor time, what they are at.
+
+        %threads              all of them
+        %threads http         those with this in their names
+        %threads 'http-*'     those whose names match a shell pattern
+        %threads -v           virtual threads as well: runs a few lines of the JDK's code there
+
+    `vm.threads.snapshot()` gives the same as objects.
+    """
+    from jvmti.report.tables import print_table
+    from jvmti.report.text import processor_time
+
+    virtual = text == "-v" or text.startswith("-v ")
+    pattern = _unquoted(text.removeprefix("-v") if virtual else text)
+    found = vm.threads.snapshot(1, virtual=virtual)
+    chosen = [one for one in found if _matches(one.name, pattern)]
+    if not chosen:
+        raise UsageError(
+            f"none of the {len(found)} live threads has {pattern!r} in its name; %threads has all"
+        )
+    print_table(
+        [">ID", "THREAD", "STATE", ">CPU", "TOP FRAME"],
+        [
+            [
+                one.id,
+                one.name,
+                one.java_state,
+                processor_time(one.cpu_time),
+                str(one.frames[0]) if one.frames else "",
+            ]
+            for one in chosen
+        ],
+        styles=["red" if one.java_state == "BLOCKED" else None for one in chosen],
+    )
+
+
+@magic("threads")
+def stack(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show the stacks of threads, the most recent frame first.
+
+        %stack main           the thread of that name, or of that number
+        %stack 'http-*'       all that match
+        %stack t              the thread in a variable
+        %stack                all threads
+
+    The threads are not suspended.  `thread.frames` gives the frames as objects.
+    """
+    given = _given(names, text)
+    found = vm.threads.snapshot(virtual=False)
+    name = _unquoted(text)
+    if isinstance(given, Thread):
+        chosen = [one for one in found if one.thread == given]
+    elif name:
+        chosen = [one for one in found if one.name == name or str(one.id) == name.lstrip("#")]
+        chosen = chosen or [one for one in found if _matches(one.name, name)]
+    else:
+        chosen = found
+    if not chosen:
+        if isinstance(given, Thread):
+            raise UsageError(f"the thread {text} is not alive any more")
+        vm.threads[name]  # whose error names near ones
+    for at, one in enumerate(chosen):
+        if at:
+            print()
+        print(f'"{printable(one.name)}" #{one.id} {one.java_state}')
+        for frame in one.frames:
+            print(f"  {frame.depth:>3}  {printable(str(frame))}")
+        if not one.frames:
+            print("       no Java frames")
+
+
+@magic("classes")
+def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show a class: its declaration, loader, fields and methods.
+
+        %class java.util.HashMap      the loaded class of that name
+        %class cls                    the class in a variable
+        %class 'com.acme.*'           the names of the loaded classes that match
+
+    `vm.find_class(name)` gives the class, `cls.fields` and `cls.methods` what is in it.
+    """
+    from jvmti.report.tables import print_table
+    from jvmti.shell.declarations import field_declaration, method_declaration
+    from jvmti.shell.facts import facts
+
+    if not text:
+        raise UsageError("%class needs a name, as in %class java.util.HashMap")
+    found = _classes(vm, names, text)
+    if len(found) > 1:
+        rows = sorted((one.name, _loader(one)) for one in found)
+        print_table(["CLASS", "LOADER"], rows)
+        return
+    cls = found[0]
+    print(facts(cls))
+    for head, members in (
+        ("fields", [field_declaration(field) for field in cls.fields]),
+        ("methods", [method_declaration(one, qualified=False) for one in cls.methods]),
+    ):
+        print(f"\n{head} ({len(members)})")
+        for member in members:
+            print(f"  {printable(member)}")
+
+
+@magic("classes")
+def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show how many objects of each class there are, and what they take.
+
+        %heap                         the classes that take most
+        %heap java.util.*             of these only
+        %heap 'byte[]'
+
+    The program stands still meanwhile, about 13 ms for each million objects.  What has not been
+    collected yet is counted as well.  `vm.heap.histogram()` gives the same as columns.
+    """
+    from jvmti.report.tables import print_table
+
+    pattern = _unquoted(text)
+    histogram = vm.heap.histogram(classes=pattern or None)
+    rows = [[f"{row.count:,}", f"{row.bytes:,}", row.name] for row in histogram[:TOP]]
+    print_table([">OBJECTS", ">BYTES", "CLASS"], rows)
+    print(
+        f"{histogram.total_count:,} objects of {len(histogram):,} classes, "
+        f"{histogram.total_bytes:,} bytes; stopped for {histogram.pause * 1000:.0f} ms at most"
+    )
+
+
+@magic("properties")
+def props(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show the system properties as the VM has them.
+
+        %props                all of them
+        %props java.vm        those with this in their names
+        %props 'user.*'       those whose names match a shell pattern
+
+    What Java code has changed does not show.  `vm.properties` gives them as a `dict`.
+    """
+    from jvmti.report.tables import print_table
+
+    pattern = _unquoted(text)
+    found = vm.properties
+    rows = sorted((name, value) for name, value in found.items() if _matches(name, pattern))
+    if not rows:
+        raise UsageError(
+            f"none of the {len(found)} properties has {pattern!r} in its name; %props lists them"
+        )
+    print_table(["PROPERTY", "VALUE"], rows)
+
+
+@magic("capabilities")
+def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show what `vm.env` may do on this JVM: capabilities held, to be had, and missing with why.
+
+        %env                                  list them
+        %env can_tag_objects can_suspend      take these
+
+    What a capability costs the program is in its documentation: `jvmti.Capabilities?`.
+    """
+    from jvmti.model.allowed import allowed
+    from jvmti.report.tables import print_table
+
+    wanted = text.replace(",", " ").split()
+    if wanted:
+        vm.env.add_capabilities(wanted)
+    allows = allowed(vm)
+    if wanted:
+        print("vm.env holds " + ", ".join(sorted(allows.held.names())))
+        return
+    rows = [[one.name, "held", ""] for one in allows.held]
+    rows += [[one.name, "to be had", ""] for one in allows.available]
+    rows += [[one.capability.name, "no", one.why] for one in allows.missing]
+    styles = ["green"] * len(allows.held) + [None] * len(allows.available)
+    print_table(
+        ["CAPABILITY", "STATE", "WHY NOT"], rows, styles=[*styles, *["dim"] * len(allows.missing)]
+    )
+    for how in dict.fromkeys(one.how for one in allows.missing if one.how):
+        print(f"To get what is missing: {how}.")
+
+
+def _given(names: Mapping[str, Any], text: str) -> Any:
+    """The value where the text is an expression that only looks; otherwise ``None``."""
+    try:
+        return evaluate(text, names) if text else None
+    except NotEvaluated:
+        return None
+
+
+def _classes(vm: VM, names: Mapping[str, Any], text: str) -> list[Class]:
+    given = _given(names, text)
+    if isinstance(given, Class):
+        return [given]
+    if isinstance(given, Method):
+        return [given.declaring_class]
+    if isinstance(given, Frame):
+        return [given.method.declaring_class]
+    name = _unquoted(text)
+    found = vm.classes(name)
+    if not found:
+        vm.find_class(name)  # whose error says what to do
+    return found
+
+
+def _loader(cls: Class) -> str:
+    loader = cls.loader
+    return "bootstrap" if loader is None else loader.cls.name
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return text
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if not pattern:
+        return True
+    if set(pattern) & set("*?["):
+        return fnmatch.fnmatchcase(name, pattern)
+    return pattern.lower() in name.lower()
+
+
+__all__ = ["MAGICS", "Magic", "UsageError", "run"]

@@ -1,0 +1,115 @@
+"""Code that is not typed at a prompt: ``-c``, files, standard input.
+
+It runs as a program of Python's, with the names of the prompt besides.  Lines such as
+``%threads main`` may be in it, as in a notebook.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from jvmti.agents.script import print_error
+from jvmti.shell import magics
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+_MAGIC = re.compile(r"^(\s*)%(\w+)[ \t]*(.*)$", re.MULTILINE)
+
+FAILED = 1
+
+
+class Commands:
+    """What ``get_ipython()`` gives where there is no IPython: the shell's own commands."""
+
+    def __init__(self, vm: VM, names: Mapping[str, Any]) -> None:
+        self._vm = vm
+        self._names = names
+
+    def run_line_magic(self, magic_name: str, line: str) -> None:
+        """Run one of the shell's commands, as ``%NAME LINE`` does.
+
+        Raises:
+            UsageError: there is none of that name, or the line makes no sense to it.
+        """
+        magics.run(self._vm, self._names, magic_name, line)
+
+
+def names_at_hand(vm: VM, names: dict[str, Any]) -> dict[str, Any]:
+    """Add the variables that a prompt and a script start with to those that are there."""
+    import jvmti
+
+    commands = Commands(vm, names)
+    names |= {"vm": vm, "jvmti": jvmti, "env": vm.env, "jni": vm.jni}
+    names["get_ipython"] = lambda: commands
+    return names
+
+
+def compiled(source: str, file: str) -> CodeType:
+    """Code of a script, with lines that begin with a percent sign made calls.
+
+    Raises:
+        SyntaxError: it is no Python even then.
+    """
+    try:
+        return compile(source, file, "exec")
+    except SyntaxError:
+        changed = _MAGIC.sub(_call, source)
+        if changed == source:
+            raise
+        return compile(changed, file, "exec")
+
+
+def _call(match: re.Match[str]) -> str:
+    indent, name, text = match.groups()
+    if name not in magics.MAGICS:
+        return match[0]
+    return f"{indent}get_ipython().run_line_magic({name!r}, {text!r})"
+
+
+def run(vm: VM, source: str, file: str, arguments: Sequence[str]) -> int:
+    """Run a script to its end.
+
+    Args:
+        vm: the JVM.
+        source: its text.
+        file: what it is called, in tracebacks and as ``sys.argv[0]``.
+        arguments: the rest of ``sys.argv``.
+
+    Returns:
+        An exit code: 1 where it raised something, which is printed, or what `sys.exit` says.
+    """
+    main = ModuleType("__main__")
+    names_at_hand(vm, main.__dict__)
+    beside = ""
+    if os.path.isfile(file):
+        main.__file__ = file
+        beside = os.path.dirname(os.path.abspath(file))
+    before = sys.modules["__main__"], sys.argv, list(sys.path)
+    sys.modules["__main__"], sys.argv = main, [file, *arguments]
+    sys.path.insert(0, beside)
+    # So that a traceback shows the line of code that is in no file.
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    try:
+        exec(compiled(source, file), main.__dict__)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return FAILED
+    except Exception as error:
+        print_error(error)
+        return FAILED
+    finally:
+        sys.stdout.flush()
+        sys.modules["__main__"], sys.argv, sys.path[:] = before
+    return 0
+
+
+__all__ = ["Commands", "compiled", "names_at_hand", "run"]

@@ -1,0 +1,93 @@
+"""A PySpark program that looks at its own JVMs and prints what it sees, as JSON in its last line.
+
+PYSPARK_SUBMIT_ARGS says where it runs. It starts Spark once, as that takes half a minute on a busy
+machine, and does one thing after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import documented
+import jvmti
+from jvmti.drivers.spark import SparkExecutor
+
+
+def main() -> None:
+    examples = documented.examples("PySpark")
+    # The one that gives the JVM options has to be the one that starts it.
+    examples.sort(key=lambda text: "extraJavaOptions" not in text)
+    names: dict[str, Any] = {"SparkSession": SparkSession, "jvmti": jvmti}
+    exec(examples[0], names)
+    spark = names["spark"]
+    wait_for(
+        lambda: len(found := jvmti.spark_executors(spark)) == 2 and all(e.process for e in found)
+    )
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for example in examples[1:]:
+            exec(example, names)
+    seen: dict[str, Any] = {"printed": printed.getvalue(), "examples": len(examples)}
+    context = spark.sparkContext
+    gateway = context._gateway
+    seen["driver"] = look(jvmti.attach_spark(context, timeout=60))
+    seen["gateway"] = gateway.proc.pid
+    executors = jvmti.spark_executors(context)
+    seen["executors"] = {executor.id: look(executor.attach(timeout=60)) for executor in executors}
+    seen["shown"] = [repr(executor) for executor in executors]
+    seen["workers"] = context.parallelize(range(2), 2).map(grandparent).collect()
+    seen["far"] = error_of(SparkExecutor("7", "far.example:41", None).attach)
+    seen["no session"] = error_of(lambda: jvmti.attach_spark(gateway))
+    spark.stop()
+    seen["stopped"] = error_of(lambda: jvmti.spark_executors(spark))
+    seen["driver of a stopped session"] = look(jvmti.attach_spark(spark, timeout=60))
+    gateway.proc.kill()
+    gateway.proc.wait()
+    seen["dead"] = error_of(lambda: jvmti.attach_spark(spark))
+    print(json.dumps(seen))
+
+
+def look(vm: jvmti.VM) -> dict[str, Any]:
+    with vm:
+        return {
+            "pid": vm.process.pid,
+            "main": vm.process.main,
+            "threads": [thread.name for thread in vm.threads],
+            "breakpoints": "can_generate_breakpoint_events" in vm.env.get_potential_capabilities(),
+        }
+
+
+def grandparent(_: int) -> int:
+    """On a worker: the process that started the one that forks workers."""
+    import os
+
+    with open(f"/proc/{os.getppid()}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def error_of(function: Callable[[], object]) -> list[str]:
+    try:
+        function()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    return []
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit("the executors did not come")
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()

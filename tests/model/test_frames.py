@@ -1,0 +1,264 @@
+"""Frames of the model: variables, `this`, leaving; the program tells what has become of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.model.frames import Frame, FrameGone
+from jvmti.target.agent_library import library_for_executable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+
+@pytest.fixture(scope="module")
+def served(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
+    options = [f"-agentpath:{library_for_executable(jvm.java)}=reserve", "-XX:+StartAttachListener"]
+    program = shared_java_program("Served", jvm_args=options)
+    program.expect("ready")
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(served: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(served.pid, timeout=30) as attached:
+        attached.env_with("can_suspend", "can_access_local_variables")
+        yield attached
+    assert served.running()
+
+
+@pytest.fixture(scope="module")
+def acting(jvm: Jvm, shared_java_program: JavaPrograms) -> Iterator[tuple[JavaProgram, jvmti.VM]]:
+    """The program Frames, whose threads tell what became of their methods, and a session on it."""
+    options = [f"-agentpath:{library_for_executable(jvm.java)}=reserve", "-XX:+StartAttachListener"]
+    program = shared_java_program("Frames", jvm_args=options)
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as attached:
+        yield program, attached
+
+
+def frame_of(thread: object, method: str) -> Frame:
+    frames: list[Frame] = thread.frames  # type: ignore[attr-defined]
+    return next(frame for frame in frames if frame.method.name == method)
+
+
+def test_variables_have_their_values_and_types(vm: jvmti.VM) -> None:
+    with vm.threads["http-1"].suspended():
+        frame = frame_of(vm.threads["http-1"], "serve")
+        values = dict(frame.locals)
+        assert list(values)[:8] == [
+            "this", "request", "size", "share", "letter", "open", "path", "body"
+        ]  # fmt: skip
+        assert values["size"] == 1 << 40
+        assert values["share"] == 0.5
+        assert values["letter"] == "Ж"
+        assert values["open"] is True
+        assert values["path"] == "/index.html"
+        assert values["request"].cls.name == "Served$Request"
+        assert values["body"].cls.name == "byte[]"
+        assert values["this"] == frame.this == frame.locals[0]
+        assert frame.this.cls.name == "Served$Server"
+        for one in frame.locals.variables:
+            assert frame.locals[one.name] == frame.locals[one.slot] == values[one.name]
+        assert {one.name: one.type for one in frame.locals.variables} | {"round": "int"} == {
+            "this": "Served$Server",
+            "request": "Served$Request",
+            "size": "long",
+            "share": "double",
+            "letter": "char",
+            "open": "boolean",
+            "path": "java.lang.String",
+            "body": "byte[]",
+            "round": "int",
+        }
+        assert "char letter = 'Ж'" in str(frame.locals)
+        assert repr(frame.locals).startswith("<Locals this, request, size")
+
+
+def test_a_running_thread_stands_still_for_the_moment(vm: jvmti.VM) -> None:
+    # A frame further down stays where it is while others come and go.
+    frame = frame_of(vm.threads["holder"], "holdOuter")
+    assert dict(frame.locals) == {}
+    assert frame.this is None
+    assert not vm.threads["holder"].is_suspended
+
+
+def test_variables_are_written(vm: jvmti.VM, served: JavaProgram) -> None:
+    thread = vm.threads["http-1"]
+    old = served.ask("last").split()
+    assert old[2:6] == [str(1 << 40), "0.5", "Ж", "true"]
+    with thread.suspended():
+        found = frame_of(thread, "serve").locals
+        found["size"] = -5
+        found["share"] = 0.25
+        found["letter"] = "x"
+        found["open"] = False
+        found["path"] = None
+        assert found["path"] is None
+        found["path"] = "/other"
+        with pytest.raises(TypeError):
+            found["size"] = "much"
+        with pytest.raises((TypeError, OverflowError)):
+            found["letter"] = "xy"
+        with pytest.raises(TypeError):
+            found["path"] = found["request"]
+    while not (last := served.ask("last")).startswith("/other"):
+        pass
+    assert last == "/other 7 -5 0.25 x false 3"
+    with thread.suspended():
+        found = frame_of(thread, "serve").locals
+        found["size"], found["share"], found["letter"] = 1 << 40, 0.5, "Ж"
+        found["open"], found["path"] = True, "/index.html"
+
+
+def test_a_variable_that_is_not_there_is_explained(vm: jvmti.VM) -> None:
+    with vm.threads["http-1"].suspended():
+        found = frame_of(vm.threads["http-1"], "serve").locals
+        with pytest.raises(KeyError, match="there are 'request'"):
+            found["requst"]
+        with pytest.raises(KeyError, match=r"'after' has no value at Served.java.*in lines \d+"):
+            found["after"]
+        with pytest.raises(KeyError, match="begins in slot 77"):
+            found[77]
+        assert "requst" not in found
+        assert "request" in found
+        native = vm.threads["http-1"].frames[0]
+        assert native.is_native
+        assert dict(native.locals) == {}
+        with pytest.raises(KeyError, match="native"):
+            native.locals["millis"]
+
+
+def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram) -> None:
+    thread = vm.threads["http-1"]
+    with thread.suspended():
+        frame = thread.frames[0]
+        deeper = frame_of(thread, "serve")
+    served.ask("spin on")
+    try:
+        rounds = int(served.ask("rounds"))
+        while int(served.ask("rounds")) < rounds + 2:
+            pass
+        with pytest.raises(FrameGone, match="moved on"):
+            frame.find(vm.env)
+        with pytest.raises(FrameGone):
+            deeper.locals["size"] = 3
+        with pytest.raises(ValueError, match="only the top frame"), thread.suspended():
+            thread.frames[1].pop()
+    finally:
+        served.ask("spin off")
+
+
+def test_what_a_thread_does_is_followed_to_a_value(vm: jvmti.VM, served: JavaProgram) -> None:
+    served.ask("spin on")
+    try:
+        with vm.threads["http-1"].suspended():
+            frame = vm.threads["http-1"].frames[0]
+            assert frame.method.name == "serve"
+            assert frame.locals["request"].cls.name == "Served$Request"
+    finally:
+        served.ask("spin off")
+
+
+def test_without_a_table_slots_are_read_by_their_type(java_program: JavaPrograms, jvm: Jvm) -> None:
+    options = [f"-agentpath:{library_for_executable(jvm.java)}=reserve"]
+    program = java_program("Served", jvm_args=options, debug=False)
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm, vm.threads["http-1"].suspended():
+        found = frame_of(vm.threads["http-1"], "serve").locals
+        assert list(found) == ["this", 1, 2, 4, 6]
+        assert found["this"].cls.name == "Served$Server"
+        assert found[1].cls.name == "Served$Request"
+        assert (found[2], found[4], found[6]) == (1 << 40, 0.5, "Ж")
+        assert found[7, "int"] == 1
+        assert found[8, "java.lang.String"] == "/index.html"
+        with pytest.raises(jvmti.errors.TypeMismatch):
+            found[8, "int"]
+        with pytest.raises(KeyError, match="compiled without its variables"):
+            found["request"]
+        with pytest.raises(KeyError, match=r'locals\[8, "int"\]'):
+            found[8]
+        found[2] = 9
+        assert found[2] == 9
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "becomes"),
+    [
+        ("boolean", True, "true"),
+        ("byte", -128, "-128"),
+        ("char", "Ж", str(ord("Ж"))),
+        ("short", -3, "-3"),
+        ("int", 42, "42"),
+        ("long", 1 << 40, str(1 << 40)),
+        ("float", 0.25, "0.25"),
+        ("double", -0.5, "-0.5"),
+        ("String", "from Python", "from Python"),
+        ("void", None, "nothing"),
+    ],
+)
+def test_a_method_returns_what_it_is_told(
+    acting: tuple[JavaProgram, jvmti.VM], kind: str, value: object, becomes: str
+) -> None:
+    program, vm = acting
+    program.ask(f"run returning-{kind} {kind}")
+    thread = vm.threads[f"returning-{kind}"]
+    with thread.suspended():
+        frame = thread.frames[0]
+        with pytest.raises(TypeError):
+            frame.return_(object())
+        frame.return_(value)
+    assert program.ask(f"outcome returning-{kind}") == f"returned {becomes}"
+
+
+def test_a_popped_frame_is_called_again(acting: tuple[JavaProgram, jvmti.VM]) -> None:
+    program, vm = acting
+    program.ask("run popped argument")
+    thread = vm.threads["popped"]
+    with pytest.raises((jvmti.errors.ThreadNotSuspended, FrameGone)):
+        thread.frames[0].pop()
+    assert program.ask("progress popped") == "1 105"
+    with thread.suspended():
+        frame = thread.frames[0]
+        assert frame.locals["value"] == 105
+        frame.pop()
+    # Arguments keep what the method gave them.
+    assert program.ask("await popped 2") == "2 205"
+    assert program.ask("result popped") == "returned 205"
+    with pytest.raises(FrameGone):
+        frame.find(vm.env)
+
+
+def test_variables_are_seen_in_a_handler(vm: jvmti.VM, served: JavaProgram) -> None:
+    env = vm.env
+    env.add_capabilities({"can_generate_method_exit_events"})
+    seen = []
+
+    def left(event: object) -> None:
+        frame = event.thread.frames[0]  # type: ignore[attr-defined]
+        if frame.method.name == "get" and not seen:
+            seen.append((frame.locals["name"], frame.this.cls.name))
+
+    try:
+        with env.on("MethodExit", left, vm.threads["main"]):
+            served.ask("header Host")
+    finally:
+        env.relinquish_capabilities(env.get_capabilities())
+    assert seen == [("Host", "Served$Request")]
+
+
+def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
+    program = java_program("Served")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        frame = frame_of(vm.threads["http-1"], "serve")
+        with pytest.raises(jvmti.errors.NotAvailable, match=r"can_access_local_variables.*reserve"):
+            frame.locals["request"]
+        assert "reserve" in str(frame.locals)
+        assert "reserve" in repr(frame.locals)

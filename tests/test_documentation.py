@@ -1,0 +1,54 @@
+"""What the documentation shows happens, step by step, on a real JVM."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvms
+from documented import Reader, blocks
+
+if TYPE_CHECKING:
+    from programs import JavaPrograms
+
+DOCS = jvms.ROOT / "docs"
+STEP_BY_STEP = [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("[!i]*.md"))]
+
+
+@pytest.fixture(scope="module")
+def jvm() -> jvms.Jvm:
+    """One JVM, a new one as a reader's: what differs between them is for other tests."""
+    newest = jvms.named("25")
+    if newest.missing:
+        pytest.skip(newest.missing)
+    return newest
+
+
+@pytest.mark.parametrize("page", STEP_BY_STEP, ids=lambda page: page.stem)
+def test_a_page_can_be_followed(
+    page: Path, tmp_path: Path, java_program: JavaPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "sudo" in page.read_text() and os.geteuid():
+        pytest.skip("only root can do what the page says")
+    monkeypatch.chdir(tmp_path)
+    reader = Reader(page, tmp_path, java_program)
+    reader.read()
+    assert reader.compared, "nothing that the page shows was compared"
+
+
+def test_the_index_of_howtos_names_them_all() -> None:
+    index = (DOCS / "howto" / "index.md").read_text()
+    linked = set(re.findall(r"\]\((\w+\.md)\)", index))
+    assert linked == {page.name for page in STEP_BY_STEP[1:]}
+
+
+def test_code_blocks_of_all_pages_are_well_formed() -> None:
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")]:
+        assert page.read_text().count("\n```") % 2 == 0, page
+        for block in blocks(page):
+            if block.language == "python" and "…" not in block.text:
+                compile(block.text, f"{page}:{block.line}", "exec")
