@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from programs import JavaPrograms
 
 DOCS = jvms.ROOT / "docs"
-STEP_BY_STEP = [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("[!i]*.md"))]
+HOWTOS = sorted((DOCS / "howto").glob("[!i]*.md"))
+STEP_BY_STEP = [DOCS / "tutorial.md", DOCS / "breakpoints.md", *HOWTOS]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_a_page_can_be_followed(
 def test_the_index_of_howtos_names_them_all() -> None:
     index = (DOCS / "howto" / "index.md").read_text()
     linked = set(re.findall(r"\]\((\w+\.md)\)", index))
-    assert linked == {page.name for page in STEP_BY_STEP[1:]}
+    assert linked == {page.name for page in HOWTOS}
 
 
 def test_code_blocks_of_all_pages_are_well_formed() -> None:

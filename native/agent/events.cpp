@@ -8,23 +8,36 @@
 
 namespace jvmti {
 
-Environment* hear(jvmtiEnv* env, int event, OwnWork own) {
+namespace {
+
+Environment* hear_for(jvmtiEnv* env, int event, OwnWork own, bool for_stops) {
   void* kept = nullptr;
   if (env->GetEnvironmentLocalStorage(&kept) != JVMTI_ERROR_NONE || kept == nullptr) return nullptr;
   Environment* environment = static_cast<Environment*>(kept);
   environment->in_flight.fetch_add(1);
   const Handling& handling = environment->handling[event - kFirstEvent];
-  if (!environment->deaf && environment->env == env && handling.answered) {
+  if (!environment->deaf && environment->env == env &&
+      (for_stops ? handling.stops : handling.answered)) {
     const Serving* serving = Serving::of(environment->session);
     bool ours = serving != nullptr && (own == OwnWork::kNever ||
                                        (own == OwnWork::kInCalls && serving->handler));
-    if ((!ours || handling.own) &&
+    if ((!ours || (handling.own && !for_stops)) &&
         environment->session->enter_environment(environment->number) != nullptr) {
       return environment;
     }
   }
   environment->in_flight.fetch_sub(1);
   return nullptr;
+}
+
+}  // namespace
+
+Environment* hear(jvmtiEnv* env, int event, OwnWork own) {
+  return hear_for(env, event, own, false);
+}
+
+Environment* hear_stops(jvmtiEnv* env, int event, OwnWork own) {
+  return hear_for(env, event, own, true);
 }
 
 Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event) {

@@ -15,6 +15,8 @@ enum class OwnWork { kTold, kInCalls, kNever };
 // The environment whose controller is to be told of an event, kept until the `Occurrence` made of
 // it ends; null when it is not.
 Environment* hear(jvmtiEnv* env, int event, OwnWork own);
+// The same for the stops that are made of it.
+Environment* hear_stops(jvmtiEnv* env, int event, OwnWork own);
 // The same where a thread begins or ends: of service threads there is nothing to tell.
 Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event);
 

@@ -508,6 +508,7 @@ class Trampoline:
                 if declaration.name == "ClassFileLoadHook"
                 else []
             ),
+            *([f"  stop_{declaration.name}({self.arguments()});"] if declaration.stops else []),
             f"  Environment* environment = {heard};",
             "  if (environment == nullptr) return;",
             f"  Occurrence it(*environment, {jni}, {declaration.number});",
@@ -756,7 +757,8 @@ def trampolines_source() -> str:
     answered = [one for one in made if not one.declaration.vm_stopped]
     lines = [
         HEAD,
-        '#include "events.h"\n#include "recorders.h"\n#include "structures.h"\n',
+        '#include "events.h"\n#include "recorders.h"\n#include "stops.h"\n',
+        '#include "structures.h"\n',
         "namespace jvmti {",
         "namespace {\n",
     ]
@@ -773,7 +775,10 @@ def trampolines_source() -> str:
         if one.declaration.vm_stopped:
             continue
         both = f"{slot} == nullptr ? {one.symbol} : both_{name}"
-        lines.append(f"  if ({handled}.answered) {slot} = {both};")
+        wanted = f"{handled}.answered"
+        if one.declaration.stops:
+            wanted = f"{wanted} || {handled}.stops"
+        lines.append(f"  if ({wanted}) {slot} = {both};")
     lines += ["}\n", "}  // namespace jvmti\n"]
     return "\n".join(lines)
 

@@ -202,24 +202,29 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
                            const In<jlong>& limit, jlong* bytes, jlong* retained,
                            jlong* reachable, jboolean* too_many, jlong* stopped, jlong* longest,
                            jboolean* whole);
+jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& locals,
+                    const In<jint>& every, const In<jlong>& after, const In<jint>& kinds,
+                    const In<List<kinds::Thread>>& threads, const In<Nullable<Text>>& callers,
+                    const In<Nullable<Text>>& classes, jint* number);
+jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                           const In<jlocation>& location, const In<List<jlong>>& condition,
+                           const In<Bytes>& texts);
+jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
+                      const In<kinds::Field>& field);
+jvmtiError RemoveStop(Call& call, const In<jint>& number);
+jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
+                      const In<jint>& how, const In<jboolean>& by_line);
+jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes);
 jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
-                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
-                      unsigned char** letters, jint* number_count, unsigned char** numbers,
-                      jint* length_count, unsigned char** lengths, jint* text_count,
-                      unsigned char** texts, jint* count, jobject** objects);
+                      const In<jint>& text, const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
-                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
-                        jint* number_count, unsigned char** numbers, jint* length_count,
-                        unsigned char** lengths, jint* text_count, unsigned char** texts,
-                        jint* count, jobject** objects);
+                        const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
                       const In<List<kinds::Field>>& fields, const In<jint>& most,
                       const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
-                      jint* letter_count, unsigned char** letters, jint* number_count,
-                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
-                      jint* text_count, unsigned char** texts, jint* count, jobject** objects);
+                      jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message);
 

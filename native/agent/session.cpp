@@ -89,6 +89,7 @@ Environment* spare_environment() {
     handling.answered = handling.own = false;
     handling.limit = -1;
     handling.streams = nullptr;
+    handling.stops = false;
   }
   environment->deaf = false;
   return environment;
@@ -561,6 +562,7 @@ jvmtiEnv* Session::tags() {
   jvmtiCapabilities wanted{};
   wanted.can_tag_objects = 1;
   wanted.can_get_bytecodes = 1;
+  wanted.can_get_line_numbers = 1;
   env->AddCapabilities(&wanted);
   if (held_) enable_early(env);
   jvmtiEnv* surplus = nullptr;
@@ -751,6 +753,7 @@ void Session::end(JNIEnv* jni) {
     keep_spare(environment);
   }
   files.clear();
+  stops.clear(jni);
   pointers.each([jni](uint8_t kind, void* pointer) {
     if (kind == kinds::Memory::kind) {
       lent::give_back(jni, pointer);

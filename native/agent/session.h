@@ -11,6 +11,7 @@
 #include "handles.h"
 #include "lent_files.h"
 #include "options.h"
+#include "stops.h"
 
 namespace jvmti {
 
@@ -27,6 +28,7 @@ struct Handling {
   std::atomic<bool> own;       // sent also where our own work causes it
   std::atomic<int64_t> limit;  // how long a handler may take, in milliseconds; -1 is for ever
   std::atomic<StreamLink*> streams;  // those that it is recorded in
+  std::atomic<bool> stops;  // a stop is made of it
 };
 
 // A JVM TI environment of the session.  Calls in progress keep it: a disposed one goes to the VM
@@ -114,7 +116,7 @@ class Session {
   // True for the number of an environment that was disposed while the session lasts.
   bool disposed_environment(uint32_t number);
   void dispose_environment(uint32_t number);
-  jvmtiEnv* tags();  // private: identity of objects, bytecodes for checks
+  jvmtiEnv* tags();  // private: identity of objects, bytecodes for checks, lines for steps
 
   bool keep_stream(Stream* stream);
   // Takes a stream off its events; its memory goes when no thread is inside any more.  Null when
@@ -145,6 +147,7 @@ class Session {
   Fields fields;
   Pointers pointers;
   LentFiles files;
+  Stops stops;
   std::atomic<jint> verbose_flags{0};
   std::atomic<bool> all_virtual_suspended{false};
   std::atomic<bool> sampling_changed{false};

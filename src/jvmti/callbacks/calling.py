@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from jvmti.spec.declaration import Declaration
     from jvmti.wire.session import Session
 
+STOPPED = 0x3000
+"""The number in the frames that tell of stops."""
+
 _MADE_BY = {
     "run_agent_thread": agent_thread.run,
     "follow_references": heap_walk.walk,
@@ -50,6 +53,9 @@ class Callbacks:
 
     def told(self, number: int, environment: int, data: bytes) -> bytes:
         """Handle what a thread of the VM tells beside events; the answer as it travels."""
+        if number == STOPPED:
+            self._session.stops.told(data)
+            return b""
         if number == EVENT:
             return self.extensions.told(environment, data)
         return self.jni.told(number, environment, data)

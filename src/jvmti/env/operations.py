@@ -10,6 +10,7 @@ from jvmti.refs import (
     ExtensionFunction,
     Field,
     Memory,
+    Method,
     Module,
     Object,
     ObjectArray,
@@ -19,7 +20,7 @@ from jvmti.refs import (
 from jvmti.spec.calling import Calling
 from jvmti.spec.constants import Event
 from jvmti.spec.declaration import declarations, operation
-from jvmti.spec.types import Arguments, Boolean, Bytes, Int, Long, SameCount, Text
+from jvmti.spec.types import Arguments, Boolean, Bytes, Int, Location, Long, SameCount, Text
 
 
 class AgentStats(NamedTuple):
@@ -188,16 +189,12 @@ class RetainedMeasured(NamedTuple):
 class Values(NamedTuple):
     """Values of any types, one after the other; see `jvmti.model.reading`."""
 
-    letters: Bytes
-    """What each is: the letter of its primitive type (also of one that came out of its box), ``n``
-    for null, ``t`` for text, ``u`` for text that was cut off, ``l`` for any other object."""
-    numbers: Bytes
-    """Eight bytes for each primitive value: a ``double`` for the types with a point, else a
-    ``long``."""
-    lengths: Bytes
-    """For each text, how many UTF-16 units of it are there, four bytes each."""
-    text: Bytes
-    """The texts, in UTF-16."""
+    data: Bytes
+    """How many values, primitive values and texts there are, four bytes each; then eight bytes for
+    each primitive value (a ``double`` for the types with a point, else a ``long``); for each text
+    how many UTF-16 units of it there are, four bytes; for each value what it is: the letter of its
+    primitive type (also of one that came out of its box), ``n`` for null, ``t`` for text, ``u`` for
+    text that was cut off, ``l`` for any other object; and the texts, in UTF-16."""
     objects: list[Object]
     """The other objects."""
 
@@ -468,6 +465,88 @@ class Operations(Calling):
     @operation(58)
     def give_back_file(self, name: Text) -> None:
         """Take back a name of `lend_file`, and close the file in the VM."""
+        ...
+
+    @operation(90)
+    def make_stop(
+        self,
+        event_type: Event,
+        locals: Int,
+        every: Int,
+        after: Long,
+        kinds: Int,
+        threads: list[Thread],
+        callers: Text | None,
+        classes: Text | None,
+    ) -> Int:
+        """A stop that is made of an event, without a place: its number.
+
+        Args:
+            event_type: the event.
+            locals: the environment that its conditions read local variables in.
+            every: it is told of every so many-th pass only,
+            after: beyond this many.
+            kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
+            threads: the only threads that stop; none stands for all.
+            callers: patterns for the caller, as in ``com.acme.Order.add``, one a line.
+            classes: patterns for the class that is prepared, or thrown, one a line.
+        """
+        ...
+
+    @operation(91)
+    def place_breakpoint(
+        self, number: Int, method: Method, location: Location, condition: list[Long], texts: Bytes
+    ) -> None:
+        """Let a stop have a breakpoint, which others may have there, too.
+
+        Args:
+            number: the stop.
+            method: where.
+            location: where in the method.
+            condition: instructions of `jvmti.model.conditions`, five numbers each; none for none.
+            texts: the texts that they compare with, in UTF-16.
+        """
+        ...
+
+    @operation(92)
+    def place_watch(self, number: Int, klass: Class, field: Field) -> None:
+        """Let a stop watch a field, which others may watch, too.
+
+        Args:
+            number: the stop.
+            klass: the class of the field.
+            field: the field.
+        """
+        ...
+
+    @operation(93)
+    def remove_stop(self, number: Int) -> None:
+        """End a stop; breakpoints and watches that no other one shares are cleared.
+
+        Args:
+            number: the stop.
+        """
+        ...
+
+    @operation(94)
+    def step_thread(self, number: Int, thread: Thread, how: Int, by_line: Boolean) -> None:
+        """Let a thread run until it has made one step; it is told of once.
+
+        Args:
+            number: the stop.
+            thread: the thread.
+            how: 1 into calls, 2 over them, 3 out of the method.
+            by_line: to another line, instead of another instruction.
+        """
+        ...
+
+    @operation(95)
+    def stop_passes(self, number: Int) -> Long:
+        """How often threads have come by that a stop wants, told of or not.
+
+        Args:
+            number: the stop.
+        """
         ...
 
     @operation(80)

@@ -277,11 +277,13 @@ class Handlers:
     Attributes:
         limit: how many handlers may run side by side, calls of this process's own left out.
         errors: what handlers raised, by place.
+        stops: whether there are stops, of which the agent tells as it does of events.
     """
 
     def __init__(self, session: Session, enabling: Enabling) -> None:
         self.limit = 16
         self.errors: dict[tuple[Any, ...], HandlerError] = {}
+        self.stops = False
         self._session = session
         self._enabling = enabling
         self._lock = enabling.lock
@@ -297,7 +299,7 @@ class Handlers:
     @property
     def any(self) -> bool:
         """Whether there is anything that events are handed to."""
-        return bool(self._handlers or self._callbacks)
+        return bool(self._handlers or self._callbacks or self.stops)
 
     # ---- registration ----------------------------------------------------------------------
 
@@ -428,7 +430,7 @@ class Handlers:
                 except KeyboardInterrupt:
                     raise  # for the thread whose call ran into the event
                 except BaseException as error:  # SystemExit too: the thread is not its own to end
-                    self._report(number, error)
+                    self.report(number, error)
         return b""
 
     def _ask(self, decoder: _Decoder, function: Function, event: JvmtiEvent, answer: Any) -> Any:
@@ -443,10 +445,10 @@ class Handlers:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self._report(decoder.declaration.number, error)
+            self.report(decoder.declaration.number, error)
             return answer
 
-    def _report(self, number: int, error: BaseException) -> None:
+    def report(self, number: int, error: BaseException) -> None:
         """Tell of an exception once for each place; the program is not disturbed."""
         event = EVENTS[number].declaration.name if number in EVENTS else "what the VM asked"
         closed = isinstance(error, SessionClosed) and not self._session.detached
@@ -533,7 +535,7 @@ class Handlers:
                     answer = self.handle(number, environment, payload)
             except BaseException as error:
                 # What is wrong with one event must not take the thread from all others.
-                self._report(number, error)
+                self.report(number, error)
             last_answer = session.answer_frame(conversation.number, answer)
 
     def _grow(self) -> None:

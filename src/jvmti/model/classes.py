@@ -6,7 +6,7 @@ numbers do change when a class is redefined, and are asked for anew each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -30,6 +30,7 @@ from jvmti.classfile.disassembly import (
     method_declaration,
 )
 from jvmti.model import calls
+from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
 from jvmti.model.layouts import layout_of
 from jvmti.model.members import Fields
@@ -37,6 +38,7 @@ from jvmti.model.members import Methods as MethodList
 from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, declaration_line, last_line
+from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import AbsentInformation, ClassNotPrepared, NativeMethod, UnmodifiableClass
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
     from jvmti.model.modules import ClassLoader, Module
     from jvmti.model.overloads import Overload
+    from jvmti.model.stops import Stop
+    from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 
 
@@ -472,6 +476,9 @@ class Class(Attributes, refs.Class):
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [field.name for field in self.fields if field.is_static]
+
     def __getitem__(self, name: Any) -> Any:
         """The value of a static field: its own, inherited, private ones.
 
@@ -675,6 +682,58 @@ class Method(refs.Method):
     def is_native(self) -> bool:
         """Whether it is native."""
         return self._vm.env.is_method_native(self)
+
+    def breakpoint(
+        self,
+        line: int | None = None,
+        *,
+        location: int | None = None,
+        when: str | Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Breakpoint:
+        """A breakpoint: where the method begins, at a line, or at an instruction.
+
+        The method runs in the interpreter for as long as it has one.
+
+        Args:
+            line: the source line; where it has code in several places, the first of them.
+            location: the bytecode index, instead of the line.
+            when: a condition; as text, such as ``"n > 1000 and name == 'Host'"``, local variables
+                are compared with constants by the agent, without asking this process; a function
+                is asked with each `Stop` while the thread waits.
+            hits: of the times that all else holds, every so many-th; ``"after 10"`` all beyond so
+                many.
+            thread: stop this thread only, or these.
+            caller: stop only where this method calls, or one that fits a shell pattern:
+                ``"com.acme.Order.*"``.
+            do: a function that is called with each `Stop` while the thread waits.
+
+        Returns:
+            The breakpoint, which is active already; `Stops` says how to use it.
+
+        Raises:
+            ValueError: the method has no code, no lines, or no code at that line; the message names
+                the nearest lines that have some.
+            ConditionError: the agent cannot evaluate the condition; the message names the part.
+            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+
+        JVM TI: SetBreakpoint, Breakpoint.
+        """
+        return Breakpoint(
+            self._vm,
+            self,
+            None,
+            line,
+            location,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
 
     @property
     def lines(self) -> list[LineNumberEntry]:
@@ -912,6 +971,45 @@ class Field(refs.Field):
             self.modifiers, known.name, known.generic_signature or known.signature
         )
 
+    def watch(
+        self,
+        *,
+        read: bool = False,
+        write: bool = True,
+        when: Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Watch:
+        """A stop where the field is about to be read or written, by Java code or through JNI.
+
+        Code that does so runs in the interpreter for as long as that lasts.
+
+        Args:
+            read: stop before it is read.
+            write: stop before it is written.
+            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+
+        Raises:
+            LookupError: the field did not come from ``cls.fields``.
+            ValueError: neither reads nor writes are wanted.
+            NotAvailable: this JVM does not give watches, or somebody else has them.
+
+        JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
+        """
+        return Watch(
+            self.declaring_class._vm,
+            self,
+            read,
+            write,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
+
     def __repr__(self) -> str:
         known = getattr(self, "_names", None)
         return f"<Field {known.name}>" if known else super().__repr__()
@@ -991,10 +1089,11 @@ class Methods:
         found = (at >= 0) & (locations >= 0)
         if len(keys):
             found &= keys[numpy.maximum(at, 0)] >> 32 == rows
-            lines = numpy.where(found, numbers[numpy.maximum(at, 0)], -1)
+            lines = numbers[numpy.maximum(at, 0)].astype(object)
+            lines[~found] = None
         else:
-            lines = numpy.full(len(rows), -1)
-        return [line if line >= 0 else None for line in lines.tolist()]
+            lines = numpy.full(len(rows), None)
+        return lines.tolist()  # type: ignore[no-any-return]
 
 
 def method_source(method: Method) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from jvmti.model.frames import Frame, Places
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
 from jvmti.model.stack_tree import at_once, sampled
+from jvmti.model.stepping import Steps
 from jvmti.model.suspension import Suspension, SuspensionOfAll
 from jvmti.spec.constants import JavaLangThreadState, ThreadState
 from jvmti.spec.errors import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from jvmti.display import Report
     from jvmti.model.objects import Throwable
     from jvmti.model.stack_tree import StackTree
+    from jvmti.model.stops import Stop
     from jvmti.model.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
 
@@ -156,6 +158,33 @@ class Thread(Attributes, refs.Thread):
         except ThreadNotAlive:  # some releases give an empty stack instead
             return []
         return Places(self._vm, traces.value.items["frame_buffer"]).frames([self], most)[0]
+
+    def step(
+        self,
+        how: str = "over",
+        by: str = "line",
+        *,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Steps:
+        """Step the thread: it goes on a line at a time, and stops at each.
+
+        Args:
+            how: ``"into"`` calls, ``"over"`` them, or ``"out"`` of the method.
+            by: ``"line"`` or ``"instruction"``.
+            do: a function that is called with each `Stop` while the thread waits.
+
+        Returns:
+            The steps, of which the first has begun; `Stops` says how to use them.
+
+        Raises:
+            ValueError: there is no such step.
+            Duplicate: the thread is being stepped already.
+            ThreadNotAlive: it has ended.
+            NotAvailable: this JVM does not give single steps.
+
+        JVM TI: SingleStep, NotifyFramePop, FramePop.
+        """
+        return Steps(self._vm, self, how, by, do)
 
     @property
     def owned_monitors(self) -> list[Object]:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.loaded_classes import Classes
@@ -39,8 +40,11 @@ from jvmti.model.objects import (
     Throwable,
 )
 from jvmti.model.sources import SourcePath
+from jvmti.model.stop_table import StopTable
+from jvmti.model.stops import Stop
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
+from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
@@ -119,6 +123,8 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
+        heap: the objects of the VM: histograms, scans, who holds what.
+        stops: the breakpoints, watches, steps and caught exceptions of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
         source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
@@ -156,6 +162,7 @@ class VM:
         self._session.events = self._handlers = Handlers(self._session, enabling)
         self._session.streams = Streams(self._session, enabling)
         self._session.callbacks = Callbacks(self._session)
+        self._session.stops = self.stops = StopTable(self, self._handlers, enabling)
         self._session.hello(_name_of_this_process(), timeout)
 
     # ---- the session -----------------------------------------------------------------------
@@ -194,6 +201,7 @@ class VM:
         self._session.await_live(timeout)
         try:
             self._handlers.went_live()
+            self.stops.went_live()
         except TargetLost as lost:
             log.debug("the VM was live and has ended: %s", lost)
 
@@ -348,14 +356,16 @@ class VM:
             try:
                 self._own_env.add_capabilities(wanted)
             except NotAvailable as error:
-                detail = error.detail
-                if "held by" not in detail:
-                    detail = (
-                        f"{detail}: this VM gives it only to agents that are there when it starts. "
-                        "Start the program by jvmti.launch(), or with JAVA_TOOL_OPTIONS="
-                        '"$(jvmti options --reserve)" to be attached to later'
-                    )
-                raise NotAvailable(error.code, error.function, detail) from None
+                if "held by" in error.detail:
+                    raise
+                missing = wanted & ~self._own_env.get_potential_capabilities()
+                raise NotAvailable(
+                    error.code,
+                    error.function,
+                    f"{', '.join(sorted(missing.names()))}: given by most VMs only to agents that "
+                    "are there when they start: start the program by jvmti.launch(), or with "
+                    'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later',
+                ) from None
             self._own_capabilities |= wanted
             return self._own_env
 
@@ -392,7 +402,8 @@ class VM:
             LookupError: none is loaded, or several class loaders have one; the message names the
                 loaders, or names that are near.
         """
-        return self.classes.find(name)
+        found: Class = self._session.identity(self.classes.find(name))
+        return found
 
     def well_known(self, name: str) -> Class:
         """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
@@ -405,6 +416,92 @@ class VM:
         if name not in self.kept:
             self.kept[name] = self.jni.find_class(name)  # type: ignore[assignment]
         return self.kept[name]
+
+    def breakpoint(
+        self,
+        classes: str,
+        methods: str | None = None,
+        line: int | None = None,
+        *,
+        signature: str | None = None,
+        location: int | None = None,
+        when: str | Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Breakpoint:
+        """A breakpoint by name, also in classes that are loaded later, by whatever class loader.
+
+        Args:
+            classes: the class, or a shell pattern for several: ``"com.acme.*"``.
+            methods: the method, or a pattern; all of that name.  Without it, those with the line.
+            line: the source line; without it, where the methods begin.
+            signature: of the method, where there are several of the name: ``"(I)V"``.
+            location: the bytecode index, instead of the line.
+            when, hits, thread, caller, do: as for `Method.breakpoint`.
+
+        Raises:
+            ValueError: neither a method nor a line is named, or a loaded class of that very name
+                has no such line, or no such place.
+            LookupError: a loaded class of that very name has no such method.
+            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+
+        JVM TI: SetBreakpoint, ClassPrepare, Breakpoint.
+        """
+        return Breakpoint(
+            self,
+            None,
+            (classes, methods, signature),
+            line,
+            location,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
+
+    def catch(
+        self,
+        exceptions: str = "java.lang.Throwable",
+        *,
+        caught: bool = True,
+        uncaught: bool = True,
+        when: Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+    ) -> Catch:
+        """A stop where exceptions of a class, or of its subclasses, are thrown.
+
+        From then on all exceptions are thrown in earnest, also those that compiled code would have
+        turned into jumps.  Those that the controller's own calls cause do not stop.
+
+        Args:
+            exceptions: the class, or a shell pattern for several.
+            caught: stop where a Java method will catch it, as far as the VM can foresee.
+            uncaught: stop where none will.
+            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+
+        Raises:
+            ValueError: neither caught nor uncaught ones are wanted.
+            NotAvailable: this JVM does not tell of exceptions.
+
+        JVM TI: Exception.
+        """
+        return Catch(
+            self,
+            exceptions,
+            caught,
+            uncaught,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
 
     @property
     def thread_groups(self) -> ThreadGroups:

@@ -12,12 +12,13 @@
      ├─ TargetLost           the JVM died or the connection broke (ConnectionError)
      ├─ CallTimeout          the call overran its time limit and still runs (TimeoutError)
      ├─ HandlerOverran       a handler called after its event's thread had gone on (TimeoutError)
+     ├─ StopOver             a stop was used after its thread had gone on (RuntimeError)
      ├─ InHeapCallback       called from a heap callback, where it is not allowed (RuntimeError)
      ├─ ForeignHandle        a handle of another session was given (ValueError)
      ├─ NotInThisVersion     the VM is too old to have the function (NotImplementedError)
      └─ ProtocolError        what the agent sent makes no sense (RuntimeError)
 
-The last eight are this package's own; each is also the builtin exception named beside it.
+The last nine are this package's own; each is also the builtin exception named beside it.
 """
 
 # The exceptions are named after the constants of JVM TI, which do not end in "Error".
@@ -766,6 +767,14 @@ class HandlerOverran(Error, TimeoutError):
         )
 
 
+class StopOver(Error, RuntimeError):
+    """A stop was used after its thread had gone on: its frame may be no more.
+
+    It waits until the next stop is asked for, or the block is left, and for the Python thread that
+    was given the stop only.
+    """
+
+
 class InHeapCallback(Error, RuntimeError):
     """A callback of a heap walk called a function that must wait until the walk is over.
 
@@ -900,6 +909,7 @@ __all__ = [
     "OutOfMemory",
     "ProtocolError",
     "SessionClosed",
+    "StopOver",
     "TargetLost",
     "ThreadNotAlive",
     "ThreadNotSuspended",

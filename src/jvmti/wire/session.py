@@ -31,6 +31,7 @@ from jvmti.spec.errors import (
     NotInThisVersion,
     ProtocolError,
     SessionClosed,
+    StopOver,
     TargetLost,
     error_for,
 )
@@ -62,6 +63,25 @@ class Conversation:
         self.number = number
         self.stopped = stopped
         """The VM is stopped meanwhile, so nothing can be given up."""
+
+
+class LentConversation(Conversation):
+    """A conversation that another Python thread carries on while its own waits.
+
+    Whoever makes a call in it has the lock, and whoever takes it back: then no two threads speak on
+    its channel at once.
+    """
+
+    __slots__ = ("lock", "outer", "over")
+
+    def __init__(self, lender: Conversation, lock: threading.RLock) -> None:
+        super().__init__(lender.channel, lender.number)
+        self.lock = lock
+        """One for all to whom the same conversation is lent."""
+        self.outer: Conversation | None = None
+        """What the borrower was in before."""
+        self.over = False
+        """It has been taken back."""
 
 
 class _Wrapper(weakref.ref[Any]):
@@ -149,6 +169,8 @@ class Session:
         """The handlers of events; see `jvmti.events.handlers`."""
         self.streams: Any = None
         """Opens streams of events; see `jvmti.events.streams`."""
+        self.stops: Any = None
+        """Is told of stops; see `jvmti.model.stops`."""
         self.callbacks: Any = None
         """What makes the calls that call back; see `jvmti.callbacks.calling`."""
         self.handle: Callable[[int, int, bytes], bytes] | None = None
@@ -342,6 +364,40 @@ class Session:
         self._local.conversation = conversation = Conversation(channel, 0)
         return conversation
 
+    @property
+    def conversation(self) -> Conversation | None:
+        """What the calling thread's calls belong to; ``None`` for a channel of its own."""
+        return self._local.conversation
+
+    def borrow(self, lent: LentConversation) -> None:
+        """Let all that the calling thread calls from now on belong to another's conversation."""
+        lent.outer = self._local.conversation
+        self._local.conversation = lent
+
+    def give_back(self, lent: LentConversation) -> None:
+        """The calling thread's calls belong to what they did before; once is enough."""
+        lent.over = True
+        inner: LentConversation | None = None
+        conversation = self._local.conversation
+        while isinstance(conversation, LentConversation):
+            if conversation is lent:
+                if inner is None:
+                    self._local.conversation = lent.outer
+                else:
+                    inner.outer = lent.outer
+                return
+            inner, conversation = conversation, conversation.outer
+
+    @contextmanager
+    def within(self, conversation: Conversation | None) -> Iterator[None]:
+        """The calling thread's calls belong to this conversation inside the block."""
+        outer = self._local.conversation
+        self._local.conversation = conversation
+        try:
+            yield
+        finally:
+            self._local.conversation = outer
+
     def answer_frame(self, conversation: int, payload: bytes) -> bytes:
         """The frame that ends a conversation, with what the agent is to let go of before that."""
         if self._released or self._released_blocks:
@@ -439,6 +495,21 @@ class Session:
                 f"{protocol.MAXIMUM_REQUEST}"
             )
         conversation = self._local.conversation
+        if type(conversation) is LentConversation:
+            with conversation.lock:
+                if conversation.over:
+                    self.give_back(conversation)
+                    raise StopOver(f"{name}(): the thread has gone on from this stop")
+                return self._request(
+                    conversation.channel,
+                    kind,
+                    function,
+                    environment,
+                    payload,
+                    name,
+                    timeout,
+                    {**further, "conversation": conversation.number},
+                )
         if conversation is not None:
             return self._request(
                 conversation.channel,

@@ -1,0 +1,196 @@
+#include "stop_condition.h"
+
+#include <new>
+
+#include "call.h"
+
+namespace jvmti {
+
+namespace {
+
+template <class T>
+bool related(int relation, T left, T right) {
+  switch (relation) {
+    case 1:
+      return left == right;
+    case 2:
+      return left != right;
+    case 3:
+      return left < right;
+    case 4:
+      return left <= right;
+    case 5:
+      return left > right;
+    default:
+      return left >= right;
+  }
+}
+
+double double_of(jlong bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+StopCondition::~StopCondition() { std::free(texts_); }
+
+bool StopCondition::good(const Instruction& one, jint at, jint count, jint units) const {
+  switch (one.operation) {
+    case kNot:
+      return true;
+    case kSkipIfFalse:
+    case kSkipIfTrue:
+      return one.relation > at && one.relation <= count;
+    case kTest:
+      break;
+    default:
+      return false;
+  }
+  if (one.slot < 0 || one.slot > 0xFFFF) return false;
+  switch (one.type) {
+    case 'I':
+    case 'J':
+    case 'F':
+    case 'D':
+      return one.relation >= kEqual && one.relation <= kGreaterOrEqual;
+    case 'L':
+      return one.relation == kEqual || one.relation == kNotEqual;
+    case 'T': {
+      jlong start = one.constant >> 32;
+      jlong length = one.constant & 0xFFFFFFFF;
+      return (one.relation == kEqual || one.relation == kNotEqual) && start >= 0 &&
+             start <= units && length <= units - start;
+    }
+    default:
+      return false;
+  }
+}
+
+StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, const unsigned char* texts,
+                           jint size) {
+  if (count == 0) return nullptr;
+  if (count % kWords != 0 || count / kWords > kLongest || size % 2 != 0 ||
+      size / 2 > kLongestText) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a condition has at most %d instructions",
+                static_cast<int>(kLongest));
+    return nullptr;
+  }
+  void* memory = std::calloc(1, sizeof(StopCondition));
+  if (memory == nullptr) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return nullptr;
+  }
+  StopCondition* made = new (memory) StopCondition();
+  jint instructions = count / kWords;
+  bool good = made->instructions_.reserve(static_cast<size_t>(instructions));
+  if (size > 0) made->texts_ = static_cast<jchar*>(std::malloc(static_cast<size_t>(size)));
+  good = good && (size == 0 || made->texts_ != nullptr);
+  if (good && size > 0) std::memcpy(made->texts_, texts, static_cast<size_t>(size));
+  if (!good) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  for (jint i = 0; good && i < instructions; ++i) {
+    const jlong* word = words + i * kWords;
+    bool small = true;
+    for (int at = 0; at < kWords - 1; ++at) small = small && word[at] >= 0 && word[at] <= 0xFFFF;
+    Instruction one{static_cast<int>(word[0]), static_cast<char>(word[1]),
+                    static_cast<jint>(word[2]), static_cast<int>(word[3]), word[4]};
+    good = small && made->good(one, i, instructions, size / 2);
+    if (good) {
+      made->instructions_.push(one);
+    } else {
+      call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "instruction %d of the condition makes no sense",
+                  i);
+    }
+  }
+  if (good) return made;
+  made->~StopCondition();
+  std::free(made);
+  return nullptr;
+}
+
+StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value, const Instruction& one) const {
+  bool same = false;
+  if (value != nullptr && kind_of_object(jni, value) == kinds::String::kind) {
+    jsize length = jni->GetStringLength(static_cast<jstring>(value));
+    if (length == static_cast<jsize>(one.constant & 0xFFFFFFFF)) {
+      const jchar* wanted = texts_ + (one.constant >> 32);
+      same = true;
+      // In pieces: the text may be long, and the thread's stack nearly full.
+      constexpr jsize kPiece = 128;
+      jchar piece[kPiece];
+      for (jsize at = 0; same && at < length; at += kPiece) {
+        jsize units = length - at < kPiece ? length - at : kPiece;
+        jni->GetStringRegion(static_cast<jstring>(value), at, units, piece);
+        same = std::memcmp(piece, wanted + at, static_cast<size_t>(units) * sizeof(jchar)) == 0;
+      }
+    }
+  }
+  return same == (one.relation == kEqual) ? Found::kTrue : Found::kFalse;
+}
+
+StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                                 const Instruction& one) const {
+  bool holds = false;
+  jvmtiError error;
+  switch (one.type) {
+    case 'I': {
+      jint value = 0;
+      error = env->GetLocalInt(thread, 0, one.slot, &value);
+      holds = related<jlong>(one.relation, value, one.constant);
+      break;
+    }
+    case 'J': {
+      jlong value = 0;
+      error = env->GetLocalLong(thread, 0, one.slot, &value);
+      holds = related<jlong>(one.relation, value, one.constant);
+      break;
+    }
+    case 'F': {
+      jfloat value = 0;
+      error = env->GetLocalFloat(thread, 0, one.slot, &value);
+      holds = related<double>(one.relation, static_cast<double>(value), double_of(one.constant));
+      break;
+    }
+    case 'D': {
+      jdouble value = 0;
+      error = env->GetLocalDouble(thread, 0, one.slot, &value);
+      holds = related<double>(one.relation, value, double_of(one.constant));
+      break;
+    }
+    default: {
+      jobject value = nullptr;
+      error = env->GetLocalObject(thread, 0, one.slot, &value);
+      if (error != JVMTI_ERROR_NONE) break;
+      Found found = (value == nullptr) == (one.relation == kEqual) ? Found::kTrue : Found::kFalse;
+      if (one.type == 'T') found = test_text(jni, value, one);
+      if (value != nullptr) jni->DeleteLocalRef(value);
+      return found;
+    }
+  }
+  if (error != JVMTI_ERROR_NONE) return Found::kUnreadable;
+  return holds ? Found::kTrue : Found::kFalse;
+}
+
+bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
+  bool truth = true;
+  for (size_t at = 0; at < instructions_.size();) {
+    const Instruction& one = instructions_[at++];
+    switch (one.operation) {
+      case kTest: {
+        Found found = test(env, jni, thread, one);
+        if (found == Found::kUnreadable) return true;
+        truth = found == Found::kTrue;
+        break;
+      }
+      case kNot:
+        truth = !truth;
+        break;
+      default:
+        if (truth == (one.operation == kSkipIfTrue)) at = static_cast<size_t>(one.relation);
+    }
+  }
+  return truth;
+}
+
+}  // namespace jvmti

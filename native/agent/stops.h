@@ -1,0 +1,93 @@
+// Stops: breakpoints, watches, steps, caught exceptions and prepared classes that the controller is
+// told of after a look at them here: who comes by, how often, and with what in its variables.
+//
+// A stop says what lets a thread pass without the controller's hearing of it, and has any number of
+// places.  Several stops may share a place, where the VM has one breakpoint or watch.
+#pragma once
+
+#include <jvmti.h>
+
+#include "containers.h"
+#include "lock.h"
+
+namespace jvmti {
+
+constexpr int kStopped = 0x3000;  // the number in the frames that tell of stops
+
+// The kinds of exceptions that a stop wants, as bits.
+constexpr jint kCaught = 1;
+constexpr jint kUncaught = 2;
+
+// How a thread is stepped: the numbers of jvmti.model.stepping.
+enum class Step { kInto = 1, kOver, kOut };
+
+struct Call;
+struct Stop;
+struct Place;
+class StopCondition;
+
+// A stop that a thread has met, with what else must hold there.
+struct Met {
+  Stop* stop;
+  const StopCondition* condition;
+  jweak klass;  // of a watched field
+};
+
+class Stops {
+ public:
+  static constexpr size_t kMost = 32;  // stops at one place, and of one thread
+
+  Stops() = default;
+  ~Stops();
+  Stops(const Stops&) = delete;
+  Stops& operator=(const Stops&) = delete;
+
+  // Takes the stop over and numbers it; 0 without memory.
+  uint32_t add(Stop* stop);
+  // The stop of a number, kept until `leave`; null when there is none.
+  Stop* enter(uint32_t number);
+  static void leave(JNIEnv* jni, Stop* stop);
+  bool remove(Call& call, uint32_t number);
+  // At the end of the session, when nobody is inside any more.
+  void clear(JNIEnv* jni);
+
+  // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key` tells
+  // places apart, `member` is what events name.  The condition is taken over.
+  void place(Call& call, Stop* stop, jclass klass, const void* key, void* member,
+             jlocation location, StopCondition* condition);
+
+  // The stops that have this place, kept until `leave`.
+  size_t at_place(int event, const void* member, jlocation location, Met* met);
+  // The stops of an event without places.
+  size_t of_event(int event, Met* met);
+  bool has_place(int event, const void* member, jlocation location);
+
+ private:
+  static constexpr size_t kBuckets = 256;
+  Place** bucket(const void* member);
+  bool shared(const Place& place);
+
+  Mutex mutex_;
+  Vector<Stop*> stops_;
+  uint32_t last_ = 0;
+  Place* buckets_[kBuckets] = {};
+};
+
+// Generated trampolines call these first, with what they were called with.
+void stop_Breakpoint(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                     jlocation location);
+void stop_SingleStep(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                     jlocation location);
+void stop_FramePop(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                   jboolean was_popped_by_exception);
+void stop_Exception(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                    jlocation location, jobject exception, jmethodID catch_method,
+                    jlocation catch_location);
+void stop_FieldAccess(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                      jlocation location, jclass field_klass, jobject object, jfieldID field);
+void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                            jlocation location, jclass field_klass, jobject object, jfieldID field,
+                            char signature_type, jvalue new_value);
+void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
+
+}  // namespace jvmti

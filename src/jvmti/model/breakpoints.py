@@ -1,0 +1,235 @@
+"""Breakpoints, in methods that there are and in classes that are yet to be loaded."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from jvmti.model import conditions
+from jvmti.model.stops import Stop, Stops
+from jvmti.spec.constants import Event
+from jvmti.spec.errors import AbsentInformation, JvmtiError
+from jvmti.spec.signatures import fitting
+
+if TYPE_CHECKING:
+    from jvmti.model.classes import Class, Method
+    from jvmti.model.threads import Thread
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_NATIVE, _ABSTRACT = 0x0100, 0x0400
+
+
+class Breakpoint(Stops):
+    """A breakpoint, or one in each method that it names.
+
+    Attributes:
+        places: the methods and bytecode indices where it is at this moment, those of classes that
+            have been unloaded among them.
+        line: the source line that was asked for.
+    """
+
+    def __init__(
+        self,
+        vm: VM,
+        method: Method | None,
+        named: tuple[str, str | None, str | None] | None,
+        line: int | None,
+        location: int | None,
+        *,
+        when: str | Callable[[Stop], object] | None,
+        hits: int | str | None,
+        thread: Thread | Iterable[Thread] | None,
+        caller: str | Iterable[str] | Method | None,
+        do: Callable[[Stop], object] | None,
+    ) -> None:
+        text = when if isinstance(when, str) else None
+        super().__init__(
+            vm,
+            when=None if isinstance(when, str) else when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+        )
+        if line is not None and location is not None:
+            raise ValueError("a breakpoint is at a line= or at a location=, not at both")
+        for what, number in (("line", line), ("location", location)):
+            if number is not None and type(number) is not int:
+                raise TypeError(f"{what}= takes a number, not {number!r}")
+        self.line = line
+        self.places: list[tuple[Method, int]] = []
+        self._location = location
+        self._text = text
+        self._tree: ast.expr | None = None if text is None else conditions.parse(text)
+        self._named = named
+        self._placing = threading.RLock()
+        if method is not None:
+            # What is wrong is said before anything is changed in the VM.
+            at = location_of(method, line, location)
+            condition = self._condition(method, at)
+            self._number = self._make(Event.BREAKPOINT)
+            self._keep(lambda: self._place(method, at, condition))
+            return
+        assert named is not None
+        if named[1] is None and line is None:
+            raise ValueError("a breakpoint by name takes a method, a line, or both")
+        self._number = self._make(Event.BREAKPOINT)
+        self._keep(lambda: self._wait_for(named[0]))
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether no class has been loaded yet that it could be in."""
+        return not self.places
+
+    def _keep(self, place: Callable[[], None]) -> None:
+        try:
+            place()
+        except BaseException:
+            self.cancel()
+            raise
+
+    def _wait_for(self, classes: str) -> None:
+        # Asked to be told first, so that no class is prepared in between.
+        self._make(Event.CLASS_PREPARE, classes=classes)
+        if self._vm._session.live:
+            self._look_for_classes()
+
+    def _look_for_classes(self) -> None:
+        if self._named is None:
+            return
+        name = self._named[0]
+        for cls in self._vm.classes(name):
+            if cls.is_array or not cls.signature.startswith("L"):
+                continue
+            self._place_in(cls, strict=not _is_pattern(name))
+
+    def _prepared(self, cls: Class) -> None:
+        self._place_in(cls, strict=False)
+
+    def _place_in(self, cls: Class, strict: bool) -> None:
+        """Place it in a class; what does not fit is an error only where the class is meant."""
+        assert self._named is not None
+        try:
+            for method, at in self._places_in(cls):
+                self._place(method, at, self._condition(method, at))
+        except (LookupError, ValueError, JvmtiError) as error:
+            if strict:
+                raise
+            log.log(
+                logging.DEBUG if _is_pattern(self._named[0]) else logging.WARNING,
+                "no breakpoint in %s: %s",
+                cls.name,
+                error,
+            )
+
+    def _places_in(self, cls: Class) -> list[tuple[Method, int]]:
+        assert self._named is not None
+        _, name, signature = self._named
+        methods = [one for one in cls.methods if signature in (None, one.signature)]
+        if name is None:
+            assert self.line is not None
+            found = [
+                (method, location_of(method, self.line, None))
+                for method in methods
+                if any(entry.line_number == self.line for entry in method.lines)
+            ]
+            if found:
+                return found
+            lines = {entry.line_number for method in methods for entry in method.lines}
+            raise ValueError(f"no method of {cls.name} {_no_code(self.line, lines)}")
+        fits = fitting(name)
+        chosen = [one for one in methods if fits(one.name)]
+        if not chosen:
+            raise LookupError(_no_method(cls, name, signature))
+        found = []
+        errors: list[ValueError] = []
+        for method in chosen:
+            try:
+                found.append((method, location_of(method, self.line, self._location)))
+            except ValueError as error:
+                errors.append(error)
+        if not found:
+            raise errors[0]
+        return found
+
+    def _condition(self, method: Method, at: int) -> conditions.Condition:
+        if self._tree is None or self._text is None:
+            return conditions.NONE
+        env = self._vm.stops.environment("can_access_local_variables")
+        try:
+            table = env.get_local_variable_table(method)
+        except AbsentInformation:
+            table = []
+        return conditions.compiled(self._text, self._tree, table, at)
+
+    def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
+        with self._placing:
+            if (method, at) in self.places:
+                return
+            self._agent(self._number).place_breakpoint(
+                self._number, method, at, condition.instructions, condition.texts
+            )
+            self.places.append((method, at))
+
+    def _what(self) -> str:
+        at = "" if self.line is None else f":{self.line}"
+        if self._named is not None:
+            return f"{self._named[0]}.{self._named[1] or '*'}{at} in {len(self.places)} places"
+        if not self.places:
+            return at
+        method, location = self.places[0]
+        return f"{method.class_name}.{method.name}{at or f' at {location}'}"
+
+
+def location_of(method: Method, line: int | None, location: int | None) -> int:
+    """The bytecode index of a place in a method.
+
+    Raises:
+        ValueError: it has no such place.
+    """
+    name = f"{method.class_name}.{method.name}"
+    modifiers = method.modifiers
+    if modifiers & (_NATIVE | _ABSTRACT):
+        what = "native" if modifiers & _NATIVE else "abstract"
+        raise ValueError(f"{name} is {what}: it has no bytecodes to stop at")
+    if line is None:
+        return 0 if location is None else location
+    entries = method.lines
+    if not entries:
+        raise ValueError(
+            f"{name} was compiled without line numbers (javac -g:none); use location= with a "
+            "bytecode index"
+        )
+    found = [entry.start_location for entry in entries if entry.line_number == line]
+    if not found:
+        raise ValueError(f"{name} {_no_code(line, {entry.line_number for entry in entries})}")
+    return int(min(found))
+
+
+def _no_code(line: int, lines: set[int]) -> str:
+    nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
+    near = f"; the nearest lines that have some: {', '.join(map(str, nearest))}" if nearest else ""
+    return f"has no code at line {line}{near}"
+
+
+def _no_method(cls: Class, name: str, signature: str | None) -> str:
+    names = sorted({method.name for method in cls.methods})
+    if signature is not None and name in names:
+        there = ", ".join(one.signature for one in cls.methods if one.name == name)
+        return f"{cls.name}.{name} has no signature {signature}; there are {there}"
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; there are {', '.join(near)}" if near else ""
+    return f"{cls.name} has no method {name!r} of its own{hint}"
+
+
+def _is_pattern(name: str) -> bool:
+    return any(character in name for character in "*?[")
+
+
+__all__ = ["Breakpoint", "location_of"]

@@ -1,0 +1,259 @@
+"""Conditions of breakpoints, as text, made into what the agent evaluates without asking anybody.
+
+A condition compares local variables with constants: ``n > 1000 and name == "Host"``.  Python's own
+parser reads it.  Instructions have five numbers: an operation, and of a test the type of the
+variable, its slot, the relation and the constant; of a jump, where to.  There is one truth value:
+tests set it, ``not`` turns it round, and the jumps of ``and`` and ``or`` go forward only.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jvmti.spec.signatures import java_name
+
+if TYPE_CHECKING:
+    from jvmti.env.structures import LocalVariableEntry
+
+TEST, NOT, SKIP_IF_FALSE, SKIP_IF_TRUE = 1, 2, 3, 4
+_RELATIONS: dict[type[ast.cmpop], int] = {
+    ast.Eq: 1,
+    ast.Is: 1,
+    ast.NotEq: 2,
+    ast.IsNot: 2,
+    ast.Lt: 3,
+    ast.LtE: 4,
+    ast.Gt: 5,
+    ast.GtE: 6,
+}
+_TURNED = {1: 1, 2: 2, 3: 5, 4: 6, 5: 3, 6: 4}
+_TEXTS = {
+    "Ljava/lang/String;",
+    "Ljava/lang/Object;",
+    "Ljava/lang/CharSequence;",
+    "Ljava/lang/Comparable;",
+    "Ljava/io/Serializable;",
+}
+_OTHERS = "; give a Python callable for it, which is asked while the thread waits"
+
+
+class Condition(NamedTuple):
+    """A condition as the agent takes it."""
+
+    instructions: list[int]
+    """Five numbers each."""
+    texts: bytes
+    """The texts that it compares with, in UTF-16."""
+
+
+NONE = Condition([], b"")
+
+
+class ConditionError(ValueError):
+    """A condition that the agent cannot evaluate; the message names the part."""
+
+
+def parse(text: str) -> ast.expr:
+    """The syntax tree of a condition.
+
+    Raises:
+        ConditionError: it is no expression, or one that the agent never evaluates.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise ConditionError(f"the condition {text!r} is no expression: {error}") from None
+    _Compiler(text, None).condition(tree)
+    return tree
+
+
+def compiled(
+    text: str, tree: ast.expr, table: Sequence[LocalVariableEntry], location: int
+) -> Condition:
+    """A condition over the local variables that there are at a location.
+
+    Args:
+        text: the condition.
+        tree: what `parse` made of it.
+        table: the local variables of the method.
+        location: the bytecode index of the breakpoint.
+
+    Raises:
+        ConditionError: there is no such variable, or it cannot be compared so.
+    """
+    compiler = _Compiler(text, [one for one in table if _is_there(one, location)], table)
+    compiler.condition(tree)
+    if len(compiler.code) > 128:
+        raise ConditionError(f"the condition {text!r} is too long: it makes {len(compiler.code)} "
+                             f"instructions, and 128 is the most{_OTHERS}")  # fmt: skip
+    return Condition([number for one in compiler.code for number in one], bytes(compiler.texts))
+
+
+def _is_there(variable: LocalVariableEntry, location: int) -> bool:
+    return variable.start_location <= location < variable.start_location + variable.length
+
+
+class _Compiler:
+    """Makes instructions; without variables it only looks whether that could be done."""
+
+    def __init__(
+        self,
+        text: str,
+        variables: Sequence[LocalVariableEntry] | None,
+        all_variables: Sequence[LocalVariableEntry] = (),
+    ) -> None:
+        self.text = text
+        self.variables = variables
+        self.all_variables = all_variables
+        self.code: list[list[int]] = []
+        self.texts = bytearray()
+
+    def refuse(self, part: ast.AST, why: str) -> ConditionError:
+        named = ast.get_source_segment(self.text.strip(), part) or self.text
+        return ConditionError(f"{named!r} in the condition {self.text!r}: {why}")
+
+    def condition(self, tree: ast.expr) -> None:
+        match tree:
+            case ast.BoolOp(op, values):
+                skip = SKIP_IF_FALSE if isinstance(op, ast.And) else SKIP_IF_TRUE
+                self.joined([lambda one=one: self.condition(one) for one in values], skip)
+            case ast.UnaryOp(ast.Not(), operand):
+                self.condition(operand)
+                self.code.append([NOT, 0, 0, 0, 0])
+            case ast.Compare(left, operators, others):
+                pairs = zip([left, *others], operators, others, strict=False)
+                self.joined(
+                    [lambda pair=pair: self.comparison(tree, *pair) for pair in pairs],
+                    SKIP_IF_FALSE,
+                )
+            case ast.Name():
+                self.test(tree, tree, 1, True)
+            case _:
+                raise self.refuse(
+                    tree, f"the agent compares variables with constants only{_OTHERS}"
+                )
+
+    def joined(self, parts: list[Any], skip: int) -> None:
+        jumps = []
+        for number, part in enumerate(parts):
+            if number:
+                jumps.append([skip, 0, 0, 0, 0])
+                self.code.append(jumps[-1])
+            part()
+        for jump in jumps:
+            jump[3] = len(self.code)
+
+    def comparison(
+        self, whole: ast.expr, left: ast.expr, operator: ast.cmpop, right: ast.expr
+    ) -> None:
+        relation = _RELATIONS.get(type(operator))
+        if relation is None:
+            raise self.refuse(whole, f"the agent does not know `in`{_OTHERS}")
+        if isinstance(left, ast.Name) and not isinstance(right, ast.Name):
+            self.test(whole, left, relation, self.constant(right))
+        elif isinstance(right, ast.Name) and not isinstance(left, ast.Name):
+            self.test(whole, right, _TURNED[relation], self.constant(left))
+        else:
+            both = isinstance(left, ast.Name)
+            what = "two variables" if both else "no variable"
+            for side in () if both else (left, right):
+                if not isinstance(side, ast.Constant):
+                    raise self.refuse(side, f"it is neither a variable nor a constant{_OTHERS}")
+            raise self.refuse(
+                whole, f"there is {what}: one side is a variable, the other a constant{_OTHERS}"
+            )
+
+    def constant(self, tree: ast.expr) -> Any:
+        match tree:
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
+                return -value
+            case ast.Constant(bool() | int() | float() | str() | None as value):
+                return value
+        raise self.refuse(tree, f"it is no constant that Java has{_OTHERS}")
+
+    def test(self, whole: ast.expr, name: ast.expr, relation: int, value: Any) -> None:
+        assert isinstance(name, ast.Name)
+        if self.variables is None:
+            return
+        variable = self.variable(name)
+        signature = variable.signature
+        type_, constant = self.typed(whole, variable, relation, value)
+        if type_ in "LT" and relation > 2:
+            raise self.refuse(whole, f"{name.id} is a {java_name(signature)}, which has no order")
+        self.code.append([TEST, ord(type_), variable.slot, relation, constant])
+
+    def variable(self, name: ast.Name) -> LocalVariableEntry:
+        assert self.variables is not None
+        for one in self.variables:
+            if one.name == name.id:
+                return one
+        if not self.all_variables:
+            raise self.refuse(
+                name,
+                "the class was compiled without the names of local variables (javac -g)" + _OTHERS,
+            )
+        if any(one.name == name.id for one in self.all_variables):
+            raise self.refuse(name, "the variable has no value yet at this place")
+        names = [one.name for one in self.variables]
+        near = difflib.get_close_matches(name.id, names, n=3) or names
+        there = f"; there are {', '.join(near)}" if near else ""
+        raise self.refuse(name, f"there is no such local variable{there}")
+
+    def typed(
+        self, whole: ast.expr, variable: LocalVariableEntry, relation: int, value: Any
+    ) -> tuple[str, int]:
+        """The type to compare by, and the constant in it."""
+        signature = variable.signature
+        java = java_name(signature)
+
+        def other(expected: str) -> ConditionError:
+            shown = "null" if value is None else repr(value)
+            return self.refuse(
+                whole, f"{variable.name} is a {java}, which compares with {expected}, not {shown}"
+            )
+
+        match signature:
+            case "Z":
+                if not isinstance(value, bool) or relation > 2:
+                    raise other("True or False by == and !=")
+                return "I", int(value)
+            case "C":
+                if isinstance(value, str) and len(value) == 1 and ord(value) < 0x10000:
+                    return "I", ord(value)
+                if isinstance(value, int) and not isinstance(value, bool):
+                    return "I", value
+                raise other("a character")
+            case "B" | "S" | "I" | "J":
+                if isinstance(value, float) and value.is_integer():
+                    value = int(value)
+                if not isinstance(value, int) or isinstance(value, bool):
+                    raise other("an integer")
+                if not -(1 << 63) <= value < 1 << 63:
+                    raise other(f"what a {java} can be")
+                return "J" if signature == "J" else "I", value
+            case "F" | "D":
+                if not isinstance(value, int | float) or isinstance(value, bool):
+                    raise other("a number")
+                try:
+                    number = float(value)
+                    if signature == "F":
+                        (number,) = struct.unpack("<f", struct.pack("<f", number))
+                except OverflowError:
+                    raise other(f"what a {java} can be") from None
+                (bits,) = struct.unpack("<q", struct.pack("<d", number))
+                return signature, bits
+        if value is None:
+            return "L", 0
+        if isinstance(value, str) and signature in _TEXTS:
+            units = value.encode("utf-16-le", "surrogatepass")
+            at = len(self.texts) // 2
+            self.texts += units
+            return "T", at << 32 | len(units) // 2
+        raise other("a text or None" if signature in _TEXTS else "None only")
+
+
+__all__ = ["NONE", "Condition", "ConditionError", "compiled", "parse"]

@@ -1,0 +1,100 @@
+"""Steps: a thread that goes on a line, or an instruction, at a time."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jvmti import refs
+from jvmti.model.stops import Stop, Stops
+from jvmti.spec.constants import Event
+from jvmti.spec.errors import Error
+
+if TYPE_CHECKING:
+    from jvmti.model.threads import Thread
+    from jvmti.model.vm import VM
+
+
+class How(enum.IntEnum):
+    """How a thread is stepped."""
+
+    INTO = 1
+    OVER = 2
+    OUT = 3
+
+
+class Steps(Stops):
+    """A thread that is stepped: at each iteration it goes on by one step.
+
+    The first step is from where the thread is when it waits at a stop or is suspended, and from the
+    next instruction that it executes otherwise.  Iterating ends with the thread.
+
+    Attributes:
+        thread: the thread.
+        how: into calls, over them, or out of methods.
+        by_line: whether a step is to another line, instead of another instruction.
+    """
+
+    def __init__(
+        self,
+        vm: VM,
+        thread: Thread,
+        how: str,
+        by: str,
+        do: Callable[[Stop], object] | None = None,
+        single: bool = False,
+    ) -> None:
+        if str(how).upper() not in How.__members__:
+            raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
+        if by not in ("line", "instruction"):
+            raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')
+        if not isinstance(thread, refs.Thread):
+            raise TypeError(f"threads are stepped, not {type(thread).__name__}")
+        super().__init__(vm, when=None, hits=None, thread=None, caller=None, do=do)
+        self.thread = thread
+        self.how = How[how.upper()]
+        self.by_line = by == "line"
+        self._single = single
+        self._number = self._make(Event.SINGLE_STEP)
+        try:
+            self._begin()
+        except BaseException:
+            self.cancel()
+            raise
+
+    def _begin(self) -> None:
+        self._agent(self._number).step_thread(
+            self._number, self.thread, int(self.how), self.by_line
+        )
+
+    def _begin_again(self) -> None:
+        if self._cancelled or self._single:
+            return
+        try:
+            self._begin()
+        except (Error, KeyError):
+            if not self._cancelled:  # by another thread meanwhile
+                raise
+
+    def _go_on(self) -> None:
+        current = self._current
+        if current is not None and current.is_waiting:
+            with current._speaking():
+                self._begin_again()
+        super()._go_on()
+
+    def _take(self, timeout: float | None, thread: Thread | None = None) -> Stop | None:
+        return super()._take(timeout, self.thread)
+
+    def _met(self, stop: Stop) -> bool:
+        if super()._met(stop):
+            return True
+        self._begin_again()
+        return False
+
+    def _what(self) -> str:
+        return f"{self.how.name.lower()} by {'line' if self.by_line else 'instruction'}"
+
+
+__all__ = ["How", "Steps"]

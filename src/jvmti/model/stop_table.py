@@ -1,0 +1,271 @@
+"""The stops of a session: who is told of which, and where their capabilities are."""
+
+from __future__ import annotations
+
+import logging
+import struct
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from jvmti.model.stepping import Steps
+from jvmti.model.stops import Stop, Stops
+from jvmti.model.values import to_python
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.constants import Event
+from jvmti.spec.errors import Error, NotAvailable
+from jvmti.wire.session import Conversation, LentConversation
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.events.enabling import Enabling
+    from jvmti.events.handlers import Handlers
+    from jvmti.model.threads import Thread
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_FREE = Capabilities.of(
+    "can_get_line_numbers", "can_get_source_file_name", "can_support_virtual_threads"
+)
+
+_AT_STOPS = Capabilities.of(
+    "can_access_local_variables",
+    "can_force_early_return",
+    "can_generate_frame_pop_events",
+    "can_generate_single_step_events",
+    "can_pop_frame",
+)
+"""What is wanted sooner or later of a thread that has stopped."""
+
+_HEAD = struct.Struct("<II")
+_PLACE = struct.Struct("<QQq")
+_HANDLE = struct.Struct("<Q")
+_CAUGHT_BY = struct.Struct("<Qq")
+_INTEGER = struct.Struct("<q")
+_FLOAT = struct.Struct("<d")
+
+
+class StopTable:
+    """The stops of a session; iterating gives those that are active.
+
+    Attributes:
+        by_number: the stops by the numbers that the agent has given them.
+        enabling: who wants which events.
+    """
+
+    def __init__(self, vm: VM, handlers: Handlers, enabling: Enabling) -> None:
+        self._vm = vm
+        self._handlers = handlers
+        self.enabling = enabling
+        self.by_number: dict[int, Stops] = {}
+        self._env: Env | None = None
+        self._held = Capabilities(0)
+        self._lock = threading.RLock()
+        self._awaited: dict[Steps, Thread] = {}
+
+    def __iter__(self) -> Iterator[Stops]:
+        return iter(dict.fromkeys(self.by_number.values()))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    # ---- environments ----------------------------------------------------------------------
+
+    @property
+    def env(self) -> Env:
+        """The environment that stops are made in, of the model's own and made at its first use.
+
+        Handlers in ``vm.env`` are not told of what is placed here.  In a VM that is still held it
+        also reserves what one wants to do at a stop: variables, steps, popping frames.
+        """
+        with self._lock:
+            if self._env is None:
+                env = self._vm.new_env()
+                potential = env.get_potential_capabilities()
+                env.add_capabilities(potential & _FREE)
+                if self._vm.held:
+                    # What can be had now only, and given back stays to be had.
+                    env.add_capabilities(potential & _AT_STOPS)
+                    env.relinquish_capabilities(potential & _AT_STOPS)
+                self._env = env
+            return self._env
+
+    def environment(self, *names: str) -> Env:
+        """An environment with these capabilities: the model's own, or ``vm.env`` if that has them.
+
+        They are added where they can be had; each costs what is said of it in
+        `jvmti.spec.capabilities`, until the session ends.
+
+        Raises:
+            NotAvailable: they cannot be had; the message says who has them, and what to do.
+        """
+        wanted = Capabilities.of(*names)
+        with self._lock:
+            missing = wanted & ~self._held
+            if not missing:
+                return self.env
+            try:
+                self.env.add_capabilities(missing)
+            except NotAvailable as error:
+                if not wanted & ~self._vm.env.get_capabilities():
+                    return self._vm.env
+                raise NotAvailable(
+                    error.code, error.function, _how_to_have(missing, error, self._vm)
+                ) from None
+            self._held |= missing
+            return self.env
+
+    def open(self) -> None:
+        """See that somebody is there who is told of stops."""
+        with self.enabling.lock:
+            self._handlers.stops = True
+            self._handlers.open_pool()
+
+    def went_live(self) -> None:
+        """The VM is live: what waits for classes looks at those that there are."""
+        for stops in self:
+            stops._look_for_classes()
+
+    # ---- stops -----------------------------------------------------------------------------
+
+    def told(self, data: bytes) -> None:
+        """A thread has come to a stop, and waits until this returns."""
+        session = self._vm._session
+        lender = session.conversation
+        assert lender is not None
+        event, count = _HEAD.unpack_from(data)
+        at = _HEAD.size + 4 * count
+        numbers = struct.unpack_from(f"<{count}I", data, _HEAD.size)
+        thread_handle, method_handle, location = _PLACE.unpack_from(data, at)
+        at += _PLACE.size
+        # Each handle is taken once, so that it is given up as often as it came.
+        thread: Any = session.wrap(thread_handle) if thread_handle else None
+        owners = [self.by_number.get(number) for number in numbers]
+        if event == Event.CLASS_PREPARE:
+            cls = session.wrap(_HANDLE.unpack_from(data, at)[0])
+            for owner in owners:
+                if owner is not None:
+                    self._guarded(event, owner._prepared, cls)
+            return
+        about = self._about(event, data, at)
+        lock = threading.RLock()
+        method = session.wrap(method_handle)
+        waiting: list[Stop] = []
+        awaited: set[Steps] = set()
+        for owner in owners:
+            if owner is None or owner._cancelled:
+                continue
+            stop = Stop(owner, thread, method, location, LentConversation(lender, lock))
+            stop.__dict__.update(about)
+            stop.field = getattr(owner, "field", None)
+            if self._guarded(event, self._meet, owner, stop, awaited):
+                waiting.append(stop)
+        for stop in waiting:
+            stop._over.wait()
+
+    def _meet(self, owner: Stops, stop: Stop, awaited: set[Steps]) -> bool:
+        if not owner._wants(stop):
+            return False
+        if owner._do is None:
+            with self._lock:
+                steps = next(
+                    (one for one, its in self._awaited.items() if its == stop.thread), None
+                )
+            if steps is not None:
+                # Whoever waits for the end of a step is given whatever the thread meets first.
+                if owner is not steps:
+                    owner._pass()
+                if steps in awaited:
+                    return False
+                awaited.add(steps)
+                return steps._met(stop)
+        return owner._met(stop)
+
+    def _guarded(self, event: int, function: Any, *arguments: Any) -> Any:
+        """What a function returns; what it raises is reported, and the thread goes on."""
+        try:
+            return function(*arguments)
+        except KeyboardInterrupt:
+            raise  # for the thread whose call ran into the stop
+        except BaseException as error:
+            self._handlers.report(event, error)
+            return None
+
+    def _about(self, event: int, data: bytes, at: int) -> dict[str, Any]:
+        """What an event brings beside its place."""
+        wrap = self._vm._session.wrap
+        if event == Event.EXCEPTION:
+            about = {"exception": wrap(_HANDLE.unpack_from(data, at)[0])}
+            if data[at + _HANDLE.size]:
+                method, _ = _CAUGHT_BY.unpack_from(data, at + _HANDLE.size + 1)
+                about["catch_method"] = wrap(method)
+            return about
+        if event in (Event.FIELD_ACCESS, Event.FIELD_MODIFICATION):
+            (handle,) = _HANDLE.unpack_from(data, at)
+            about = {"object": wrap(handle) if handle else None}
+            if event == Event.FIELD_MODIFICATION:
+                about["is_write"] = True
+                about["new_value"] = self._value(data, at + _HANDLE.size)
+            return about
+        return {}
+
+    def _value(self, data: bytes, at: int) -> Any:
+        letter = chr(data[at])
+        (number,) = _INTEGER.unpack_from(data, at + 1)
+        match letter:
+            case "L":
+                if not number:
+                    return None
+                return to_python(self._vm, self._vm._session.wrap(number & (1 << 64) - 1))
+            case "Z":
+                return bool(number)
+            case "C":
+                return chr(number)
+            case "F" | "D":
+                return _FLOAT.unpack_from(data, at + 1)[0]
+        return number
+
+    # ---- steps from a stop -----------------------------------------------------------------
+
+    def step_from(self, stop: Stop, how: str, by: str, timeout: float | None) -> Stop | None:
+        """Let a thread that waits at a stop make one step; see `Stop.step`."""
+        within = stop._within
+        if within is None:
+            raise RuntimeError(
+                "the function that was given this stop has to return before its thread can go on; "
+                'use stop.thread.step("over", do=function) there'
+            )
+        with stop._speaking():
+            steps = Steps(self._vm, stop.thread, how, by, single=True)
+        try:
+            steps._block = threading.get_ident()
+            with self._lock:
+                self._awaited[steps] = stop.thread
+            stop._let_go()
+            found = steps._take(timeout)
+            if found is not None:
+                within._current = found  # and no more of the step, which ends here
+                found._within = within
+                steps._current = None
+            return found
+        finally:
+            with self._lock:
+                self._awaited.pop(steps, None)
+            steps.cancel()
+
+
+def _how_to_have(missing: Capabilities, error: Error, vm: VM) -> str:
+    names = ", ".join(sorted(missing.names()))
+    detail = str(error)
+    held = detail[detail.index("held by") :].rstrip("]") if "held by" in detail else ""
+    if held:
+        return f"{names}: {held}; one environment of a JVM can have it at a time"
+    if vm.popen is not None:
+        how = 'start the program with jvmti.launch(…, capabilities=["…"]) or hold=True'
+    else:
+        how = 'start the JVM with JAVA_TOOL_OPTIONS="$(jvmti options --reserve)"'
+    return f"{names}: this JVM was started without it, and it is given at the start only; {how}"
+
+
+__all__ = ["Conversation", "StopTable"]

@@ -1,0 +1,792 @@
+"""Breakpoints, watches, steps and exceptions as objects; the program says what became of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jvmti
+from jvmti.model.conditions import ConditionError
+from jvmti.model.stops import Stop, Stops
+from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.errors import NotAvailable, StopOver
+from model import stopping
+from model.stopping import LINE, method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+#: How long a test waits for what must come, in seconds; nothing is measured by it.
+SOON = 60
+
+
+@pytest.fixture(scope="module")
+def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
+    return stopping.start(shared_java_program, jvm)
+
+
+@pytest.fixture(scope="module")
+def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(program.pid, timeout=30) as attached:
+        attached.timeout = SOON
+        # Made at their first use, and kept.
+        attached.stops.env  # noqa: B018
+        attached.env_with("can_access_local_variables")
+        kept = stopping.cls(attached).fields  # they keep their class
+        yield attached
+    assert program.running()
+    assert kept
+
+
+@pytest.fixture(autouse=True)
+def nothing_stops_any_more(vm: jvmti.VM, nothing_is_left: None) -> Iterator[None]:
+    """After a test there is no stop, in Python or in the agent, and no handler has failed."""
+    yield
+    assert len(vm.stops) == 0
+    assert vm.handler_errors == []
+
+
+@pytest.fixture
+def run(program: JavaProgram) -> Iterator[Callable[[str, str, int], None]]:
+    """Lets a thread of the program do something; it has ended with the test."""
+    names = []
+
+    def start(name: str, what: str, number: int) -> None:
+        assert program.ask(f"start {name} {what} {number}") == "started"
+        names.append(name)
+
+    yield start
+    for name in names:
+        program.ask(f"join {name}", timeout=SOON)
+
+
+def taken(stops: Stops) -> Stop:
+    """The next stop, which must come."""
+    stop = stops.next(SOON)
+    assert stop is not None
+    return stop
+
+
+# ---- breakpoints ----------------------------------------------------------------------------
+
+
+def test_a_loop_over_a_breakpoint_sees_each_thread_wait_with_its_variables(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    seen = []
+    with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
+        program.ask("start t add 5")
+        for stop in stops:
+            assert stop.line == stop.frame.line == LINE["sum"]
+            assert (stop.method.name, stop.thread.name) == ("add", "t")
+            assert stop.frames[1].method.name == "perform"
+            seen.append(dict(stop.locals))
+            if len(seen) == 3:
+                break
+    assert seen == [{"n": n, "name": f"x{n}", "twice": 2 * n} for n in range(3)]
+    assert program.ask("join t") == str(sum(2 * n + 2 for n in range(5)))
+    assert stops.hits == 3
+    with pytest.raises(StopOver):
+        stop.locals  # noqa: B018
+
+
+def test_calls_in_the_body_run_on_the_thread_that_waits(
+    vm: jvmti.VM, run: Callable[[str, str, int], None]
+) -> None:
+    with method(vm, "add").breakpoint() as stops:
+        run("t", "add", 2)
+        stop = taken(stops)
+        assert vm.env.get_frame_count(None) == vm.env.get_frame_count(stop.thread)
+        current = vm.find_class("java.lang.Thread")
+        now = vm.jni.get_static_method_id(current, "currentThread", "()Ljava/lang/Thread;")
+        assert vm.jni.call_static_object_method(current, now) == stop.thread
+        assert taken(stops).thread == stop.thread
+    assert vm.jni.call_static_object_method(current, now) != stop.thread
+
+
+def test_variables_are_written_where_the_thread_waits(vm: jvmti.VM, program: JavaProgram) -> None:
+    with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
+        program.ask("start t add 1")
+        stop = taken(stops)
+        stop.locals["twice"] = 1000
+        stop.locals["name"] = "four"
+        with pytest.raises(TypeError, match="expected int, got str 'x'"):
+            stop.locals["n"] = "x"
+        with pytest.raises(KeyError, match="name"):
+            stop.locals["nam"]
+    assert program.ask("join t") == "1004"
+
+
+def test_every_type_of_variable_is_shown_as_python_has_it(
+    vm: jvmti.VM, run: Callable[[str, str, int], None]
+) -> None:
+    with method(vm, "mixed").breakpoint(line=LINE["mixed"]) as stops:
+        run("t", "mixed", 0)
+        shown = dict(taken(stops).locals)
+    assert shown.pop("f") == pytest.approx(0.1)
+    assert shown == {
+        "flag": True, "b": -5, "c": "c", "s": 300, "i": 70000, "l": 1 << 40, "d": 2.5,
+        "text": "Host", "object": "an object", "array": None,
+    }  # fmt: skip
+
+
+def test_a_frame_is_popped_and_another_value_returned(vm: jvmti.VM, program: JavaProgram) -> None:
+    if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
+        pytest.skip("the interpreter-only VM does neither")
+    add = method(vm, "add")
+    with add.breakpoint(line=LINE["return"]) as stops:
+        program.ask("start t add 1")
+        taken(stops).frame.pop()
+        again = taken(stops)
+        assert again.locals["n"] == 0
+        again.frame.return_(77)
+    assert stops.hits == 2
+    assert program.ask("join t") == "77"
+
+
+def test_a_function_is_called_while_the_thread_waits(vm: jvmti.VM, program: JavaProgram) -> None:
+    seen: list[Any] = []
+
+    def look(stop: Stop) -> None:
+        seen.append((stop.locals["n"], stop.is_waiting))
+        if stop.locals["n"] == 3:
+            stop.locals["n"] = 47
+
+    point = method(vm, "add").breakpoint(line=LINE["twice"], do=look)
+    program.ask("start t add 4")
+    assert program.ask("join t") == str(sum(2 * n + 2 for n in [0, 1, 2, 47]))
+    assert seen == [(n, True) for n in range(4)]
+    assert point.hits == 4
+    with pytest.raises(RuntimeError, match="do= and iteration"):
+        next(iter(point))
+    point.cancel()
+    program.ask("start t add 4")
+    program.ask("join t")
+    assert point.hits == 4
+
+
+def test_without_either_threads_pass_and_are_counted(vm: jvmti.VM, program: JavaProgram) -> None:
+    point = method(vm, "add").breakpoint()
+    assert not point.wait(0)
+    program.ask("start t add 3")
+    program.ask("join t")
+    assert [point.wait(SOON) for _ in range(3)] == [True] * 3
+    assert point.hits == 3
+    assert not point.wait(0)
+    with pytest.raises(RuntimeError, match="with"):
+        iter(point)
+    point.cancel()
+    assert not point.is_active
+
+
+def test_two_threads_wait_at_one_breakpoint_side_by_side(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "add").breakpoint() as stops:
+        program.ask("start one add 1")
+        program.ask("start two add 1")
+        assert stops.wait(SOON)
+        assert stops.wait(SOON)
+        first, second = taken(stops), None
+        names = {first.thread.name}
+        assert first.is_waiting
+        second = taken(stops)
+        assert not first.is_waiting
+        assert names | {second.thread.name} == {"one", "two"}
+    assert program.ask("join one") == program.ask("join two") == "2"
+
+
+def test_several_breakpoints_share_a_place(vm: jvmti.VM, program: JavaProgram) -> None:
+    add = method(vm, "add")
+    odd = add.breakpoint(line=LINE["sum"], when="n == 1")
+    counted = add.breakpoint(line=LINE["sum"])
+    with add.breakpoint(line=LINE["sum"]) as stops:
+        program.ask("start t add 3")
+        assert [taken(stops).locals["n"] for _ in range(3)] == [0, 1, 2]
+    program.ask("join t")
+    assert (odd.hits, counted.hits) == (1, 3)
+    counted.cancel()
+    program.ask("start t add 3")
+    program.ask("join t")
+    assert (odd.hits, counted.hits, stops.hits) == (2, 3, 3)
+    odd.cancel()
+
+
+def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
+    add = method(vm, "add")
+    with add.breakpoint() as outer, add.breakpoint() as inner:
+        program.ask("start t add 1")
+        one, other = taken(outer), taken(inner)
+        assert one.thread == other.thread
+        assert one.locals["n"] == other.locals["n"] == 0
+        assert outer.next(0) is None
+        assert other.is_waiting
+        assert other.locals["n"] == 0
+    assert program.ask("join t") == "2"
+
+
+def test_a_call_of_the_controllers_own_stops_where_somebody_else_iterates(
+    vm: jvmti.VM, run: Callable[[str, str, int], None]
+) -> None:
+    add = method(vm, "add")
+    found: list[int] = []
+
+    def call() -> None:
+        text = vm.jni.new_string("four")
+        found.append(vm.jni.call_static_int_method(stopping.cls(vm), add, [20, text]))
+
+    with add.breakpoint(line=LINE["sum"]) as stops:
+        caller = threading.Thread(target=call)
+        caller.start()
+        stop = taken(stops)
+        assert stop.locals["twice"] == 40
+        stop.locals["twice"] = 50
+        assert stops.next(0) is None
+        caller.join(SOON)
+        assert found == [54]
+        # One that the iterating thread makes itself cannot wait for that thread.
+        call()
+        assert found == [54, 44]
+        assert stops.missed == 1
+
+
+def test_a_function_is_called_on_the_thread_whose_call_stopped(vm: jvmti.VM) -> None:
+    add = method(vm, "add")
+    on: list[int] = []
+    point = add.breakpoint(do=lambda stop: on.append(threading.get_ident()))
+    text = vm.jni.new_string("four")
+    assert vm.jni.call_static_int_method(stopping.cls(vm), add, [20, text]) == 44
+    assert on == [threading.get_ident()]
+    point.cancel()
+
+
+def test_a_stop_is_its_threads_alone(vm: jvmti.VM, run: Callable[[str, str, int], None]) -> None:
+    with method(vm, "add").breakpoint() as stops:
+        run("t", "add", 1)
+        stop = taken(stops)
+        errors: list[BaseException] = []
+
+        def use() -> None:
+            try:
+                stop.locals  # noqa: B018
+            except StopOver as error:
+                errors.append(error)
+
+        other = threading.Thread(target=use)
+        other.start()
+        other.join()
+        assert "another Python thread" in str(errors[0])
+
+
+def test_cancelling_from_another_thread_ends_the_loop_and_lets_go(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "add").breakpoint() as stops:
+        program.ask("start t add 1")
+        stop = taken(stops)
+        other = threading.Thread(target=stops.cancel)
+        other.start()
+        other.join()
+        assert program.ask("join t") == "2"
+        assert not stop.is_waiting
+        with pytest.raises(StopOver):
+            vm.env.get_frame_count(None)
+        assert vm.jni.get_version()  # the error once, and the thread has its own channel again
+        assert stops.next(SOON) is None
+
+
+def test_an_error_in_the_block_lets_the_thread_go(vm: jvmti.VM, program: JavaProgram) -> None:
+    with pytest.raises(ZeroDivisionError), method(vm, "add").breakpoint() as stops:
+        program.ask("start t add 2")
+        taken(stops)
+        raise ZeroDivisionError
+    assert program.ask("join t") == "6"
+
+
+# ---- conditions -----------------------------------------------------------------------------
+
+
+CONDITIONS = [
+    ("flag", True),
+    ("not flag", False),
+    ("flag == True and b == -5", True),
+    ("b < -5 or s >= 300", True),
+    ("c == 'c'", True),
+    ("'d' > c", True),
+    ("0 < s <= 299", False),
+    ("i == 70000 and l == 1099511627776", True),
+    ("l > 1099511627776", False),
+    ("f == 0.1", True),
+    ("d > 2 and d < 2.6", True),
+    ("d != 2.5", False),
+    ("text == 'Host'", True),
+    ("text != 'Host'", False),
+    ("text == 'Hos'", False),
+    ("object == 'an object'", True),
+    ("object is None", False),
+    ("array is None", True),
+    ("array != None", False),
+    ("not (text == 'x' or not flag)", True),
+    ("(flag or b == 1) and (c == 'x' or i > 0)", True),
+    ("(flag and b == 1) or (c == 'x' and i > 0)", False),
+]
+
+
+def test_conditions_are_what_python_makes_of_them(vm: jvmti.VM, program: JavaProgram) -> None:
+    mixed = method(vm, "mixed")
+    points = [mixed.breakpoint(line=LINE["mixed"], when=when) for when, _ in CONDITIONS]
+    false = [point for point, (_, holds) in zip(points, CONDITIONS, strict=True) if not holds]
+    program.ask("start t mixed 0")
+    program.ask("join t")
+    hits = [(when, point.hits) for point, (when, _) in zip(points, CONDITIONS, strict=True)]
+    assert hits == [(when, int(holds)) for when, holds in CONDITIONS]
+    for point in points:
+        if point not in false:
+            point.cancel()
+    # Nobody is asked about those that do not hold.
+    answered = vm.stats.agent.events_answered  # type: ignore[union-attr]
+    program.ask("start t mixed 0")
+    program.ask("join t")
+    assert vm.stats.agent.events_answered == answered  # type: ignore[union-attr]
+    for point in false:
+        point.cancel()
+
+
+REFUSED = [
+    ("nn == 1", r"'nn'.*no such local variable; there are n"),
+    ("sum == 1", r"'sum'.*no value yet"),
+    ("n == 'x'", r"n is a int, which compares with an integer, not 'x'"),
+    ("name > 'x'", r"no order"),
+    ("name == 3", r"a text or None, not 3"),
+    ("len(name) == 3", r"'len\(name\)'.*neither a variable nor a constant.*callable"),
+    ("name.length() == 3", r"'name.length\(\)'.*neither"),
+    ("n == twice", "two variables"),
+    ("n in (1, 2)", "does not know `in`"),
+    ("n + 1", r"'n \+ 1'"),
+    ("n ==", "no expression"),
+    ("n == 99999999999999999999", "what a int can be"),
+    ("n", "n is a int"),
+    (" or ".join(["n == 1"] * 100), "too long"),
+]
+
+
+def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
+    add = method(vm, "add")
+    for when, says in REFUSED:
+        with pytest.raises(ConditionError, match=says):
+            add.breakpoint(line=LINE["twice"], when=when)
+
+
+def test_a_python_condition_is_asked_on_the_thread_that_waits(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "add").breakpoint(
+        when=lambda stop: stop.locals["n"] % 2 == 1, hits="after 1"
+    ) as stops:
+        program.ask("start t add 6")
+        assert [taken(stops).locals["n"] for _ in range(2)] == [3, 5]
+    program.ask("join t")
+
+
+def test_hits_are_counted_in_the_agent(vm: jvmti.VM, program: JavaProgram) -> None:
+    wanted = {3: [2, 5, 8], "every 4": [3, 7], "after 7": [7, 8, 9], 1: list(range(10))}
+    found: dict[Any, list[int]] = {hits: [] for hits in wanted}
+    points = [
+        method(vm, "add").breakpoint(
+            hits=hits, do=lambda stop, seen=seen: seen.append(stop.locals["n"])
+        )
+        for hits, seen in found.items()
+    ]
+    program.ask("start t add 10")
+    program.ask("join t")
+    assert found == wanted
+    assert [point.hits for point in points] == [len(seen) for seen in wanted.values()]
+    for point in points:
+        point.cancel()
+
+
+def test_threads_and_callers_are_chosen_in_the_agent(vm: jvmti.VM, program: JavaProgram) -> None:
+    add = method(vm, "add")
+    by_method = add.breakpoint(caller=method(vm, "another"))
+    by_pattern = add.breakpoint(caller=["Nothing.*", "Stopping.per*"])
+    with add.breakpoint() as stops:
+        program.ask("start chosen add 2")
+        chosen = taken(stops).thread
+        alone = add.breakpoint(thread=chosen)
+    program.ask("join chosen")
+    program.ask("start passing other 3")
+    program.ask("join passing")
+    assert (by_method.hits, by_pattern.hits, alone.hits) == (3, 2, 1)
+    for point in (by_method, by_pattern, alone):
+        point.cancel()
+
+
+# ---- steps ----------------------------------------------------------------------------------
+
+
+def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: JavaProgram) -> None:
+    with method(vm, "factorial").breakpoint(line=LINE["recurse"], hits="after 2") as stops:
+        program.ask("start t factorial 5")
+        stop = taken(stops)  # 3 times 2
+        assert stop.locals["n"] == 3
+        stops_again = []
+        step = stop.step("into")
+        assert step is not None
+        stops_again.append((step.line, step.locals["n"]))
+        step = step.step("over")  # which comes to the breakpoint
+        assert step is not None
+        stops_again.append((step.line, step.locals["n"]))
+        step = step.step("over")  # the call below does not stop: it is over at once
+        assert step is not None
+        stops_again.append((step.line, step.locals["n"]))
+        assert step.locals["below"] == 1
+        step = step.step("out")
+        assert step is not None
+        stops_again.append((step.line, step.locals["n"]))
+        step = step.step("over")
+        assert step is not None
+        stops_again.append((step.line, step.locals["below"]))
+    assert stops_again == [
+        (LINE["test"], 2),
+        (LINE["recurse"], 2),
+        (LINE["multiply"], 2),
+        (LINE["recurse"], 3),
+        (LINE["multiply"], 2),
+    ]
+    assert program.ask("join t") == "120"
+
+
+def test_a_step_over_a_call_that_throws_ends_in_the_handler(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "guarded").breakpoint(line=LINE["try"]) as stops:
+        program.ask("start t guarded 1")
+        step = taken(stops).step("over")
+        assert step is not None
+        assert (step.method.name, step.line) == ("guarded", LINE["handler"] - 1)
+    assert program.ask("join t") == "-1"
+
+
+def test_a_step_out_of_a_method_that_throws_ends_where_it_is_caught(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "thrower").breakpoint(line=LINE["decide"]) as stops:
+        program.ask("start t guarded 1")
+        step = taken(stops).step("out")
+        assert step is not None
+        assert (step.method.name, step.line) == ("guarded", LINE["handler"] - 1)
+    assert program.ask("join t") == "-1"
+
+
+def test_a_step_that_never_ends_ends_with_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
+    with method(vm, "thrower").breakpoint(line=LINE["decide"]) as stops:
+        program.ask("start t thrower 1")
+        stop = taken(stops)
+        lines = []
+        while stop is not None:
+            lines.append(stop.method.name)
+            stop = stop.step("out")  # type: ignore[assignment]
+    assert lines == ["thrower", "run"]  # which catches it
+    assert program.ask("join t").startswith("threw java.lang.IllegalStateException: n is 1")
+
+
+def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
+    inner = method(vm, "add").breakpoint(line=LINE["sum"])
+    with method(vm, "another").breakpoint() as stops, inner:
+        program.ask("start t other 1")
+        stop = taken(stops).step("over")
+        assert stop is not None
+        assert (stop.stops, stop.line) == (inner, LINE["sum"])
+        back = stop.step("out")
+        assert back is not None
+        assert back.line == LINE["another"]
+    assert inner.hits == 1
+    program.ask("join t")
+
+
+def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) -> None:
+    with method(vm, "loop").breakpoint() as stops:
+        program.ask("start t loop 2")
+        stop = taken(stops)
+        lines = [stop.line]
+        with stop.thread.step("over") as steps:
+            stops.next(0)
+            for step in steps:
+                lines.append(step.line)
+                if step.method.name != "loop":
+                    break
+    first = LINE["for"] - 1
+    again = [LINE["for"], LINE["body"]]
+    assert lines[:-1] == [first, *again, *again, LINE["for"], LINE["end"]]
+    assert program.ask("join t") == "1"
+
+
+def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgram) -> None:
+    seen: list[int] = []
+    with method(vm, "another").breakpoint() as stops:
+        program.ask("start t other 1")
+        stop = taken(stops)
+        at: list[Any] = [stop]
+        while at[-1].method.name == "another":
+            seen.append(at[-1].location)
+            at.append(at[-1].step("over", by="instruction"))
+    # iload, ldc, invokestatic, ireturn
+    assert seen == [0, 1, 3, 6]
+    program.ask("join t")
+
+
+def test_bad_steps_are_refused(vm: jvmti.VM) -> None:
+    thread = vm.threads["main"]
+    with pytest.raises(ValueError, match="over"):
+        thread.step("sideways")
+    with pytest.raises(ValueError, match="instruction"):
+        thread.step("into", by="page")
+
+
+# ---- watches and exceptions -----------------------------------------------------------------
+
+
+def test_a_watched_field_says_what_will_be_written(vm: jvmti.VM, program: JavaProgram) -> None:
+    with stopping.field(vm, "written").watch() as stops:
+        program.ask("start t fields 3")
+        assert [taken(stops).value for _ in range(3)] == [0, 1, 2]
+        assert stops.next(0) is None
+    assert program.ask("join t") == "2 30 done"
+
+
+def test_an_instance_field_is_told_from_others_and_a_text_is_one(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    seen: list[Any] = []
+    counted = stopping.field(vm, "counted").watch(do=lambda s: seen.append((s.line, s.value)))
+    read = stopping.field(vm, "counted").watch(
+        read=True, write=False, do=lambda s: seen.append(("read", s.value))
+    )
+    label = stopping.field(vm, "label").watch(do=lambda s: seen.append((s.line, s.object)))
+    program.ask("start t fields 1")
+    program.ask("join t")
+    line = LINE["instance"]
+    assert seen == [("read", 0), (line, 10), (LINE["label"], None), ("read", 10)]
+    for watch in (counted, read, label):
+        watch.cancel()
+
+
+def test_an_exception_is_stopped_at_where_it_is_thrown(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.catch("java.lang.NullPointerException") as stops:
+        program.ask("start t null 1")
+        stop = taken(stops)
+        assert stop.line == LINE["null"]
+        assert stop.exception is not None
+        assert stop.exception.cls.name == "java.lang.NullPointerException"
+        assert stop.catch_method is not None
+        assert stop.catch_method.name == "nothing"
+    assert program.ask("join t") == "caught"
+
+
+def test_exceptions_are_chosen_by_superclass_pattern_and_fate(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    by = {
+        "subclass": vm.catch("java.lang.RuntimeException"),
+        "pattern": vm.catch("java.lang.Illegal*"),
+        "other": vm.catch("java.io.IOException"),
+        "caught": vm.catch("java.lang.IllegalStateException", uncaught=False),
+        "uncaught": vm.catch("java.lang.IllegalStateException", caught=False),
+    }
+    program.ask("start t guarded 1")
+    program.ask("join t")
+    hits = {name: catch.hits for name, catch in by.items()}
+    assert hits == {"subclass": 1, "pattern": 1, "other": 0, "caught": 1, "uncaught": 0}
+    for catch in by.values():
+        catch.cancel()
+    with pytest.raises(ValueError, match="caught"):
+        vm.catch("x", caught=False, uncaught=False)
+
+
+# ---- classes that are yet to come -----------------------------------------------------------
+
+
+def test_a_breakpoint_waits_for_classes_of_several_loaders(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.breakpoint("Stopping$Loaded", "answer", when="n >= 1") as stops:
+        assert stops.is_pending
+        found: list[str] = []
+        loading = threading.Thread(target=lambda: found.append(program.ask("load 3", timeout=SOON)))
+        loading.start()
+        seen = []
+        while len(seen) < 2:
+            stop = taken(stops)
+            seen.append((stop.line, stop.locals["n"]))
+        assert stops.next(0) is None
+        loading.join(SOON)
+        assert found == ["6"]
+        assert seen == [(LINE["loaded"], 1), (LINE["loaded"], 2)]
+        assert len(stops.places) == 3
+        loading = threading.Thread(target=lambda: found.append(program.ask("load 2", timeout=SOON)))
+        loading.start()
+        assert taken(stops).locals["n"] == 1
+    loading.join(SOON)
+    assert found[1] == "3"
+    # A breakpoint of the VM's keeps its class; now nothing does any more.
+    del stop
+    assert vm.phase is not None  # what Python has let go of goes along with a call
+    assert program.ask("unload", timeout=SOON) == "true"
+    with vm.breakpoint("Stopping$Loaded", "answer") as stops:
+        assert stops.is_pending
+        loading = threading.Thread(target=lambda: found.append(program.ask("load 1", timeout=SOON)))
+        loading.start()
+        assert taken(stops).locals["n"] == 0
+    loading.join(SOON)
+    assert vm.phase is not None
+    assert program.ask("unload", timeout=SOON) == "true"
+
+
+def test_a_breakpoint_by_pattern_takes_loaded_classes_too(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    point = vm.breakpoint("Stop*", "an*")
+    assert [one.name for one, _ in point.places] == ["another"]
+    by_line = vm.breakpoint("Stopping", line=LINE["sum"])
+    assert [one.name for one, _ in by_line.places] == ["add"]
+    program.ask("start t other 1")
+    program.ask("join t")
+    assert (point.hits, by_line.hits) == (1, 1)
+    assert program.ask("load 1") == "1"
+    assert point.hits == 2
+    point.cancel()
+    by_line.cancel()
+    assert vm.phase is not None
+    assert program.ask("unload", timeout=SOON) == "true"
+
+
+# ---- what goes wrong ------------------------------------------------------------------------
+
+
+def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
+    with pytest.raises(ValueError, match=rf"nearest lines that have some: {LINE['twice']}, "):
+        method(vm, "add").breakpoint(line=LINE["twice"] - 3)
+    with pytest.raises(LookupError, match="there are factorial"):
+        vm.breakpoint("Stopping", "factoriel")
+    with pytest.raises(LookupError, match=r"no signature \(J\)V; there are \(ILjava"):
+        vm.breakpoint("Stopping", "add", signature="(J)V")
+    with pytest.raises(ValueError, match="no method of Stopping has no code at line 1;"):
+        vm.breakpoint("Stopping", line=1)
+    shape = {one.name: one for one in vm.find_class("Stopping$Shape").methods}
+    with pytest.raises(ValueError, match="area is abstract"):
+        shape["area"].breakpoint()
+    with pytest.raises(ValueError, match="drawn is native"):
+        shape["drawn"].breakpoint()
+    with pytest.raises(jvmti.errors.InvalidLocation):
+        method(vm, "add").breakpoint(location=10_000)
+    with pytest.raises(ValueError, match='"every 10" or "after 10", not 0'):
+        method(vm, "add").breakpoint(hits=0)
+    with pytest.raises(TypeError, match="thread="):
+        method(vm, "add").breakpoint(thread="t")  # type: ignore[arg-type]
+
+
+def test_a_class_without_tables_says_what_is_missing(jvm: Jvm, java_program: JavaPrograms) -> None:
+    program = java_program(
+        "Stopping",
+        debug=False,
+        jvm_args=stopping.reserving(jvm),
+    )
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        add = method(vm, "add")
+        with pytest.raises(ValueError, match=r"without line numbers .*location="):
+            add.breakpoint(line=LINE["sum"])
+        with pytest.raises(ConditionError, match=r"javac -g"):
+            add.breakpoint(when="n == 1")
+        with add.breakpoint(location=0) as stops:
+            program.ask("start t add 1")
+            stop = taken(stops)
+            assert stop.line is None
+            with pytest.raises(KeyError, match="javac -g"):
+                stop.locals["n"]
+        assert program.ask("join t") == "2"
+
+
+# ---- sessions that go -----------------------------------------------------------------------
+
+
+def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    point = method(vm, "add").breakpoint()
+    with jvmti.attach(program.pid, timeout=30) as other:
+        with pytest.raises(NotAvailable, match="held by controller"):
+            method(other, "add").breakpoint()
+    point.cancel()
+
+
+def test_an_environment_of_the_users_own_lends_what_only_one_can_have(
+    jvm: Jvm, java_program: JavaPrograms
+) -> None:
+    program = stopping.start(java_program, jvm)
+    with jvmti.attach(program.pid, timeout=30, capabilities="all") as vm:
+        with method(vm, "add").breakpoint(line=LINE["sum"], when="n == 1") as stops:
+            program.ask("start t add 3")
+            stop = taken(stops)
+            assert stop.locals["twice"] == 2
+            step = stop.step()
+            assert step is not None
+            assert step.line == LINE["return"]
+        assert program.ask("join t") == "12"
+
+
+DIES = """
+import os, signal, sys
+import jvmti
+
+vm = jvmti.attach(int(sys.argv[1]), timeout=30)
+add = next(one for one in vm.find_class("Stopping").methods if one.name == "add")
+with add.breakpoint(line=int(sys.argv[2]), when="n >= 0") as stops:
+    print("ready", flush=True)
+    stop = next(stops)
+    steps = stop.thread.step("into")
+    print("stopped", flush=True)
+    if sys.argv[3] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[3] == "detached":
+        vm.detach()
+        sys.exit()
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("how", ["interrupted", "detached", "killed"])
+def test_however_the_controller_goes_threads_go_on_at_full_speed(
+    jvm: Jvm, java_program: JavaPrograms, how: str
+) -> None:
+    program = stopping.start(java_program, jvm)
+    with subprocess.Popen(
+        [sys.executable, "-c", DIES, str(program.pid), str(LINE["sum"]), how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as controller:
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == b"ready\n"
+        program.ask("start t add 3")
+        assert controller.stdout.readline() == b"stopped\n"
+        if how == "interrupted":
+            os.kill(controller.pid, signal.SIGINT)
+        assert program.ask("join t", timeout=SOON) == "12"
+        controller.kill()
+    # Another one can have them all now, and nothing of the first is left.
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        while vm.stats.agent.sessions > 1:  # type: ignore[union-attr]
+            pass  # the thread goes first, and then what the dead one held
+        with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
+            program.ask("start t add 1")
+            assert taken(stops).locals["n"] == 0
+        assert program.ask("join t") == "2"
