@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
 
 NAMED = (
@@ -241,6 +242,20 @@ def test_nested_classes_know_where_they_are(vm: jvmti.VM, described: JavaProgram
     assert outer.outer_class is None
     assert sorted(outer.inner_classes) == described.ask("declared Described").split(";")
     assert "Described$Circle" in outer.nest_members
+
+
+def test_records_and_sealed_classes_are_known_where_there_are_any(vm: jvmti.VM, jvm: Jvm) -> None:
+    if jvm.feature < 21:
+        assert not vm.find_class("java.lang.String").is_record
+        return
+    vm.jni.find_class("java/security/SecureClassLoader$CodeSourceKey")
+    key = vm.find_class("java.security.SecureClassLoader$CodeSourceKey")
+    assert key.is_record
+    assert [(one.name, one.descriptor) for one in key.record_components] == [
+        ("cs", "Ljava/security/CodeSource;")
+    ]
+    permitted = vm.find_class("java.lang.constant.ConstantDesc").permitted_subclasses
+    assert {"java.lang.String", "java.lang.Integer"} <= set(permitted)
 
 
 def test_annotations_are_read_from_a_running_class(vm: jvmti.VM, described: JavaProgram) -> None:

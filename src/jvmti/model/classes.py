@@ -40,7 +40,7 @@ from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import AbsentInformation, NativeMethod, UnmodifiableClass
+from jvmti.spec.errors import AbsentInformation, ClassNotPrepared, NativeMethod, UnmodifiableClass
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 
@@ -214,9 +214,7 @@ class Class(Attributes, refs.Class):
             for cls, is_below in zip(every, below, strict=True)
             if is_below and not cls.is_array and cls._handle != self._handle and cls != self
         )
-        if direct:
-            found[:] = [cls for cls in found if self in (cls.superclass, *_interfaces(cls))]
-        return found
+        return ClassList(_naming(self, found)) if direct else found
 
     def is_assignable_to(self, other: Class) -> bool:
         """Whether a variable of the other class takes its objects.
@@ -1122,7 +1120,29 @@ def method_source(method: Method) -> Source:
 
 
 def _interfaces(cls: Class) -> list[Class]:
-    return [] if cls.is_primitive else cls.interfaces
+    """The interfaces that a class names; none for one that is not linked yet."""
+    try:
+        return [] if cls.is_primitive else cls.interfaces
+    except ClassNotPrepared:
+        return []
+
+
+def _naming(parent: Class, classes: list[Class]) -> list[Class]:
+    """Those of some classes that name another one in their own declaration."""
+    if not classes:
+        return []
+    vm = parent._vm
+    supers = vm.map.get_superclass(classes).check().value
+    direct = vm.map.is_same_object(supers, parent).check().value.astype(bool)
+    # Those that are not linked yet do not tell.
+    interfaces = vm.env.map.get_implemented_interfaces(classes).value
+    if len(interfaces.items):
+        same = vm.map.is_same_object(interfaces.items, parent).check().value
+        rows = numpy.repeat(numpy.arange(len(classes)), numpy.maximum(interfaces.counts, 0))
+        direct[rows[same != 0]] = True
+        interfaces.items.release()
+    supers.release()
+    return [cls for cls, is_direct in zip(classes, direct, strict=True) if is_direct]
 
 
 def _modifiers_of(vm: VM, methods: list[Method]) -> list[int]:

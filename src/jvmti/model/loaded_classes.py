@@ -14,7 +14,7 @@ import numpy
 
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
-from jvmti.heap.names import BOOTSTRAP, near, package_of
+from jvmti.heap.names import BOOTSTRAP, package_of
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
 from jvmti.spec.signatures import fitting, java_name, signature_of
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _ALIKE = 3
 """How many near names a message has at most."""
+
+_COMPARED = 100
+"""How many names are compared with a misspelt one letter by letter."""
 
 
 class ClassNames:
@@ -213,18 +216,20 @@ class Classes:
 
     def near(self, name: str) -> list[str]:
         """Names of loaded classes that look like one, the nearest first."""
-        names = set(_texts(_signatures(self._vm))[1])
+        names = {one for one in _texts(_signatures(self._vm))[1] if not one.endswith("]")}
         last = name.rpartition(".")[2]
-        # The same name in another package, or in other letters, comes before all that only look so.
-        found = [one for one in near(last, names) if one.rpartition(".")[2].lower() == last.lower()]
-        if not found:
-            lasts: dict[str, list[str]] = {}
-            for one in names:
-                short = one.rpartition(".")[2]
-                if abs(len(short) - len(last)) <= 3:
-                    lasts.setdefault(short, []).append(one)
-            for short in difflib.get_close_matches(last, lasts, _ALIKE, 0.75):
-                found += sorted(lasts[short])
+        lasts: dict[str, list[str]] = {}
+        for one in names:
+            lasts.setdefault(one.rpartition(".")[2], []).append(one)
+        # The same name in another package, or in other letters, comes before what only looks so.
+        folded = last.lower()
+        alike = [short for short in lasts if short.lower() == folded]
+        if not alike:
+            # Comparing takes its time: only those that have most pairs of letters in common.
+            shorts = list(lasts)
+            likely = [shorts[row] for row in _most_in_common(last, shorts)]
+            alike = difflib.get_close_matches(last, likely, _ALIKE, 0.75)
+        found = [one for short in alike for one in lasts[short]]
         return sorted(found, key=lambda one: -_likeness(one, name))[:_ALIKE]
 
     def to_arrow(self) -> pyarrow.Table:
@@ -347,6 +352,21 @@ def _unusual(data: bytes) -> list[int]:
     at = numpy.concatenate([at, numpy.flatnonzero(before_digit)])
     ends = numpy.flatnonzero(letters == 0)
     return numpy.unique(numpy.searchsorted(ends, at)).tolist()  # type: ignore[no-any-return]
+
+
+def _most_in_common(name: str, others: list[str]) -> list[int]:
+    """The places of those of some names that have most pairs of letters in common with one."""
+    if not others or len(name) < 2:
+        return []
+    wanted = numpy.zeros(1 << 16, numpy.int32)
+    letters = numpy.frombuffer(name.encode(), numpy.uint8).astype(numpy.uint16)
+    wanted[letters[:-1] << 8 | letters[1:]] = 1
+    pieces = [other.encode() for other in others]
+    text = numpy.frombuffer(b"".join(piece + b"\0" for piece in pieces), numpy.uint8)
+    pairs = wanted[text[:-1].astype(numpy.uint16) << 8 | text[1:]]
+    ends = numpy.cumsum([len(piece) + 1 for piece in pieces])
+    common = numpy.add.reduceat(pairs, numpy.concatenate([[0], ends[:-1]]))
+    return numpy.argsort(-common, kind="stable")[:_COMPARED].tolist()  # type: ignore[no-any-return]
 
 
 def _package(name: str) -> str | None:

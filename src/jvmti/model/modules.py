@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti import refs
 from jvmti.heap.names import loader_name, near
 from jvmti.model.objects import Attributes
+from jvmti.spec.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
@@ -75,6 +76,9 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     def __str__(self) -> str:
         return self.description
+
+    def __repr__(self) -> str:
+        return _shown(self, super().__repr__())
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,9 @@ class Module(Attributes, refs.Module):
         name = self.name
         return name if name is not None else f"unnamed module of {self.loader or 'bootstrap'}"
 
+    def __repr__(self) -> str:
+        return _shown(self, super().__repr__())
+
 
 class Modules(list[Module]):
     """The modules: a list that is also indexed by name, ``vm.modules["java.base"]``."""
@@ -235,6 +242,14 @@ def class_loaders(vm: VM) -> list[ClassLoaderSummary]:
             )
         )
     return found
+
+
+def _shown(thing: Any, otherwise: str) -> str:
+    """A short text with the name; where the VM cannot be asked any more, without."""
+    try:
+        return f"<{type(thing).__name__} {thing}>" if thing._handle else otherwise
+    except Error:
+        return otherwise
 
 
 # ---- reading what the JDK's own classes have ----------------------------------------------------
