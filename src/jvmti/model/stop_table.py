@@ -161,8 +161,13 @@ class StopTable:
             stop.field = getattr(owner, "field", None)
             if self._guarded(event, self._meet, owner, stop, awaited):
                 waiting.append(stop)
-        for stop in waiting:
-            stop._over.wait()
+        try:
+            for stop in waiting:
+                stop._over.wait()
+        finally:
+            # An interrupt of the thread whose call stopped: nobody else may speak there any more.
+            for stop in waiting:
+                stop._let_go()
 
     def _meet(self, owner: Stops, stop: Stop, awaited: set[Steps]) -> bool:
         if not owner._wants(stop):
@@ -225,6 +230,16 @@ class StopTable:
             case "F" | "D":
                 return _FLOAT.unpack_from(data, at + 1)[0]
         return number
+
+    def held_by_caller(self, thread: Thread) -> Stop | None:
+        """The stop where a thread waits for the calling Python thread; ``None`` for another."""
+        me = threading.get_ident()
+        for stops in self:
+            stop = stops._current
+            if stop is not None and stop.is_waiting and stop._borrower == me:
+                if stop.thread == thread:
+                    return stop
+        return None
 
     # ---- steps from a stop -----------------------------------------------------------------
 
