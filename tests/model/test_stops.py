@@ -23,6 +23,7 @@ from model.stopping import LINE, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
@@ -779,6 +780,39 @@ def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
         with pytest.raises(NotAvailable, match="held by controller"):
             method(other, "add").breakpoint()
     point.cancel()
+
+
+def test_a_jvm_that_does_not_give_breakpoints_says_what_to_do(
+    jvm: Jvm, java_program: JavaPrograms
+) -> None:
+    program = java_program("Stopping", jvm_args=["-XX:+StartAttachListener"])
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        for ask in (method(vm, "add").breakpoint, vm.catch, vm.threads["main"].step):
+            with pytest.raises(NotAvailable, match=r"while the VM starts only; .*--reserve"):
+                ask()
+        assert len(vm.stops) == 0
+
+
+def test_a_held_jvm_has_its_first_stop_before_the_program_runs(
+    jvm: Jvm, java_classes: Callable[..., Path]
+) -> None:
+    command = [jvm.java, *jvm.args, "-cp", java_classes("Stopping"), "Stopping"]
+    silent = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with jvmti.launch(command, hold=True, **silent) as vm:  # type: ignore[arg-type]
+        assert vm.popen is not None
+        with vm.breakpoint("Stopping", "main") as stops:
+            assert stops.is_pending
+            vm.proceed()
+            stop = taken(stops)
+            assert stop.thread.name == "main"
+            assert stop.locals["arguments"] is not None
+            step = stop.step("over")
+            assert step is not None
+            assert step.line == (stop.line or 0) + 1
+        assert vm.popen.stdin is not None
+        vm.popen.stdin.close()
+        assert vm.popen.wait(SOON) == 0
 
 
 def test_an_environment_of_the_users_own_lends_what_only_one_can_have(
