@@ -400,7 +400,7 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
     env, _ = point._numbers[number]
     agent = AgentOperations(vm._session, env._number)
     taken = refused = 0
-    for _ in range(2000):
+    for _ in range(800):
         words: list[int] = []
         for _ in range(rng.choice([1, 1, 2, 5])):
             if rng.random() < 0.4:
@@ -421,8 +421,8 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
             point.cancel()
             point = method(vm, "mixed").breakpoint(when=lambda stop: False)
             (number,) = point._numbers
-    assert taken > 50
-    assert refused > 500
+    assert taken > 20
+    assert refused > 200
     point.cancel()
 
 
