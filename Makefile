@@ -47,7 +47,7 @@ format: $(VENV)/.tools
 
 ## docs        the documentation as a site, into build/site; a broken link is an error
 docs: install $(VENV)/.docs
-	$(BIN)/mkdocs --quiet build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict
 
 ## wheels      release wheels for x86-64 and aarch64, glibc and musl, checked
 wheels: $(VENV)-release/.tools

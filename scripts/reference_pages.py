@@ -7,6 +7,7 @@ the exit status says whether the pages are current.
 from __future__ import annotations
 
 import argparse
+import html
 import inspect
 import re
 import sys
@@ -54,6 +55,8 @@ look into a small program, a shop (`tests/java/Shop.java`), and find these names
 | `door`, `keeper`, `customer` | an object, the thread that holds its monitor, one that waits |
 | `jar`, `java` | a JAR file with a class `Till`; the command that starts the program |
 | `thread_init` | the constructor `Thread()` |
+| `twice` | the method `static int twice(int count) { return 2 * price(count); }` |
+| `start_virtual` | from Java 21 on, the method `Thread.startVirtualThread` |
 """
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
@@ -94,6 +97,11 @@ def code(text: str) -> str:
     return re.sub(r"``(.+?)``", r"`\1`", text)
 
 
+def type_in_table(text: str) -> str:
+    """A type as code that does not end a cell of a table, neither here nor elsewhere."""
+    return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
+
+
 def entry(declaration: Declaration, interface: str) -> list[str]:
     """The section of one function."""
     text, parts = sections(inspect.getdoc(declaration.method) or "")
@@ -103,8 +111,8 @@ def entry(declaration: Declaration, interface: str) -> list[str]:
     if "Args" in parts:
         lines += ["| parameter | type | what |", "| --- | --- | --- |"]
         for name, what in items(parts["Args"]):
-            shown = str(types[name].annotation).strip("'").replace("|", "\\|")
-            lines.append(f"| `{name}` | `{shown}` | {code(what)} |")
+            shown = type_in_table(str(types[name].annotation).strip("'"))
+            lines.append(f"| `{name}` | {shown} | {code(what)} |")
         lines.append("")
     if "Returns" in parts:
         lines += [f"**Gives** {code(' '.join(parts['Returns'].split()))}", ""]
@@ -151,7 +159,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     facts.append(f"since {declaration.since}")
     if declaration.thread_filtered:
         facts.append("can be had for single threads")
-    lines = [f"## {declaration.name}", "", f"{inspect.getdoc(event)}", "", f"{', '.join(facts)}."]
+    text, parts = sections(inspect.getdoc(event) or "")
+    lines = [f"## {declaration.name}", "", code(text), "", f"{', '.join(facts)}."]
     if declaration.capabilities:
         needed = (f"[`{name}`](capabilities.md#{name})" for name in declaration.capabilities)
         lines.append(f"Needs {', '.join(needed)}.")
@@ -169,8 +178,10 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     rows = attributes(event)
     if rows:
         lines += ["", "| attribute | type | what |", "| --- | --- | --- |"]
-        for name, type_, text in rows:
-            lines.append(f"| {name} | `{type_.replace('|', chr(92) + '|')}` | {text} |")
+        for name, type_, what in rows:
+            lines.append(f"| `{name}` | {type_in_table(type_)} | {code(what)} |")
+    if "Example" in parts:
+        lines += ["", "```pycon", parts["Example"], "```"]
     return [*lines, ""]
 
 
@@ -236,6 +247,11 @@ def chapter_of(declaration: Declaration) -> str:
     return declaration.method.__module__.rpartition(".")[2].rstrip("_")
 
 
+def title_of(chapter: str) -> str:
+    """The chapter's title from the module's name."""
+    return chapter.replace("_1_0", " 1.0").replace("_", " ")
+
+
 def pages() -> dict[str, str]:
     """Every page by its path below docs/reference."""
     chapters: dict[tuple[str, str], list[Declaration]] = {}
@@ -251,7 +267,7 @@ def pages() -> dict[str, str]:
             if owner != interface:
                 continue
             path = f"{interface}/{chapter}.md"
-            name = chapter.replace("_", " ")
+            name = title_of(chapter)
             links = ", ".join(f"[{one.name}]({path}#{one.name})" for one in members)
             index.append(f"| [{name}]({path}) | {links} |")
             lines = [f"# {title}: {name}", ""]

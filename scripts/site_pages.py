@@ -2,7 +2,7 @@
 
 The figures of benchmarks/README.md are a page of the site, at the same place seen from the others
 as in the repository, so that links to it work in both.  The chapters of the reference are in the
-navigation because they are there.
+navigation because they are there, and so is, at the end of the guide, a page that it does not name.
 """
 
 from __future__ import annotations
@@ -24,14 +24,20 @@ SOURCE = re.compile(r"\[([^]]+)\]\([\w/]+\.(?:py|java|cpp)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the chapters of the reference to the navigation."""
-    [reference] = [one["Reference"] for one in config.nav or () if "Reference" in one]
+    """Add the chapters of the reference to the navigation, and what it does not name."""
+    assert config.nav is not None
+    [reference] = [one["Reference"] for one in config.nav if "Reference" in one]
     for title, directory in (("JVM TI", "jvmti"), ("JNI", "jni")):
-        pages = sorted(Path(config.docs_dir, "reference", directory).glob("*.md"))
-        chapters = [
-            {page.stem.replace("_", " "): f"reference/{directory}/{page.name}"} for page in pages
-        ]
+        chapters = []
+        for page in sorted(Path(config.docs_dir, "reference", directory).glob("*.md")):
+            name = page.stem.replace("_1_0", " 1.0").replace("_", " ")
+            chapters.append({name: f"reference/{directory}/{page.name}"})
         reference.append({title: chapters})
+    named = str(config.nav)
+    [guide] = [one["Guide"] for one in config.nav if "Guide" in one]
+    guide += sorted(
+        page.name for page in Path(config.docs_dir).glob("*.md") if page.name not in named
+    )
     return config
 
 

@@ -1,4 +1,4 @@
-"""Every function's example in the reference does what it shows.
+"""The example of every function and event in the reference does what it shows.
 
 The examples are in the docstrings of the declarations, as Python's doctest reads them.  They have a
 session on the program Shop at hand; docs/reference/README.md tells readers what the names are.
@@ -7,6 +7,7 @@ session on the program Shop at hand; docs/reference/README.md tells readers what
 from __future__ import annotations
 
 import doctest
+import inspect
 import io
 import threading
 import zipfile
@@ -20,12 +21,27 @@ import compiler
 import jvms
 import jvmti
 import programs
+from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.spec.capabilities import Capabilities
 from jvmti.target.agent_library import library_for_executable
 
-DECLARED = {"JVM TI": FUNCTIONS, "JNI": JNI_FUNCTIONS}
+START_VIRTUAL = "startVirtualThread", "(Ljava/lang/Runnable;)Ljava/lang/Thread;"
+
+
+def documentation(declaration: Any) -> str:
+    """The docstring of a function or an event."""
+    if isinstance(declaration, EventDeclaration):
+        return inspect.getdoc(EVENTS[declaration.constant]) or ""
+    return declaration.method.__doc__ or ""
+
+
+DECLARED = {
+    "JVM TI": FUNCTIONS,
+    "JNI": JNI_FUNCTIONS,
+    "event": {event.__name__: event.declaration for event in EVENTS.values()},
+}
 ALL = [
     pytest.param(declaration, id=f"{interface} {name}")
     for interface, functions in DECLARED.items()
@@ -81,6 +97,9 @@ def names(
             "jni": jni,
             "shop": shop,
             "order_class": order_class,
+            "twice": jni.get_static_method_id(shop, "twice", "(I)I"),
+            "start_virtual": jvm.feature >= 21
+            and jni.get_static_method_id(jni.find_class("java/lang/Thread"), *START_VIRTUAL),
             "price": jni.get_static_method_id(shop, "price", "(I)I"),
             "number": jni.get_field_id(order_class, "number", "I"),
             "order": static("order", "LShop$Order;"),
@@ -111,7 +130,7 @@ def test_an_example_does_what_it_shows(
     if missing:
         pytest.skip(f"{declaration.name} needs {[one.name for one in missing]}")
     example = doctest.DocTestParser().get_doctest(
-        declaration.method.__doc__, dict(names), declaration.name, None, None
+        documentation(declaration), dict(names), declaration.name, None, None
     )
     said = io.StringIO()
     failed = doctest.DocTestRunner(optionflags=SHOWN).run(example, out=said.write).failed
@@ -119,7 +138,8 @@ def test_an_example_does_what_it_shows(
 
 
 @pytest.mark.parametrize("declaration", ALL)
-def test_no_function_is_without_an_example(declaration: Any) -> None:
-    lines = [one.source for one in doctest.DocTestParser().get_examples(declaration.method.__doc__)]
-    assert any(f".{declaration.name}(" in line for line in lines)
+def test_nothing_is_without_an_example(declaration: Any) -> None:
+    lines = [one.source for one in doctest.DocTestParser().get_examples(documentation(declaration))]
+    named = (f".{declaration.name}(", f'"{declaration.name}"')
+    assert any(name in line for line in lines for name in named)
     assert not any("SKIP" in line for line in lines)

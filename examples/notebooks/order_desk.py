@@ -9,6 +9,7 @@ what they should give back, and after a while two of them want each other's lock
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import subprocess
@@ -95,6 +96,9 @@ def main() -> None:
         print(server.pid, flush=True)
         sys.stdin.read()
     finally:
+        # The clients are interrupted in what they do, and have nothing to say about that.
+        threading.excepthook = lambda _: None
+        logging.disable()
         server.kill()
         server.wait()
 

@@ -217,22 +217,14 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
 jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes);
 jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
-                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
-                      unsigned char** letters, jint* number_count, unsigned char** numbers,
-                      jint* length_count, unsigned char** lengths, jint* text_count,
-                      unsigned char** texts, jint* count, jobject** objects);
+                      const In<jint>& text, const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
-                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
-                        jint* number_count, unsigned char** numbers, jint* length_count,
-                        unsigned char** lengths, jint* text_count, unsigned char** texts,
-                        jint* count, jobject** objects);
+                        const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
                       const In<List<kinds::Field>>& fields, const In<jint>& most,
                       const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
-                      jint* letter_count, unsigned char** letters, jint* number_count,
-                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
-                      jint* text_count, unsigned char** texts, jint* count, jobject** objects);
+                      jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message);
 

@@ -101,32 +101,40 @@ class ValueWriter {
     good_ = objects_.push(value) && good_;
   }
 
-  jvmtiError finish(jint* letter_count, unsigned char** letters, jint* number_count,
-                    unsigned char** numbers, jint* length_count, unsigned char** lengths,
-                    jint* text_count, unsigned char** texts, jint* count, jobject** objects) {
+  jvmtiError finish(jint* size, unsigned char** data, jint* count, jobject** objects) {
     if (call_.refused()) return static_cast<jvmtiError>(call_.status);
-    bool given = good_ && give(letters_, letter_count, letters) &&
-                 give(numbers_, number_count, numbers) && give(lengths_, length_count, lengths) &&
-                 give(text_, text_count, texts);
-    unsigned char* copied = nullptr;
-    jint size = 0;
-    given = given && give(objects_, &size, &copied);
-    *objects = reinterpret_cast<jobject*>(copied);
-    *count = given ? static_cast<jint>(objects_.size()) : 0;
-    return given ? JVMTI_ERROR_NONE : JVMTI_ERROR_OUT_OF_MEMORY;
+    const uint32_t counts[] = {static_cast<uint32_t>(letters_.size()),
+                               static_cast<uint32_t>(numbers_.size()),
+                               static_cast<uint32_t>(lengths_.size())};
+    size_t whole = sizeof counts + bytes_of(numbers_) + bytes_of(lengths_) + bytes_of(letters_) +
+                   bytes_of(text_);
+    if (!good_ || whole > protocol::kMaximumReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
+    jvmtiError error = agent.env->Allocate(static_cast<jlong>(whole), data);
+    if (error != JVMTI_ERROR_NONE) return error;
+    error = agent.env->Allocate(static_cast<jlong>(bytes_of(objects_) + 1),
+                                reinterpret_cast<unsigned char**>(objects));
+    if (error != JVMTI_ERROR_NONE) return error;
+    *size = static_cast<jint>(whole);
+    *count = static_cast<jint>(objects_.size());
+    unsigned char* to = *data;
+    std::memcpy(to, counts, sizeof counts);
+    to = copy(numbers_, to + sizeof counts);
+    to = copy(letters_, copy(lengths_, to));
+    copy(text_, to);
+    copy(objects_, reinterpret_cast<unsigned char*>(*objects));
+    return JVMTI_ERROR_NONE;
   }
 
  private:
   template <class T>
-  bool give(Vector<T>& items, jint* size, unsigned char** bytes) {
-    size_t length = items.size() * sizeof(T);
-    if (length > protocol::kMaximumReply / 4) return false;
-    if (agent.env->Allocate(static_cast<jlong>(length) + 1, bytes) != JVMTI_ERROR_NONE) {
-      return false;
-    }
-    if (length > 0) std::memcpy(*bytes, items.begin(), length);
-    *size = static_cast<jint>(length);
-    return true;
+  static size_t bytes_of(const Vector<T>& items) {
+    return items.size() * sizeof(T);
+  }
+
+  template <class T>
+  static unsigned char* copy(Vector<T>& items, unsigned char* to) {
+    if (!items.empty()) std::memcpy(to, items.begin(), bytes_of(items));
+    return to + bytes_of(items);
   }
 
   void letter(char one) { good_ = letters_.push(static_cast<unsigned char>(one)) && good_; }
@@ -211,25 +219,18 @@ bool ready(Call& call) {
 
 jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
-                      const In<jint>& text, const In<jboolean>& same, jint* letter_count,
-                      unsigned char** letters, jint* number_count, unsigned char** numbers,
-                      jint* length_count, unsigned char** lengths, jint* text_count,
-                      unsigned char** texts, jint* count, jobject** objects) {
+                      const In<jint>& text, const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   for (jint i = 0; i < fields.count() && writer.good(); ++i) {
     writer.field(object.c(), fields.record(i));
   }
-  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
-                       text_count, texts, count, objects);
+  return writer.finish(size, data, count, objects);
 }
 
 jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
-                        const In<jboolean>& same, jint* letter_count, unsigned char** letters,
-                        jint* number_count, unsigned char** numbers, jint* length_count,
-                        unsigned char** lengths, jint* text_count, unsigned char** texts,
-                        jint* count, jobject** objects) {
+                        const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   jsize there = call.jni->GetArrayLength(array.c());
@@ -237,16 +238,13 @@ jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const I
   for (jint i = first; i < there && i - first < length.c() && writer.good(); ++i) {
     writer.object(call.jni->GetObjectArrayElement(array.c(), i));
   }
-  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
-                       text_count, texts, count, objects);
+  return writer.finish(size, data, count, objects);
 }
 
 jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
                       const In<List<kinds::Field>>& fields, const In<jint>& most,
                       const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
-                      jint* letter_count, unsigned char** letters, jint* number_count,
-                      unsigned char** numbers, jint* length_count, unsigned char** lengths,
-                      jint* text_count, unsigned char** texts, jint* count, jobject** objects) {
+                      jint* size, unsigned char** data, jint* count, jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   JNIEnv* jni = call.jni;
   const FieldRecord* link = next.record();
@@ -277,8 +275,7 @@ jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds
     if (at != nullptr) jni->DeleteLocalRef(at);
   }
   jni->DeleteLocalRef(linked);
-  return writer.finish(letter_count, letters, number_count, numbers, length_count, lengths,
-                       text_count, texts, count, objects);
+  return writer.finish(size, data, count, objects);
 }
 
 }  // namespace own

@@ -11,6 +11,7 @@ import pytest
 import jvmti.heap
 from heap.conftest import attach_command
 from heap.hprof import small
+from jvmti.heap.reference_names import reference_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,10 +58,31 @@ def test_growth_names_what_grew(leaking: Leaking) -> None:
     assert rows["byte[]"].bytes >= 1000 * 1016
     places = jvmti.heap.path_growth(leaking.before, leaking.after)
     assert any(
-        place.name.endswith("java.util.ArrayList → java.lang.Object[] → Leaking$Entry")
+        place.name.endswith(
+            "class Leaking.LEAK → java.util.ArrayList.elementData → "
+            "java.lang.Object[] → Leaking$Entry"
+        )
         and place.bytes >= 1000 * 1016
         for place in places
     )
+
+
+def test_names_of_references_are_the_same_one_by_one_and_together(leaking: Leaking) -> None:
+    snapshot = leaking.after
+    tree = snapshot.dominators()
+    below = numpy.flatnonzero(tree.idom < len(tree.idom))[::20].astype(numpy.uint32)
+    above = tree.idom[below]
+    alone = [
+        snapshot.reference_name(snapshot.object(source), snapshot.object(target))
+        for source, target in zip(above.tolist(), below.tolist(), strict=True)
+    ]
+    assert reference_names(snapshot, above, below) == alone
+    # Fields, statics, elements, several at once, and what is held in another way.
+    assert {"elementData", "[0]", "?"} <= set(alone)
+    assert any(name.startswith("static ") for name in alone)
+    arrays = numpy.array([name.startswith("[") for name in alone])
+    without = reference_names(snapshot, above, below, elements=False)
+    assert {without[row] for row in numpy.flatnonzero(arrays)} == {"?"}
 
 
 def test_duplicates_are_counted(leaking: Leaking) -> None:

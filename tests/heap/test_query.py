@@ -19,8 +19,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+import jvms
 import jvmti.heap
 import programs
+from documented import blocks
 from heap.conftest import Dumped
 from heap.hprof import OBJECT, Writer, small
 from heap.test_live_snapshot import left_behind
@@ -429,20 +431,12 @@ def documented(
     """The examples of the page of heap dumps, in a directory where they find what they name."""
     monkeypatch.chdir(tmp_path)
     os.symlink(shared_dump.path, "dump.hprof")
-    page = Path(__file__).parents[2] / "docs" / "heap_dumps.md"
-    text = page.read_text().replace("com.acme.Server", "Dumped").replace("com.acme.", "Dumped$")
-    found: list[tuple[str, str]] = []
-    language = None
-    lines: list[str] = []
-    for line in text.splitlines():
-        if not line.startswith("```"):
-            lines.append(line)
-            continue
-        if language:
-            found.append((language, "\n".join(lines)))
-        language = None if language is not None else line.removeprefix("```")
-        lines = []
-    return found
+    page = jvms.ROOT / "docs" / "heap_dumps.md"
+
+    def renamed(text: str) -> str:
+        return text.replace("com.acme.Server", "Dumped").replace("com.acme.", "Dumped$")
+
+    return [(block.language, renamed(block.text)) for block in blocks(page)]
 
 
 def test_the_documented_questions_are_answered(documented: list[tuple[str, str]]) -> None:

@@ -128,6 +128,14 @@ public class Shop {
         sold++;
     }
 
+    static int parsed(String text) {
+        try {
+            return Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
     static native int bell(int times);
 
     int enter(int places, long money, float hurry, double luck, Order wanted) {

@@ -210,7 +210,7 @@ public class Values {
             }
         }
 
-        void endless() throws InterruptedException {
+        void endless() {
             while (running) {
                 Thread.onSpinWait();
             }

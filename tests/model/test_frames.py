@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -135,7 +136,21 @@ def test_a_variable_that_is_not_there_is_explained(vm: jvmti.VM) -> None:
             native.locals["millis"]
 
 
-def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram) -> None:
+def test_the_source_of_a_frame_has_its_line_marked(vm: jvmti.VM) -> None:
+    with vm.threads["http-1"].suspended():
+        frame = frame_of(vm.threads["http-1"], "serve")
+        assert frame.line is not None
+        vm.source_path.append(Path(__file__).parent.parent / "java")
+        try:
+            marked = [line for line in str(frame.source).splitlines() if line.startswith(">")]
+            assert frame.source.line(frame.line).strip() in marked[0]
+            assert marked[0].split()[1] == str(frame.line)
+            assert "void serve(Request request" in frame.source.text
+        finally:
+            vm.source_path.clear()
+
+
+def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram, jvm: Jvm) -> None:
     thread = vm.threads["http-1"]
     with thread.suspended():
         frame = thread.frames[0]
@@ -143,25 +158,28 @@ def test_a_frame_that_is_gone_says_so(vm: jvmti.VM, served: JavaProgram) -> None
     served.ask("spin on")
     try:
         rounds = int(served.ask("rounds"))
-        while int(served.ask("rounds")) < rounds + 2:
+        while int(served.ask("rounds")) < rounds + 10:
             pass
         with pytest.raises(FrameGone, match="moved on"):
             frame.find(vm.env)
         with pytest.raises(FrameGone):
             deeper.locals["size"] = 3
-        with pytest.raises(ValueError, match="only the top frame"), thread.suspended():
-            thread.frames[1].pop()
+        if jvm.name != "zero":  # which pops no frames
+            with pytest.raises(ValueError, match="only the top frame"), thread.suspended():
+                thread.frames[1].pop()
     finally:
         served.ask("spin off")
 
 
 def test_what_a_thread_does_is_followed_to_a_value(vm: jvmti.VM, served: JavaProgram) -> None:
     served.ask("spin on")
+    rounds = int(served.ask("rounds"))
     try:
+        while int(served.ask("rounds")) < rounds + 10:
+            pass  # it is out of its last sleep then
         with vm.threads["http-1"].suspended():
-            frame = vm.threads["http-1"].frames[0]
-            assert frame.method.name == "serve"
-            assert frame.locals["request"].cls.name == "Served$Request"
+            host = vm.threads["http-1"].frames[0].locals["request"]["headers"].call("get", "Host")
+            assert host == served.ask("header Host") == "example.org"
     finally:
         served.ask("spin off")
 
@@ -188,6 +206,16 @@ def test_without_a_table_slots_are_read_by_their_type(java_program: JavaPrograms
         assert found[2] == 9
 
 
+def program_has_not(vm: jvmti.VM, capability: str) -> bool:
+    """Whether the VM lacks a capability, as the interpreter-only one does; the model says so."""
+    if capability in vm.env.get_potential_capabilities():
+        return False
+    frame = vm.threads["main"].frames[0]
+    with pytest.raises(jvmti.errors.NotAvailable, match=capability):
+        (frame.pop if capability == "can_pop_frame" else lambda: frame.return_(1))()
+    return True
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "becomes"),
     [
@@ -207,6 +235,8 @@ def test_a_method_returns_what_it_is_told(
     acting: tuple[JavaProgram, jvmti.VM], kind: str, value: object, becomes: str
 ) -> None:
     program, vm = acting
+    if program_has_not(vm, "can_force_early_return"):
+        return
     program.ask(f"run returning-{kind} {kind}")
     thread = vm.threads[f"returning-{kind}"]
     with thread.suspended():
@@ -219,6 +249,8 @@ def test_a_method_returns_what_it_is_told(
 
 def test_a_popped_frame_is_called_again(acting: tuple[JavaProgram, jvmti.VM]) -> None:
     program, vm = acting
+    if program_has_not(vm, "can_pop_frame"):
+        return
     program.ask("run popped argument")
     thread = vm.threads["popped"]
     with pytest.raises((jvmti.errors.ThreadNotSuspended, FrameGone)):
@@ -235,22 +267,51 @@ def test_a_popped_frame_is_called_again(acting: tuple[JavaProgram, jvmti.VM]) ->
         frame.find(vm.env)
 
 
-def test_variables_are_seen_in_a_handler(vm: jvmti.VM, served: JavaProgram) -> None:
-    env = vm.env
-    env.add_capabilities({"can_generate_method_exit_events"})
+def test_variables_are_seen_in_a_handler(acting: tuple[JavaProgram, jvmti.VM]) -> None:
+    program, vm = acting
+    vm.env.add_capabilities({"can_generate_method_exit_events"})
+    program.ask("distinct 1")
     seen = []
 
-    def left(event: object) -> None:
-        frame = event.thread.frames[0]  # type: ignore[attr-defined]
-        if frame.method.name == "get" and not seen:
-            seen.append((frame.locals["name"], frame.this.cls.name))
+    def left(event: Any) -> None:
+        if event.method.name == "distinct":
+            frame = event.thread.frames[0]
+            seen.append((frame.method, frame.locals["value"], frame.this, list(frame.locals)))
+            assert not event.thread.is_suspended
 
-    try:
-        with env.on("MethodExit", left, vm.threads["main"]):
-            served.ask("header Host")
-    finally:
-        env.relinquish_capabilities(env.get_capabilities())
-    assert seen == [("Host", "Served$Request")]
+    with vm.env.on("MethodExit", left, vm.threads["main"]):
+        program.ask("distinct 5")
+    vm.env.relinquish_capabilities(vm.env.get_capabilities())
+    ((method, value, this, names),) = seen
+    assert (method.class_name, value, this, names) == ("Frames", 5, None, ["value"])
+    assert vm.handler_errors == []
+
+
+def test_a_handler_that_overruns_leaves_nothing_suspended(
+    acting: tuple[JavaProgram, jvmti.VM],
+) -> None:
+    program, vm = acting
+    program.ask("run overrun counting")
+    thread = vm.threads["overrun"]
+    vm.env.add_capabilities({"can_generate_method_exit_events"})
+    seen = []
+
+    def left(event: Any) -> None:
+        if event.method.name == "distinct" and not seen:
+            with thread.suspended():
+                seen.append(thread.is_suspended)
+                while True:
+                    vm.env.get_phase()
+
+    with vm.env.on("MethodExit", left, vm.threads["main"], timeout=0.3):
+        program.ask("distinct 5")
+        while not vm.handler_errors:
+            pass
+    vm.env.relinquish_capabilities(vm.env.get_capabilities())
+    assert seen == [True]
+    assert "overrun" in str(vm.handler_errors.pop())
+    assert not thread.is_suspended
+    assert program.ask("result overrun") == "returned counted"
 
 
 def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
@@ -258,7 +319,9 @@ def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:
         frame = frame_of(vm.threads["http-1"], "serve")
-        with pytest.raises(jvmti.errors.NotAvailable, match=r"can_access_local_variables.*reserve"):
+        with pytest.raises(
+            jvmti.errors.NotAvailable, match=r"can_access_local_variables: given.*reserve"
+        ):
             frame.locals["request"]
         assert "reserve" in str(frame.locals)
         assert "reserve" in repr(frame.locals)

@@ -71,7 +71,8 @@ def awaited_to_count(served: JavaProgram, name: str) -> None:
 def test_the_vm_is_what_its_management_bean_says(vm: jvmti.VM, served: JavaProgram) -> None:
     assert vm.name == served.ask("vm")
     assert vm.java_version == served.ask("version")
-    assert "\t".join(vm.arguments.jvm).startswith(served.ask("arguments"))
+    # The launcher takes the first for itself where it chooses among VMs.
+    assert served.ask("arguments") in "\t".join(vm.arguments.jvm)
     assert vm.arguments.main == "Served"
     assert vm.arguments.program == ("one", "two words")
     before = int(served.ask("uptime"))

@@ -11,20 +11,11 @@ from rich.text import Text
 from jvmti.commands.targets import add_after, add_json, add_target, frames, opened, seconds
 from jvmti.commands.watching import Picture, watch
 from jvmti.model.locks import LockFinder, Look
-from jvmti.model.threads import ThreadSnapshot
+from jvmti.model.threads import ThreadSnapshot, described
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable, processor_time
 from jvmti.spec.constants import ThreadState
-
-_DETAILS = (
-    (ThreadState.SLEEPING, "sleeping"),
-    (ThreadState.IN_OBJECT_WAIT, "in Object.wait"),
-    (ThreadState.PARKED, "parked"),
-    (ThreadState.IN_NATIVE, "in native code"),
-    (ThreadState.SUSPENDED, "suspended"),
-    (ThreadState.INTERRUPTED, "interrupted"),
-)
 
 
 class Command:
@@ -78,11 +69,6 @@ class Command:
                 print_json(_as_json(vm, threads, look, circles))
             else:
                 _print(vm, threads, look, circles)
-
-
-def described(state: ThreadState) -> str:
-    """A state in words."""
-    return ", ".join(text for bit, text in _DETAILS if state & bit)
 
 
 def _as_json(

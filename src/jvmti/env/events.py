@@ -173,7 +173,16 @@ def event(
 @event(50, phase=LIVE)
 @dataclass(frozen=True, eq=False)
 class VMInit(JvmtiEvent):
-    """The VM is ready: from now on every function may be called."""
+    """The VM is ready: from now on every function may be called.
+
+    Example:
+        >>> began = threading.Event()
+        >>> with jvmti.launch(java, hold=True) as held:
+        ...     with held.env.on("VMInit", lambda event: began.set()):
+        ...         held.proceed()
+        ...         began.wait(60)
+        True
+    """
 
     #: The thread that will run ``main``; its own ThreadStart follows.
     thread: Thread
@@ -185,6 +194,14 @@ class VMDeath(JvmtiEvent):
     """The VM is about to end, after the shutdown hooks; the last event of all.
 
     Calls still work while the handler runs, and the VM's exit waits for it.
+
+    Example:
+        >>> with jvmti.launch(java, hold=True) as held:
+        ...     handler = held.env.on("VMDeath", lambda event: print("it ends"))
+        ...     held.proceed()
+        ...     held.wait(60)  # until its input ends, and the program with it
+        it ends
+        True
     """
 
 
@@ -194,13 +211,28 @@ class VMStart(JvmtiEvent):
     """JNI can be used from now on; only some functions of JVM TI can.
 
     With ``can_generate_early_vmstart`` it comes before all but a few classes can be loaded.
+
+    Example:
+        >>> with jvmti.launch(java, hold=True) as held:
+        ...     with held.env.on("VMStart", lambda event: print(held.phase.name)):
+        ...         held.proceed()
+        START
     """
 
 
 @event(71, phase=LIVE, jni_env=False)
 @dataclass(frozen=True, eq=False)
 class DataDumpRequest(JvmtiEvent):
-    """Somebody asked the VM for a dump: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``."""
+    """Somebody asked the VM for a dump: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``.
+
+    Example:
+        >>> import os, signal
+        >>> asked = threading.Event()
+        >>> with env.on("DataDumpRequest", lambda event: asked.set()):
+        ...     os.kill(vm.process.pid, signal.SIGQUIT)
+        ...     asked.wait(60)
+        True
+    """
 
 
 @event(
@@ -214,7 +246,17 @@ class DataDumpRequest(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class ResourceExhausted(JvmtiEvent):
-    """The heap is full or a thread could not be created; the two capabilities promise to tell."""
+    """The heap is full or a thread could not be created; the two capabilities promise to tell.
+
+    Example:
+        >>> def exhausted(event):
+        ...     print(event.description)
+        >>> with env.on("ResourceExhausted", exhausted, own=True):
+        ...     jni.new_long_array(0x7FFFFFFF)
+        Traceback (most recent call last):
+        jvmti.JavaException: java.lang.OutOfMemoryError: ...
+        >>> jni.exception_clear()
+    """
 
     #: What has run out, and whether an ``OutOfMemoryError`` follows.
     flags: ResourceExhaustionFlags
@@ -230,7 +272,17 @@ class ResourceExhausted(JvmtiEvent):
 @event(52, phase=START, own_work=OwnWork.NEVER)
 @dataclass(frozen=True, eq=False)
 class ThreadStart(JvmtiEvent):
-    """A platform thread has begun to run and has not yet executed its first method."""
+    """A platform thread has begun to run and has not yet executed its first method.
+
+    Example:
+        >>> started = threading.Event()
+        >>> helper = jni.new_object(jni.find_class("java/lang/Thread"), thread_init)
+        >>> start = jni.get_method_id(jni.find_class("java/lang/Thread"), "start", "()V")
+        >>> with env.on("ThreadStart", lambda event: started.set()):
+        ...     jni.call_void_method(helper, start)
+        ...     started.wait(60)
+        True
+    """
 
     #: The new thread, which is the current one.
     thread: Thread
@@ -239,7 +291,17 @@ class ThreadStart(JvmtiEvent):
 @event(53, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
 @dataclass(frozen=True, eq=False)
 class ThreadEnd(JvmtiEvent):
-    """A platform thread has left its last method and is about to end."""
+    """A platform thread has left its last method and is about to end.
+
+    Example:
+        >>> ended = threading.Event()
+        >>> helper = jni.new_object(jni.find_class("java/lang/Thread"), thread_init)
+        >>> start = jni.get_method_id(jni.find_class("java/lang/Thread"), "start", "()V")
+        >>> with env.on("ThreadEnd", lambda event: ended.set()):
+        ...     jni.call_void_method(helper, start)
+        ...     ended.wait(60)
+        True
+    """
 
     #: The thread, which is still the current one.
     thread: Thread
@@ -255,7 +317,17 @@ class ThreadEnd(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class VirtualThreadStart(JvmtiEvent):
-    """A virtual thread has begun to run and has not yet executed its first method."""
+    """A virtual thread has begun to run and has not yet executed its first method.
+
+    Example:
+        >>> started = threading.Event()
+        >>> thread_class = jni.find_class("java/lang/Thread")
+        >>> task = jni.new_object(thread_class, thread_init)  # a Runnable that does nothing
+        >>> with env.on("VirtualThreadStart", lambda event: started.set()):
+        ...     thread = jni.call_static_object_method(thread_class, start_virtual, [task])
+        ...     started.wait(60)
+        True
+    """
 
     #: The new thread, which is the current one.
     virtual_thread: Thread
@@ -271,7 +343,17 @@ class VirtualThreadStart(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class VirtualThreadEnd(JvmtiEvent):
-    """A virtual thread has left its last method and is about to end."""
+    """A virtual thread has left its last method and is about to end.
+
+    Example:
+        >>> ended = threading.Event()
+        >>> thread_class = jni.find_class("java/lang/Thread")
+        >>> task = jni.new_object(thread_class, thread_init)  # a Runnable that does nothing
+        >>> with env.on("VirtualThreadEnd", lambda event: ended.set()):
+        ...     thread = jni.call_static_object_method(thread_class, start_virtual, [task])
+        ...     ended.wait(60)
+        True
+    """
 
     #: The thread, which is still the current one.
     virtual_thread: Thread
@@ -299,6 +381,13 @@ class ClassFileLoadHook(JvmtiEvent):
     environment's handler is given that one.  Environments that can retransform come after those
     that cannot.  With the early capability the first one comes in the primordial phase, in which
     almost nothing can be called.
+
+    Example:
+        >>> def loaded(event):
+        ...     print(event.name, event.class_data[:4].hex())  # it may return another
+        >>> with env.on("ClassFileLoadHook", loaded):
+        ...     env.retransform_classes([shop])
+        Shop cafebabe
     """
 
     #: The class that is redefined or retransformed; ``None`` when a class is loaded.
@@ -321,6 +410,13 @@ class ClassLoad(JvmtiEvent):
     """A class has come into being; its fields and methods cannot be asked for yet.
 
     Not sent for array classes and the classes of primitive types.
+
+    Example:
+        >>> names = []
+        >>> with env.on("ClassLoad", lambda event: names.append(event.klass.name), own=True):
+        ...     phaser = jni.find_class("java/util/concurrent/Phaser")
+        >>> "java.util.concurrent.Phaser" in names
+        True
     """
 
     #: The thread that loads it; ``None`` before the VM has made its first thread object.
@@ -335,6 +431,13 @@ class ClassPrepare(JvmtiEvent):
     """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
 
     Not sent for array classes and the classes of primitive types.
+
+    Example:
+        >>> names = []
+        >>> with env.on("ClassPrepare", lambda event: names.append(event.klass.name), own=True):
+        ...     exchanger = jni.find_class("java/util/concurrent/Exchanger")
+        >>> "java.util.concurrent.Exchanger" in names
+        True
     """
 
     #: The thread that prepares it; ``None`` before the VM has made its first thread object.
@@ -358,7 +461,19 @@ class ClassPrepare(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class SingleStep(JvmtiEvent):
-    """A thread is about to execute one more bytecode; there are none in native methods."""
+    """A thread is about to execute one more bytecode; there are none in native methods.
+
+    Example:
+        >>> locations = []
+        >>> mine = env.get_current_thread()
+        >>> def stepped(event):
+        ...     locations.append(event.location)
+        >>> with env.on("SingleStep", stepped, mine, own=True):
+        ...     jni.call_static_int_method(shop, price, [3])
+        15
+        >>> locations  # of each instruction
+        [0, 1, 2, 3, 4, 5]
+    """
 
     #: The thread.
     thread: Thread
@@ -379,7 +494,16 @@ class SingleStep(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class Breakpoint(JvmtiEvent):
-    """A thread has come to a location with a breakpoint and not yet executed it."""
+    """A thread has come to a location with a breakpoint and not yet executed it.
+
+    Example:
+        >>> env.set_breakpoint(price, 0)
+        >>> with env.on("Breakpoint", lambda event: print(env.get_local_int(None, 0, 0), "pieces")):
+        ...     jni.call_static_int_method(shop, price, [3])
+        3 pieces
+        15
+        >>> env.clear_breakpoint(price, 0)
+    """
 
     #: The thread.
     thread: Thread
@@ -399,7 +523,19 @@ class Breakpoint(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class FramePop(JvmtiEvent):
-    """A frame for which ``notify_frame_pop`` was called is being left; it is still on the stack."""
+    """A frame for which ``notify_frame_pop`` was called is being left; it is still on the stack.
+
+    Example:
+        >>> env.set_breakpoint(price, 0)
+        >>> with (
+        ...     env.on("FramePop", lambda event: print(event.method.name, "returns")),
+        ...     env.on("Breakpoint", lambda event: env.notify_frame_pop(None, 0)),
+        ... ):
+        ...     jni.call_static_int_method(shop, price, [3])
+        price returns
+        15
+        >>> env.clear_breakpoint(price, 0)
+    """
 
     #: The thread.
     thread: Thread
@@ -420,7 +556,16 @@ class FramePop(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MethodEntry(JvmtiEvent):
-    """A method, native or not, has been entered; its arguments are its first local variables."""
+    """A method, native or not, has been entered; its arguments are its first local variables.
+
+    Example:
+        >>> mine = env.get_current_thread()
+        >>> with env.on("MethodEntry", lambda event: print(event.method.name), mine, own=True):
+        ...     jni.call_static_int_method(shop, twice, [3])
+        twice
+        price
+        30
+    """
 
     #: The thread.
     thread: Thread
@@ -440,7 +585,15 @@ class MethodEntry(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MethodExit(JvmtiEvent):
-    """A method, native or not, is being left; its frame is still on the stack."""
+    """A method, native or not, is being left; its frame is still on the stack.
+
+    Example:
+        >>> mine = env.get_current_thread()
+        >>> with env.on("MethodExit", lambda event: print(event.return_value), mine, own=True):
+        ...     jni.call_static_int_method(shop, price, [3])
+        15
+        15
+    """
 
     #: The thread.
     thread: Thread
@@ -466,6 +619,15 @@ class Exception(JvmtiEvent):
     """Java code has thrown an exception, or a native method has returned with one.
 
     Where it will be caught is the VM's forecast: native methods on the way may change it.
+
+    Example:
+        >>> def thrown(event):
+        ...     print(event.exception.cls.name)
+        >>> parsed = jni.get_static_method_id(shop, "parsed", "(Ljava/lang/String;)I")
+        >>> with env.on("Exception", thrown, own=True):
+        ...     jni.call_static_int_method(shop, parsed, [jni.new_string("many")])
+        java.lang.NumberFormatException
+        0
     """
 
     #: The thread.
@@ -492,7 +654,17 @@ class Exception(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class ExceptionCatch(JvmtiEvent):
-    """A thrown exception has been caught; native code that clears one counts too."""
+    """A thrown exception has been caught; native code that clears one counts too.
+
+    Example:
+        >>> def caught(event):
+        ...     print(event.exception.cls.name, "in", event.method.name)
+        >>> parsed = jni.get_static_method_id(shop, "parsed", "(Ljava/lang/String;)I")
+        >>> with env.on("ExceptionCatch", caught, own=True):
+        ...     jni.call_static_int_method(shop, parsed, [jni.new_string("many")])
+        java.lang.NumberFormatException in parsed
+        0
+    """
 
     #: The thread.
     thread: Thread
@@ -516,7 +688,16 @@ class ExceptionCatch(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class FieldAccess(JvmtiEvent):
-    """A thread is about to read a field that is watched for reads."""
+    """A thread is about to read a field that is watched for reads.
+
+    Example:
+        >>> env.set_field_access_watch(order_class, number)
+        >>> with env.on("FieldAccess", lambda event: print("read in", event.method.name)):
+        ...     jni.call_int_method(order, jni.get_method_id(order_class, "number", "()I"))
+        read in number
+        7
+        >>> env.clear_field_access_watch(order_class, number)
+    """
 
     #: The thread.
     thread: Thread
@@ -544,7 +725,16 @@ class FieldAccess(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class FieldModification(JvmtiEvent):
-    """A thread is about to write a field that is watched for writes; it has its old value still."""
+    """A thread is about to write a field that is watched for writes; it has its old value still.
+
+    Example:
+        >>> paid = jni.get_field_id(order_class, "paid", "Z")
+        >>> env.set_field_modification_watch(order_class, paid)
+        >>> with env.on("FieldModification", lambda event: print("becomes", event.new_value)):
+        ...     jni.call_void_method(order, jni.get_method_id(order_class, "pay", "()V"))
+        becomes True
+        >>> env.clear_field_modification_watch(order_class, paid)
+    """
 
     #: The thread.
     thread: Thread
@@ -580,6 +770,14 @@ class NativeMethodBind(JvmtiEvent):
 
     The handler may answer with the address of another implementation, which the target must have
     already.
+
+    Example:
+        >>> with env.on("NativeMethodBind", lambda event: print(event.method.name), own=True):
+        ...     jni.register_natives(shop, ["bell"], ["(I)I"], ["abs"])
+        bell
+        0
+        >>> jni.unregister_natives(shop)
+        0
     """
 
     #: The thread that binds it; ``None`` in the primordial phase.
@@ -603,6 +801,14 @@ class CompiledMethodLoad(JvmtiEvent):
     """Compiled code of a method was installed; there may be several at a time.
 
     ``generate_events`` sends it again for what was installed before.
+
+    Example:
+        >>> from jvmti.spec.constants import Event
+        >>> sizes = []
+        >>> with env.on("CompiledMethodLoad", lambda event: sizes.append(event.code_size)):
+        ...     env.generate_events(Event.COMPILED_METHOD_LOAD)  # of what is compiled already
+        >>> all(size > 0 for size in sizes)
+        True
     """
 
     #: The method.
@@ -625,7 +831,12 @@ class CompiledMethodLoad(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class CompiledMethodUnload(JvmtiEvent):
-    """Compiled code was removed, perhaps some time ago and by another thread."""
+    """Compiled code was removed, perhaps some time ago and by another thread.
+
+    Example:
+        >>> with env.on("CompiledMethodUnload", lambda event: print(event.method.name)):
+        ...     pass  # the VM tells when it throws compiled code away
+    """
 
     #: The method; its class may be gone, so that it serves for comparison only.
     method: Method
@@ -639,6 +850,14 @@ class DynamicCodeGenerated(JvmtiEvent):
     """The VM has generated machine code of its own, such as its interpreter.
 
     ``generate_events`` sends it again for what was generated before.
+
+    Example:
+        >>> from jvmti.spec.constants import Event
+        >>> names = []
+        >>> with env.on("DynamicCodeGenerated", lambda event: names.append(event.name)):
+        ...     env.generate_events(Event.DYNAMIC_CODE_GENERATED)
+        >>> len(names) > 10
+        True
     """
 
     #: What the VM calls it; not unique.
@@ -661,7 +880,18 @@ class DynamicCodeGenerated(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MonitorWait(JvmtiEvent):
-    """A thread has called ``Object.wait`` and is about to wait."""
+    """A thread has called ``Object.wait`` and is about to wait.
+
+    Example:
+        >>> wait = jni.get_method_id(jni.find_class("java/lang/Object"), "wait", "(J)V")
+        >>> jni.monitor_enter(order)
+        0
+        >>> with env.on("MonitorWait", lambda event: print(event.timeout, "ms"), own=True):
+        ...     jni.call_void_method(order, wait, [10])
+        10 ms
+        >>> jni.monitor_exit(order)
+        0
+    """
 
     #: The thread.
     thread: Thread
@@ -681,7 +911,18 @@ class MonitorWait(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MonitorWaited(JvmtiEvent):
-    """A thread has finished waiting in ``Object.wait``."""
+    """A thread has finished waiting in ``Object.wait``.
+
+    Example:
+        >>> wait = jni.get_method_id(jni.find_class("java/lang/Object"), "wait", "(J)V")
+        >>> jni.monitor_enter(order)
+        0
+        >>> with env.on("MonitorWaited", lambda event: print(event.timed_out), own=True):
+        ...     jni.call_void_method(order, wait, [10])
+        True
+        >>> jni.monitor_exit(order)
+        0
+    """
 
     #: The thread.
     thread: Thread
@@ -700,7 +941,24 @@ class MonitorWaited(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MonitorContendedEnter(JvmtiEvent):
-    """A thread wants a monitor that another thread holds, and is about to queue for it."""
+    """A thread wants a monitor that another thread holds, and is about to queue for it.
+
+    Example:
+        >>> waits = threading.Event()
+        >>> def other():
+        ...     jni.monitor_enter(order)  # on a service thread of its own
+        ...     jni.monitor_exit(order)
+        >>> thread = threading.Thread(target=other)
+        >>> jni.monitor_enter(order)
+        0
+        >>> with env.on("MonitorContendedEnter", lambda event: waits.set(), own=True):
+        ...     thread.start()
+        ...     waits.wait(60)
+        True
+        >>> jni.monitor_exit(order)
+        0
+        >>> thread.join()
+    """
 
     #: The thread.
     thread: Thread
@@ -718,7 +976,25 @@ class MonitorContendedEnter(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class MonitorContendedEntered(JvmtiEvent):
-    """A thread has got the monitor it had to queue for."""
+    """A thread has got the monitor it had to queue for.
+
+    Example:
+        >>> waits, entered = threading.Event(), threading.Event()
+        >>> def other():
+        ...     jni.monitor_enter(order)  # on a service thread of its own
+        ...     jni.monitor_exit(order)
+        >>> thread = threading.Thread(target=other)
+        >>> jni.monitor_enter(order)
+        0
+        >>> with (
+        ...     env.on("MonitorContendedEnter", lambda event: waits.set(), own=True),
+        ...     env.on("MonitorContendedEntered", lambda event: entered.set(), own=True),
+        ... ):
+        ...     thread.start()
+        ...     waits.wait(60), jni.monitor_exit(order), entered.wait(60)
+        (True, 0, True)
+        >>> thread.join()
+    """
 
     #: The thread.
     thread: Thread
@@ -738,7 +1014,14 @@ class MonitorContendedEntered(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class GarbageCollectionStart(JvmtiEvent):
-    """A pause of the collector begins; collecting beside the running program is not reported."""
+    """A pause of the collector begins; collecting beside the running program is not reported.
+
+    Example:
+        >>> with env.stream("GarbageCollectionStart") as stream:
+        ...     env.force_garbage_collection()
+        ...     len(stream.read(timeout=60)) >= 1
+        True
+    """
 
 
 @event(
@@ -750,7 +1033,14 @@ class GarbageCollectionStart(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class GarbageCollectionFinish(JvmtiEvent):
-    """A pause of the collector has ended; the VM is still stopped."""
+    """A pause of the collector has ended; the VM is still stopped.
+
+    Example:
+        >>> with env.stream("GarbageCollectionFinish") as stream:
+        ...     env.force_garbage_collection()
+        ...     len(stream.read(timeout=60)) >= 1
+        True
+    """
 
 
 @event(
@@ -762,7 +1052,15 @@ class GarbageCollectionFinish(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class ObjectFree(JvmtiEvent):
-    """A tagged object was collected."""
+    """A tagged object was collected.
+
+    Example:
+        >>> with env.stream("ObjectFree") as stream:
+        ...     env.set_tag(jni.new_string("nobody keeps it"), 99)
+        ...     env.force_garbage_collection()
+        ...     99 in stream.read(timeout=60)["tag"]
+        True
+    """
 
     #: The tag that it had.
     tag: Long
@@ -773,7 +1071,19 @@ class ObjectFree(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class VMObjectAlloc(JvmtiEvent):
-    """The VM has allocated an object that Java code can see and no bytecode or JNI call made."""
+    """The VM has allocated an object that Java code can see and no bytecode or JNI call made.
+
+    Example:
+        >>> names = []
+        >>> base = jni.find_class("java/lang/Object")
+        >>> clone = jni.get_method_id(base, "clone", "()Ljava/lang/Object;")
+        >>> def allocated(event):
+        ...     names.append(event.object_klass.name)
+        >>> with env.on("VMObjectAlloc", allocated, own=True):
+        ...     copy = jni.call_object_method(prices, clone)  # native code of the VM copies it
+        >>> names
+        ['int[]']
+    """
 
     #: The thread that allocates.
     thread: Thread
@@ -795,7 +1105,19 @@ class VMObjectAlloc(JvmtiEvent):
 )
 @dataclass(frozen=True, eq=False)
 class SampledObjectAlloc(JvmtiEvent):
-    """An allocation was sampled, on average one for each sampling interval's worth of bytes."""
+    """An allocation was sampled, on average one for each sampling interval's worth of bytes.
+
+    Example:
+        >>> names = []
+        >>> env.set_heap_sampling_interval(0)  # every allocation
+        >>> def sampled(event):
+        ...     names.append(event.object_klass.name)
+        >>> with env.on("SampledObjectAlloc", sampled, own=True):
+        ...     arrays = [jni.new_int_array(100_000) for _ in range(40)]
+        >>> "int[]" in names
+        True
+        >>> env.set_heap_sampling_interval(512 * 1024)
+    """
 
     #: The thread that allocates.
     thread: Thread

@@ -189,16 +189,12 @@ class RetainedMeasured(NamedTuple):
 class Values(NamedTuple):
     """Values of any types, one after the other; see `jvmti.model.reading`."""
 
-    letters: Bytes
-    """What each is: the letter of its primitive type (also of one that came out of its box), ``n``
-    for null, ``t`` for text, ``u`` for text that was cut off, ``l`` for any other object."""
-    numbers: Bytes
-    """Eight bytes for each primitive value: a ``double`` for the types with a point, else a
-    ``long``."""
-    lengths: Bytes
-    """For each text, how many UTF-16 units of it are there, four bytes each."""
-    text: Bytes
-    """The texts, in UTF-16."""
+    data: Bytes
+    """How many values, primitive values and texts there are, four bytes each; then eight bytes for
+    each primitive value (a ``double`` for the types with a point, else a ``long``); for each text
+    how many UTF-16 units of it there are, four bytes; for each value what it is: the letter of its
+    primitive type (also of one that came out of its box), ``n`` for null, ``t`` for text, ``u`` for
+    text that was cut off, ``l`` for any other object; and the texts, in UTF-16."""
     objects: list[Object]
     """The other objects."""
 

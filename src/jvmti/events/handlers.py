@@ -332,6 +332,8 @@ class Handlers:
 
     def remove(self, handler: Handler) -> None:
         """Forget a handler, and disable its event where it was the last."""
+        # What this thread keeps of its last event, a loader for instance, is for the next one.
+        self._local.last = _Last()
         declaration = EVENTS[int(handler.event)].declaration
         with self._lock:
             self._forget(handler)

@@ -154,21 +154,25 @@ class Class:
         The place is in bytes from the beginning of an object's fields in the file.  One that a
         subclass hides is ``"com.acme.Base.number"``.
         """
-        before = 0
         declared_by, _, name = name.rpartition(".")
-        for cls in (self, *self.superclasses):
-            for field in cls.fields if declared_by in ("", cls.name) else ():
-                if field.name == name and not field.static:
-                    return field, before + field.offset
-            before += int(cls._record["own_bytes"])
+        for field, at in self.fields_at():
+            if field.name == name and declared_by in ("", field.declaring_class.name):
+                return field, at
         return None
+
+    def fields_at(self) -> Iterator[tuple[Field, int]]:
+        """The fields that its objects have, each with where it is; superclasses' last."""
+        before = 0
+        for cls in (self, *self.superclasses):
+            for field in cls.fields:
+                if not field.static:
+                    yield field, before + field.offset
+            before += int(cls._record["own_bytes"])
 
     @property
     def all_fields(self) -> list[Field]:
         """The fields that its objects have, in the order of the file: superclasses' last."""
-        return [
-            field for cls in (self, *self.superclasses) for field in cls.fields if not field.static
-        ]
+        return [field for field, _ in self.fields_at()]
 
     def __getitem__(self, name: str) -> Any:
         for cls in (self, *self.superclasses):

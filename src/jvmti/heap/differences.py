@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy
+
 from jvmti.heap.places import places_below
+from jvmti.heap.reference_names import reference_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvmti.heap.dominators import DominatorTree
     from jvmti.heap.library import Indices
     from jvmti.heap.snapshot import Snapshot
 
@@ -57,8 +63,10 @@ def path_growth(
 ) -> list[Growth]:
     """What grew by the place in the dominator tree, most bytes first.
 
-    A place is the classes on the way down to it; objects of one class under one place are taken
-    together, so that the entries of a collection are one place, however many they are.
+    A place is the classes and fields on the way down to it; objects of one class that one field of
+    a place's objects leads to are taken together, and so are those of its arrays. So the entries
+    of a collection are one place, however many they are. Where no field of the owner itself leads
+    to an object, only the class is named.
 
     Args:
         before: the earlier snapshot.
@@ -84,8 +92,24 @@ def _places(snapshot: Snapshot, depth: int, width: int) -> dict[str, tuple[int, 
     while waiting:
         name, owners, level = waiting.pop()
         for one in places_below(snapshot, tree, owners, width):
-            place = f"{name} → {one.name}" if name else one.name
-            found[place] = (len(one.members), one.retained)
-            if level + 1 < depth:
-                waiting.append((place, one.members, level + 1))
+            for step, members in _by_field(snapshot, tree, name, one.members):
+                place = f"{step}{one.name}"
+                found[place] = (len(members), int(tree.retained[members].sum()))
+                if level + 1 < depth:
+                    waiting.append((place, members, level + 1))
     return found
+
+
+def _by_field(
+    snapshot: Snapshot, tree: DominatorTree, name: str, members: Indices
+) -> Iterator[tuple[str, Indices]]:
+    """Objects below one place by what leads to them there: its name with that, and the objects."""
+    if not name:
+        yield "", members
+        return
+    names = reference_names(snapshot, tree.idom[members], members, elements=False)
+    labels, group = numpy.unique(numpy.array(names), return_inverse=True)
+    for at, label in enumerate(labels.tolist()):
+        field = label.removeprefix("static ")
+        step = name if field == "?" else f"{name}.{field}"
+        yield f"{step} → ", members[group == at]

@@ -6,7 +6,6 @@ objects make a tree, in which each node knows how many of them it leads to.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from jvmti import display
 from jvmti.heap.library import NONE, Indices, Sizes
+from jvmti.heap.reference_names import reference_names
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -133,20 +133,19 @@ class PathTree:
 
         Empty for what cannot be reached.
         """
-        at = int(self._before[obj.index])
-        if at == NONE:
+        from jvmti.heap.objects import Object
+
+        at = obj.index
+        if int(self._before[at]) == NONE:
             return []
-        way = [obj]
+        numbers = []
         while at < self._root:
-            above = self._snapshot._object(at)
-            assert above is not None
-            way.append(above)
+            numbers.append(at)
             at = int(self._before[at])
-        way.reverse()
-        found = [(self._snapshot.roots.describe(way[0]), way[0])]
-        for above, below in itertools.pairwise(way):
-            found.append((self._snapshot.reference_name(above, below), below))
-        return found
+        way = numpy.array(numbers[::-1], numpy.uint32)
+        objects = [Object(self._snapshot, index) for index in way.tolist()]
+        names = reference_names(self._snapshot, way[:-1], way[1:])
+        return list(zip([self._snapshot.roots.describe(objects[0]), *names], objects, strict=True))
 
     def lines(self, *, depth: int = 20, width: int = 5) -> list[str]:
         """The tree as text, indented, with at most some levels and children of each node."""

@@ -45,7 +45,7 @@ def call(
     try:
         given = getattr(jni, function)(receiver, overload.method, made)
     except CallTimeout as error:
-        raise explained(vm, error, receiver, str(overload)) from None
+        raise explained(vm, error, receiver, timeout, str(overload)) from None
     return to_python(vm, given, result)
 
 
@@ -58,16 +58,18 @@ def new(cls: Any, arguments: Sequence[Any], signature: str | None, timeout: floa
     try:
         return vm.jni.with_timeout(timeout).new_object(cls, overload.method, made)
     except CallTimeout as error:
-        raise explained(vm, error, None, str(overload)) from None
+        raise explained(vm, error, None, timeout, str(overload)) from None
 
 
-def explained(vm: VM, error: CallTimeout, item: Any, called: str | None = None) -> CallTimeout:
+def explained(
+    vm: VM, error: CallTimeout, item: Any, timeout: float | None, called: str | None = None
+) -> CallTimeout:
     """The same error, with what the call is waiting for, as far as that can be seen."""
     try:
         why = _waits_for(vm, item)
     except Error:
         why = None  # the JVM itself does not answer; the time limit is what is known
-    return CallTimeout(called or error.function, error.timeout, why)
+    return CallTimeout(called or error.function, timeout, why)
 
 
 def _waits_for(vm: VM, item: Any) -> str | None:

@@ -47,7 +47,7 @@ from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jvmti.classfile.structure import EnclosingMethod, LocalVariable, RecordComponent
+    from jvmti.classfile.structure import LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
     from jvmti.model.layouts import Layout
@@ -354,19 +354,30 @@ class Class(Attributes, refs.Class):
         return [java_name(f"L{one.name};") for one in file.inner_classes if one.outer == file.name]
 
     @property
-    def outer_class(self) -> str | None:
-        """The name of the class that it is declared in, as a member or locally."""
-        file = self.class_file
-        for one in file.inner_classes:
-            if one.name == file.name and one.outer is not None:
-                return java_name(f"L{one.outer};")
-        place = file.enclosing_method
-        return java_name(f"L{place.class_name};") if place is not None else None
+    def outer_class(self) -> Class | None:
+        """The class that it is declared in, as a member or locally; ``None`` for a top-level one.
+
+        Java: Class.getEnclosingClass.
+        """
+        return self._ask("getEnclosingClass", "()Ljava/lang/Class;")  # type: ignore[no-any-return]
 
     @property
-    def enclosing_method(self) -> EnclosingMethod | None:
-        """The method that a local or anonymous class is declared in, if it is one."""
-        return self.class_file.enclosing_method
+    def enclosing_method(self) -> Method | None:
+        """The method or constructor that a local or anonymous class is declared in, if it is one.
+
+        Java: Class.getEnclosingMethod, Class.getEnclosingConstructor.
+        """
+        for kind in ("Method", "Constructor"):
+            found = self._ask(f"getEnclosing{kind}", f"()Ljava/lang/reflect/{kind};")
+            if found is not None:
+                return self._vm.jni.from_reflected_method(found)  # type: ignore[return-value]
+        return None
+
+    def _ask(self, method: str, signature: str) -> Any:
+        """Call a method of ``java.lang.Class`` that takes nothing."""
+        jni = self._vm.jni
+        asked = jni.get_method_id(self._vm.well_known("java/lang/Class"), method, signature)
+        return jni.call_object_method(self, asked)
 
     @property
     def nest_host(self) -> str:
@@ -466,6 +477,9 @@ class Class(Attributes, refs.Class):
         JVM TI: IterateThroughHeap, GetObjectsWithTags.
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [field.name for field in self.fields if field.is_static]
 
     def __getitem__(self, name: Any) -> Any:
         """The value of a static field: its own, inherited, private ones.
@@ -1077,18 +1091,19 @@ class Methods:
         found = (at >= 0) & (locations >= 0)
         if len(keys):
             found &= keys[numpy.maximum(at, 0)] >> 32 == rows
-            lines = numpy.where(found, numbers[numpy.maximum(at, 0)], -1)
+            lines = numbers[numpy.maximum(at, 0)].astype(object)
+            lines[~found] = None
         else:
-            lines = numpy.full(len(rows), -1)
-        return [line if line >= 0 else None for line in lines.tolist()]
+            lines = numpy.full(len(rows), None)
+        return lines.tolist()  # type: ignore[no-any-return]
 
 
 def method_source(method: Method) -> Source:
     """The lines of a method's source, as `Method.source` has them."""
     from jvmti.model.sources import SourceNotFound
 
-    numbers = [entry.line_number for entry in method.lines]
-    if not numbers:
+    lines = method.lines
+    if not lines:
         raise SourceNotFound(
             f"the class file has no lines of {method.class_name}.{method.name}: it is native, "
             "abstract, or was compiled without them",
@@ -1098,10 +1113,12 @@ def method_source(method: Method) -> Source:
     name = method.name
     if name == "<init>":
         name = method.class_name.rpartition(".")[2].rpartition("$")[2]
-    first = min(numbers)
+    # A constructor has the lines of fields that it initialises as well, behind the first one.
+    first = min(lines, key=lambda entry: entry.start_location).line_number
+    last = max(entry.line_number for entry in lines)
     if name != "<clinit>":
         first = declaration_line(source, name, first)
-    return source.part(first, last_line(source, max(numbers)))
+    return source.part(first, last_line(source, max(first, last)))
 
 
 def _interfaces(cls: Class) -> list[Class]:

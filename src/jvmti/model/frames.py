@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jvmti.model.classes import Method
     from jvmti.model.locals import Locals
     from jvmti.model.objects import Object
+    from jvmti.model.sources import Source
     from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 
@@ -40,10 +42,9 @@ class Frame:
         location: the bytecode index in it; -1 in a native method.
         line: the source line; ``None`` where it is not known.
         depth: 0 for the most recent frame of the stack.
-        thread: the thread that it is of.
     """
 
-    __slots__ = ("_height", "depth", "line", "location", "method", "thread")
+    __slots__ = ("_stack", "depth", "line", "location", "method")
 
     def __init__(
         self,
@@ -51,16 +52,19 @@ class Frame:
         location: int,
         line: int | None,
         depth: int,
-        thread: Thread,
-        height: int | None,
+        stack: tuple[Thread, int | None],
     ) -> None:
         self.method = method
         self.location = location
         self.line = line
         self.depth = depth
-        self.thread = thread
-        # How many frames there are from the bottom to this one; None where only a part was seen.
-        self._height = height
+        # The thread, and how many frames it had; None where only a part was seen.
+        self._stack = stack
+
+    @property
+    def thread(self) -> Thread:
+        """The thread that it is of."""
+        return self._stack[0]
 
     @property
     def _vm(self) -> VM:
@@ -84,6 +88,15 @@ class Frame:
         if self.source_file is None:
             return "Unknown Source"
         return self.source_file if self.line is None else f"{self.source_file}:{self.line}"
+
+    @property
+    def source(self) -> Source:
+        """The lines of its method's source, the one it has come to marked, from ``vm.source_path``.
+
+        Raises:
+            SourceNotFound: the source is not there, or the class file has no lines of it.
+        """
+        return replace(self.method.source, marked=self.line)
 
     @property
     def locals(self) -> Locals:
@@ -192,8 +205,9 @@ class Frame:
                 counted = batch.get_frame_count(thread)
                 seen = batch.get_frame_location(thread, self.depth)
             depth = self.depth
-            if self._height is not None:
-                depth = counted.result() - self._height
+            if self._stack[1] is not None:
+                # As far from the bottom as it was.
+                depth += counted.result() - self._stack[1]
             if depth == self.depth:
                 place = seen.result()
             elif depth < 0:
@@ -279,7 +293,6 @@ class Places:
         found: list[list[Frame]] = []
         for thread, (start, end) in zip(threads, itertools.pairwise(self.ends), strict=True):
             count = end - start
-            heights: Any = range(count, 0, -1) if count < most else itertools.repeat(None)
             # Thousands of frames: the constructor is called without a loop in between.
             stack = map(
                 Frame,
@@ -287,8 +300,7 @@ class Places:
                 places[start:end],
                 lines[start:end],
                 range(count),
-                itertools.repeat(thread),
-                heights,
+                itertools.repeat((thread, count if count < most else None)),
             )
             found.append(display.Rows(stack))
         return found

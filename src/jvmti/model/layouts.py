@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.model.reading import FieldList
 from jvmti.spec.errors import ClassNotPrepared
 from jvmti.spec.signatures import java_name
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jvmti.model.classes import Class
+    from jvmti.model.vm import VM
 
 STATIC = 0x0008
 FINAL = 0x0010
@@ -48,9 +50,10 @@ class Layout:
         places: all of them.
         keys: the instance fields by the name that they are shown with: that of the field, or
             ``Owner.field`` where one nearer has the name already; those of superclasses first.
+        all: these, to be read at once.
     """
 
-    def __init__(self, class_name: str, places: list[Place]) -> None:
+    def __init__(self, vm: VM, class_name: str, places: list[Place]) -> None:
         self.class_name = class_name
         self.places = places
         self._found: dict[str, Place] = {}
@@ -69,6 +72,7 @@ class Layout:
         self.keys = {key: place for own in reversed(keyed.values()) for key, place in own}
         self.names = list(self.keys)
         self.fields = [place.field for place in self.keys.values()]
+        self.all = FieldList(vm, self.fields)
 
     def find(self, name: str, *, static: bool = False) -> Place:
         """A field by its name, or by ``Owner.field``.
@@ -121,7 +125,7 @@ def layout_of(cls: Class) -> Layout:
         places += _declared(at)
         places += _constants(at, met)
         at = at.superclass
-    cls._layout = made = Layout(cls.name, places)
+    cls._layout = made = Layout(cls._vm, cls.name, places)
     return made
 
 

@@ -69,6 +69,9 @@ class Locals(Mapping[Any, Any]):
         """Where variables of the method have a value, by name."""
         self._named = True
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [one.name for one in self.variables if one.name]
+
     # ---- what there is ---------------------------------------------------------------------
 
     @property

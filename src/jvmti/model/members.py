@@ -29,6 +29,9 @@ class Members(list[M]):
         """All of that name, overloads for instance; none if there is none."""
         return [one for one in self if one.name == name]  # type: ignore[attr-defined]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [one.name for one in self]  # type: ignore[attr-defined]
+
     @overload
     def __getitem__(self, which: SupportsIndex | str) -> M: ...
     @overload

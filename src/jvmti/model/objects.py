@@ -51,6 +51,9 @@ class Attributes:
 
     # ---- fields ----------------------------------------------------------------------------
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(layout_of(self.cls).names)
+
     def __getitem__(self, name: Any) -> Any:
         """The value of a field: its own, inherited, private or static ones.
 
@@ -89,8 +92,7 @@ class Attributes:
         JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        values = read_fields(self._vm, self, layout.fields)
-        return dict(zip(layout.names, values, strict=True))
+        return dict(zip(layout.names, layout.all.read(self._vm, self), strict=True))
 
     # ---- calls -----------------------------------------------------------------------------
 
@@ -159,6 +161,8 @@ class Attributes:
     def monitor(self) -> MonitorUsage:
         """Who has entered the object's monitor, how often, and who waits for it.
 
+        HotSpot counts the entries of Java frames only, not those of `locked`.
+
         JVM TI: GetObjectMonitorUsage.
         """
         return self._vm.lookup_env.get_object_monitor_usage(self)  # type: ignore[arg-type]
@@ -183,7 +187,7 @@ class Attributes:
             vm.jni.with_timeout(timeout).monitor_enter(self)  # type: ignore[arg-type]
         except CallTimeout as error:
             vm._session.attend()
-            raise calls.explained(vm, error, self) from None
+            raise calls.explained(vm, error, self, timeout) from None
         except KeyboardInterrupt:
             vm._session.attend()
             raise

@@ -5,15 +5,16 @@ The agent reads them (``native/agent/values.cpp``) without running any Java code
 
 from __future__ import annotations
 
+import functools
+import itertools
 import struct
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from jvmti.env.operations import OPERATIONS, Values
+from jvmti.wire.codecs import codec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from jvmti.model.vm import VM
 
@@ -32,56 +33,77 @@ class Cut(str):
 
 def values_of(read: Values) -> list[Any]:
     """What the model shows for values that were read."""
-    letters = read.letters
-    texts = iter(_texts(read))
-    objects = iter(read.objects)
-    numbers = read.numbers
-    if letters.count(b"t") == len(letters):
-        return list(texts)
+    data = read.data
+    count, numbers, texts = _COUNTS.unpack_from(data)
+    lengths_at = _COUNTS.size + 8 * numbers
+    letters_at = lengths_at + 4 * texts
+    letters = data[letters_at : letters_at + count]
     found: list[Any] = []
-    at = 0
-    for letter in letters:
-        if letter == 116:  # t
-            found.append(next(texts))
-        elif letter == 108:  # l
-            found.append(next(objects))
-        elif letter == 110:  # n
-            found.append(None)
-        elif letter == 117:  # u
-            found.append(Cut(next(texts)))
-        elif letter in b"DF":
-            found.append(_DOUBLE.unpack_from(numbers, at)[0])
-            at += 8
-        else:
-            number = _LONG.unpack_from(numbers, at)[0]
-            at += 8
-            if letter == 90:  # Z
-                number = bool(number)
-            elif letter == 67:  # C
-                number = chr(number)
-            found.append(number)
-    return found
+    if texts:
+        found = _texts(data[lengths_at:letters_at], data[letters_at + count :])
+        if texts == count and b"u" not in letters:
+            return found
+    plan = _plan(letters) if count <= _PLANNED else _Plan(letters)
+    pool = [*plan.numbers.unpack_from(data, _COUNTS.size), *found, *read.objects, None]
+    values = [pool[place] for place in plan.places]
+    for place in plan.characters:
+        values[place] = chr(values[place])
+    for place in plan.cut:
+        values[place] = Cut(values[place])
+    return values
 
 
-_DOUBLE = struct.Struct("<d")
-_LONG = struct.Struct("<q")
+_COUNTS = struct.Struct("<III")
+_CODES = dict.fromkeys("BCSIJ", "q") | {"Z": "?7x", "F": "d", "D": "d"}
+_PLANNED = 256
+"""Values up to which is remembered how they lie in a reply: objects of a class are alike."""
 
 
-def _texts(read: Values) -> list[str]:
-    if not read.lengths:
+class _Plan:
+    """Where the values with certain letters are: numbers first, then texts, objects and null."""
+
+    __slots__ = ("characters", "cut", "numbers", "places")
+
+    def __init__(self, letters: bytes) -> None:
+        self.numbers = struct.Struct(
+            "<" + "".join(map(_CODES.__getitem__, letters.translate(None, b"ltnu").decode()))
+        )
+        nulls = letters.count(b"n")
+        objects = letters.count(b"l")
+        texts = letters.count(b"t") + letters.count(b"u")
+        count = len(letters)
+        number = itertools.count()
+        text = itertools.count(count - nulls - objects - texts)
+        item = itertools.count(count - nulls - objects)
+        sources: dict[int, Iterator[int]] = dict.fromkeys(b"ZBCSIJFD", number)
+        sources |= {116: text, 117: text, 108: item, 110: itertools.repeat(count - nulls)}
+        self.places = [next(sources[letter]) for letter in letters]
+        self.characters = _places(letters, b"C")
+        self.cut = _places(letters, b"u")
+
+
+def _places(letters: bytes, wanted: bytes) -> list[int]:
+    if wanted not in letters:
         return []
-    lengths = numpy.frombuffer(read.lengths, "<i4")
-    units = len(read.text) // 2
-    whole = read.text.decode("utf-16-le", "surrogatepass")
-    ends = numpy.cumsum(lengths).tolist()
-    starts = [0, *ends[:-1]]
-    if len(whole) == units:
-        return [whole[start:end] for start, end in zip(starts, ends, strict=True)]
-    data = read.text  # some characters take two units
-    return [
-        data[start * 2 : end * 2].decode("utf-16-le", "surrogatepass")
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    return [place for place, letter in enumerate(letters) if letter == wanted[0]]
+
+
+_plan = functools.lru_cache(1024)(_Plan)
+
+
+def _texts(lengths: bytes, text: bytes) -> list[str]:
+    whole = text.decode("utf-16-le", "surrogatepass")
+    plain = len(whole) * 2 == len(text)
+    found = []
+    at = 0
+    for length in memoryview(lengths).cast("i"):
+        end = at + length
+        if plain:
+            found.append(whole[at:end])
+        else:  # some characters take two units
+            found.append(text[at * 2 : end * 2].decode("utf-16-le", "surrogatepass"))
+        at = end
+    return found
 
 
 def _read(vm: VM, name: str, arguments: tuple[Any, ...], timeout: float | None) -> list[Any]:
@@ -108,6 +130,34 @@ def read_fields(
         timeout: seconds; ``None`` is the session's limit.
     """
     return _read(vm, "read_fields", (item, fields, unbox, text, True), timeout)
+
+
+class FieldList:
+    """Fields that are read of many objects: all of them as they are, written for the agent once.
+
+    Args:
+        vm: where they are.
+        fields: which.
+    """
+
+    __slots__ = ("_after",)
+
+    def __init__(self, vm: VM, fields: Sequence[Any]) -> None:
+        parts: list[bytes] = []
+        _, *encoders = codec_of(_READ_FIELDS).encoders
+        for put, value in zip(encoders, (fields, False, -1, True), strict=True):
+            put(value, parts, vm._session)
+        self._after = b"".join(parts)
+
+    def read(self, vm: VM, item: Any) -> list[Any]:
+        """The values of the fields of an object."""
+        parts: list[bytes] = []
+        codec_of(_READ_FIELDS).encoders[0](item, parts, vm._session)
+        parts.append(self._after)
+        return values_of(vm._session.call_encoded(_READ_FIELDS, 1, b"".join(parts), None))
+
+
+_READ_FIELDS = OPERATIONS["read_fields"]
 
 
 def read_elements(
@@ -172,4 +222,4 @@ def read_linked(
     return _read(vm, "read_linked", (start, link, fields, most, unbox, text, same), timeout)
 
 
-__all__ = ["Cut", "read_elements", "read_fields", "read_linked", "values_of"]
+__all__ = ["Cut", "FieldList", "read_elements", "read_fields", "read_linked", "values_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -76,20 +76,8 @@ class Suspension:
             raise interrupt
 
     def _resume(self) -> None:
-        operations = self._operations
-        assert operations is not None
-        try:
-            operations.resume(self._key)
-        except (SessionClosed, TargetLost):
-            pass  # the agent resumes what a session leaves behind
-        except CallTimeout as late:
-            log.warning("threads are resumed late: %s", late)
-        except Error as error:
-            # As in a handler that has overrun its time: its thread is no way any more.
-            log.debug("resumed by another thread: %s", error)
-            another = threading.Thread(target=operations.resume, args=(self._key,))
-            another.start()
-            another.join()
+        assert self._operations is not None
+        _certainly(self._operations.resume, self._key)
 
     def __enter__(self) -> Suspension:
         try:
@@ -168,11 +156,24 @@ class SuspensionOfAll(Suspension):
     def _resume(self) -> None:
         super()._resume()
         if self._already is not None:
-            try:
-                self._env.resume_all_virtual_threads(self._already)
-            except (SessionClosed, TargetLost):
-                pass
+            _certainly(self._env.resume_all_virtual_threads, self._already)
             self._already = None
+
+
+def _certainly(function: Callable[[Any], object], argument: Any) -> None:
+    """Call what lets threads run on, whatever it takes."""
+    try:
+        function(argument)
+    except (SessionClosed, TargetLost):
+        pass  # the agent resumes what a session leaves behind
+    except CallTimeout as late:
+        log.warning("threads are resumed late: %s", late)
+    except Error as error:
+        # As in a handler that has overrun its time: its thread is no way any more.
+        log.debug("resumed by another thread: %s", error)
+        another = threading.Thread(target=function, args=(argument,))
+        another.start()
+        another.join()
 
 
 __all__ = ["Suspension", "SuspensionOfAll"]

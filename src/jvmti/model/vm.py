@@ -356,14 +356,16 @@ class VM:
             try:
                 self._own_env.add_capabilities(wanted)
             except NotAvailable as error:
-                detail = error.detail
-                if "held by" not in detail:
-                    detail = (
-                        f"{detail}: this VM gives it only to agents that are there when it starts. "
-                        "Start the program by jvmti.launch(), or with JAVA_TOOL_OPTIONS="
-                        '"$(jvmti options --reserve)" to be attached to later'
-                    )
-                raise NotAvailable(error.code, error.function, detail) from None
+                if "held by" in error.detail:
+                    raise
+                missing = wanted & ~self._own_env.get_potential_capabilities()
+                raise NotAvailable(
+                    error.code,
+                    error.function,
+                    f"{', '.join(sorted(missing.names()))}: given by most VMs only to agents that "
+                    "are there when they start: start the program by jvmti.launch(), or with "
+                    'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later',
+                ) from None
             self._own_capabilities |= wanted
             return self._own_env
 
@@ -400,7 +402,8 @@ class VM:
             LookupError: none is loaded, or several class loaders have one; the message names the
                 loaders, or names that are near.
         """
-        return self.classes.find(name)
+        found: Class = self._session.identity(self.classes.find(name))
+        return found
 
     def well_known(self, name: str) -> Class:
         """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.

@@ -1,5 +1,5 @@
-"""How what was found is shown: harmless text, tables, JSON.
+"""How what was found is shown: harmless text, tables, JSON, HTML.
 
-Nothing here asks a JVM anything, and nothing from a JVM reaches a terminal but through
-`jvmti.report.text.printable`.
+Only `jvmti.report.html` asks a JVM anything, through the model.  Nothing from a JVM reaches a
+terminal but through `jvmti.report.text.printable`, nor a page but escaped.
 """

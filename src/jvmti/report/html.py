@@ -7,7 +7,7 @@ each time it is shown, as its attributes do; docs/notebook.md says what is asked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, singledispatch
 from itertools import islice
 from pathlib import Path
@@ -28,15 +28,19 @@ from jvmti.heap.tables import Table, shown
 from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
+from jvmti.model.layouts import layout_of
 from jvmti.model.locks import Deadlock
-from jvmti.model.objects import Attributes
+from jvmti.model.objects import Attributes, Object, String
+from jvmti.model.reading import read_fields
 from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
+from jvmti.model.values import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.report.text import processor_time
 from jvmti.spec.capabilities import ALL, Capabilities
 from jvmti.spec.errors import Error
+from jvmti.spec.signatures import java_name
 
 __all__ = ["html", "view"]
 
@@ -44,6 +48,12 @@ _ROWS = 20
 """Rows of a table of what may be many."""
 _THREADS = 200
 _FRAMES = 64
+_OBJECT = 50
+"""Fields, or lines, of an object."""
+_LISTED = frozenset(("Ljava/util/Map;", "Ljava/util/Collection;"))
+"""What is shown by what it holds, and not by its fields."""
+_WITHIN = 2.0
+"""Seconds that reading an object may take."""
 _TEXT = 200
 """Characters of a value that are shown."""
 _SUSPECTS = 1_000_000
@@ -151,7 +161,7 @@ def _deadlock(circle: Deadlock) -> list[Content]:
         (
             one.id,
             one.name,
-            f"{one.waits_for.kind} {one.waits_for}",
+            str(one.waits_for),
             one.owner_name,
             _folded(one.frames),
         )
@@ -257,7 +267,29 @@ def _(field: Field) -> list[Content]:
 
 @view.register
 def _(obj: Attributes) -> list[Content]:
-    return [_titled(obj.cls.name), _facts(("bytes", obj.size))]
+    cls = obj.cls
+    what = repr(obj)[1:-1]
+    about = _facts(("class", cls.name), ("bytes", obj.size))
+    if type(obj) is not Object or supertypes(cls) & _LISTED:
+        lines = [_cut(line.strip()) for line in str(obj).splitlines()[1 : _OBJECT + 1]]
+        if not lines or isinstance(obj, String):
+            return [_titled(cls.name), about, _lines([str(obj)[: _OBJECT * _TEXT]])]
+        return [_titled(what.partition(": ")[0]), about, _lines(lines)]
+    layout = layout_of(cls)
+    values = read_fields(obj._vm, obj, layout.fields[:_OBJECT], text=_TEXT, timeout=_WITHIN)
+    rows = [
+        (java_name(place.signature), name, _value(one))
+        for (name, place), one in zip(layout.keys.items(), values, strict=False)
+    ]
+    rest = more(len(layout.fields), _OBJECT, "fields")
+    found: list[Content] = [_titled(cls.name if rows else what), about]
+    return found + ([table(["type", "field", "value"], rows, rest)] if rows else [])
+
+
+def _value(value: Any) -> str:
+    """A value of Java as its line of text; a text is longer than in that of an object."""
+    text = repr(value)
+    return text[1:-1] if isinstance(value, Attributes) else "null" if value is None else text
 
 
 # The heap
@@ -330,7 +362,7 @@ def _(one: Suspect) -> list[Content]:
 
 @view.register
 def _(way: PathTree) -> list[Content]:
-    return [element("pre", "\n".join(way.lines())), said(repr(way)[1:-1])]
+    return [_lines(way.lines()), said(repr(way)[1:-1])]
 
 
 @view.register(Objects)
@@ -420,6 +452,10 @@ def _facts(*pairs: tuple[str, object]) -> Element:
     )  # fmt: skip
 
 
+def _lines(lines: Iterable[str]) -> Element:
+    return element("ul", *(element("li", line) for line in lines), class_="lines")
+
+
 def _bar(part: float) -> Element:
     return element("span", f"{part:.1%}", class_="bar", style=f"--part:{part:.2%}")
 
@@ -436,6 +472,9 @@ def _cell(value: Any) -> object:
         case float():
             return element("span", f"{value:g}")
         case list() | tuple():
-            return "\n".join(map(str, value))[:_TEXT]
-    text = str(value)
+            return _lines([_cut(str(one)) for one in value[:_ROWS]])
+    return _cut(str(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"

@@ -82,9 +82,9 @@ def banner(vm: VM, *, bold: bool = False) -> str:
         said = f"{_count(capabilities)}: {_in_words(capabilities)}; {why}"
         lines.append(entry("not here", f"{said}; {how}" if how else said))
     tries = (
-        ("%threads", "who is there; %stack NAME shows one, %heap what takes the memory"),
-        ('vm.find_class("java.util.Ha<Tab>', "names of Java are completed"),
-        ("env.get_thread_state?", "what the specification says; %magic? for a magic"),
+        ("%threads", "who is there; then %stack NAME, %heap, %class NAME"),
+        ('vm.find_class("java.util.Ha<Tab>', "Tab completes names of Java"),
+        ("env.get_thread_state?", "what the specification says; %threads? for a %command"),
     )
     lines.append("")
     for at, (what, meaning) in enumerate(tries):

@@ -20,7 +20,6 @@ from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_s
 from jvmti.shell.facts import event_names
 from jvmti.shell.magics import MAGICS
 from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.signatures import java_name
 
 log = logging.getLogger("jvmti")
 
@@ -30,6 +29,7 @@ LIMIT = 1.0
 MOST = 100
 """Names of classes that are shown; where there are more, packages are."""
 
+_ALL = 1 << 30
 _ATTRIBUTE = re.compile(r"(?<=[\w\])])\.(\w*)\Z")
 _DOTTED = re.compile(r"[.$/]")
 
@@ -103,8 +103,7 @@ class Completer:
         """The same on the caller's thread, without a limit; it raises what goes wrong."""
         magic = re.match(r"\s*%(\w+)\s+(.*)\Z", text, re.DOTALL)
         if magic and magic[1] in MAGICS:
-            names = self._kind(MAGICS[magic[1]].completes)
-            return None if names is None else _fitting(magic[2], names)
+            return self._found(MAGICS[magic[1]].completes, magic[2])
         start = open_string(text)
         if start is None:
             return self._attributes(text)
@@ -119,8 +118,7 @@ class Completer:
             return None
         called = last_primary(before[:-1])
         owner, _, function = called.rpartition(".")
-        names = self._arguments(owner, function)
-        return None if names is None else _fitting(typed, names)
+        return self._argument(owner, function, typed)
 
     def _attributes(self, text: str) -> Found | None:
         """Attributes of what only a look at the JVM tells: ``vm.threads["main"].fra``."""
@@ -133,50 +131,42 @@ class Completer:
         shown = at[1][:1] == "_"
         return _fitting(at[1], [name for name in dir(value) if shown or name[0] != "_"])
 
-    def _arguments(self, owner: str, function: str) -> Iterable[str] | None:
-        """The names that a function takes as its first argument."""
+    def _argument(self, owner: str, function: str, typed: str) -> Found | None:
+        """What a function takes as its first argument."""
         if function in ("add_capabilities", "relinquish_capabilities"):
-            return self._kind("capabilities")
+            return self._found("capabilities", typed)
         value = self._value(owner)
-        if function in ("on", "stream") and value is not None:
-            return event_names()
+        if value is None:
+            return None
+        if function in ("on", "stream"):
+            return _fitting(typed, event_names())
         if function == "call":
-            return None if value is None else callable_names(value)
+            return _fitting(typed, callable_names(value))
         if function == "find_class" and value is self._vm.jni:
-            return [name.replace(".", "/") for name in class_names(self._vm) if "[" not in name]
+            found = self._found("classes", typed.replace("/", "."))
+            names = [] if found is None else found.names
+            return Found(typed, [name.replace(".", "/") for name in names])
         if value is self._vm and function in ("classes", "find_class", "breakpoint", "catch"):
-            return self._kind("classes")
-        if value is self._vm.heap:
-            return self._kind("classes")
+            return self._found("classes", typed)
+        if value is self._vm.heap or value is self._vm.classes:
+            return self._found("classes", typed)
         return None
 
-    def _kind(self, kind: str) -> Iterable[str] | None:
+    def _found(self, kind: str, typed: str) -> Found | None:
+        if kind == "classes":
+            return Found(typed, grouped(typed, self._vm.classes.complete(typed, _ALL)))
         of: dict[str, Callable[[], Iterable[str]]] = {
             "capabilities": Capabilities.__members__.keys,
-            "classes": lambda: class_names(self._vm),
             "properties": lambda: self._vm.properties,
-            "threads": lambda: thread_names(self._vm),
+            "threads": self._vm.threads._ipython_key_completions_,
         }
-        return of[kind]() if kind in of else None
+        return _fitting(typed, of[kind]()) if kind in of else None
 
     def _value(self, expression: str) -> Any:
         try:
             return evaluate(expression, self._names) if expression else None
         except NotEvaluated:
             return None
-
-
-def class_names(vm: VM) -> list[str]:
-    """The names of all loaded classes, as Java writes them."""
-    column = vm.env.map.get_loaded_classes().check().value.items
-    signatures = list(vm.env.map.get_class_signature(column).signature)
-    column.release()
-    return [java_name(signature) for signature in signatures if signature is not None]
-
-
-def thread_names(vm: VM) -> list[str]:
-    """The names of the live threads."""
-    return vm.threads._ipython_key_completions_()
 
 
 def callable_names(thing: Any) -> list[str]:
@@ -192,15 +182,19 @@ def callable_names(thing: Any) -> list[str]:
 
 
 def _fitting(typed: str, names: Iterable[str]) -> Found:
-    """The names that begin so; where there are too many, only up to the next dot."""
-    fits = sorted({name for name in names if name.startswith(typed)})
-    if len(fits) > MOST:
-        parts = set()
-        for name in fits:
-            dot = _DOTTED.search(name, len(typed))
-            parts.add(name if dot is None else name[: dot.end()])
-        fits = sorted(parts)
-    return Found(typed, fits)
+    """Those of the names that begin so."""
+    return Found(typed, sorted({name for name in names if name.startswith(typed)}))
 
 
-__all__ = ["LIMIT", "Completer", "Found", "callable_names", "class_names", "thread_names"]
+def grouped(typed: str, names: list[str]) -> list[str]:
+    """The names, or where there are too many, what they have in common up to the next dot."""
+    if len(names) <= MOST:
+        return names
+    parts = set()
+    for name in names:
+        dot = _DOTTED.search(name, len(typed) if name.startswith(typed) else 0)
+        parts.add(name if dot is None else name[: dot.end()])
+    return sorted(parts)
+
+
+__all__ = ["LIMIT", "Completer", "Found", "callable_names", "grouped"]

@@ -50,7 +50,7 @@ def ended(vm: VM) -> str:
     name = printable(vm.process.main or "")
     return (
         f"The JVM {vm.process.pid} {name} has ended{status}. What was read from it is still here; "
-        "calls into it raise TargetLost. Ctrl-D leaves."
+        "calls into it raise SessionClosed. Ctrl-D leaves."
     )
 
 

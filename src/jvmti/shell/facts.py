@@ -9,9 +9,10 @@ from typing import Any
 from jvmti.env.events import EVENTS
 from jvmti.model.classes import Class, Field, Method
 from jvmti.report.text import printable
-from jvmti.shell.declarations import class_declaration, field_declaration, method_declaration
 from jvmti.spec.declaration import Declaration, Table
+from jvmti.spec.modifiers import ClassModifiers
 
+_IMPLIED = ("java.lang.Object", "java.lang.Enum", "java.lang.Record")
 _INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}
 
 
@@ -28,7 +29,7 @@ def facts(thing: Any) -> str | None:
     if isinstance(thing, Method):
         return _of_method(thing)
     if isinstance(thing, Field):
-        return printable(f"{field_declaration(thing)}, of {thing.declaring_class.name}")
+        return printable(f"{thing}, of {thing.declaring_class.name}")
     return None
 
 
@@ -66,6 +67,27 @@ def _row(head: str, text: str) -> str:
     )
 
 
+def class_declaration(cls: Class) -> str:
+    """``public class java.util.HashMap extends java.util.AbstractMap implements java.util.Map``."""
+    flags = cls.modifiers
+    kind = "record" if cls.is_record else "enum" if cls.is_enum else "class"
+    if cls.is_interface:
+        kind = "@interface" if cls.is_annotation else "interface"
+        flags &= ~ClassModifiers.ABSTRACT  # every interface is
+    parts = [*str(flags).split(), kind, cls.name]
+    above = cls.superclass
+    if above is not None and above.name not in (
+        "java.lang.Object",
+        "java.lang.Enum",
+        "java.lang.Record",
+    ):
+        parts += ["extends", above.name]
+    names = [one.name for one in cls.interfaces]
+    if names:
+        parts += ["extends" if cls.is_interface else "implements", ", ".join(names)]
+    return " ".join(parts)
+
+
 def _of_class(cls: Class) -> str:
     loader = cls.loader
     lines = [class_declaration(cls)]
@@ -76,7 +98,7 @@ def _of_class(cls: Class) -> str:
 
 
 def _of_method(method: Method) -> str:
-    lines = [method_declaration(method)]
+    lines = [str(method), f"class       {method.class_name}"]
     if method.generic_signature:
         lines.append(f"generic     {method.generic_signature}")
     lines.append(f"signature   {method.signature}")
@@ -91,4 +113,4 @@ def event_names() -> list[str]:
     return sorted(event.declaration.name for event in EVENTS.values())
 
 
-__all__ = ["event_names", "facts", "of_function"]
+__all__ = ["class_declaration", "event_names", "facts", "of_function"]

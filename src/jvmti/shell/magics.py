@@ -160,7 +160,6 @@ def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     `vm.find_class(name)` gives the class, `cls.fields` and `cls.methods` what is in it.
     """
     from jvmti.report.tables import print_table
-    from jvmti.shell.declarations import field_declaration, method_declaration
     from jvmti.shell.facts import facts
 
     if not text:
@@ -173,12 +172,56 @@ def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     cls = found[0]
     print(facts(cls))
     for head, members in (
-        ("fields", [field_declaration(field) for field in cls.fields]),
-        ("methods", [method_declaration(one, qualified=False) for one in cls.methods]),
+        ("fields", [str(field) for field in cls.fields]),
+        ("methods", [str(one) for one in cls.methods]),
     ):
         print(f"\n{head} ({len(members)})")
         for member in members:
             print(f"  {printable(member)}")
+
+
+@magic("classes")
+def source(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show the source of a class, a method or a frame.
+
+        %source -p src/main/java               look there, a directory or a jar, from now on
+        %source com.acme.Order                 the file
+        %source com.acme.Order.total           the method
+        %source vm.threads["main"].frames[3]   the lines around a frame's
+
+    `vm.source_path` is where it is looked for; `cls.source` and `method.source` give the lines.
+    """
+    if text.startswith("-p "):
+        vm.source_path.append(_unquoted(text[3:]))
+        return
+    given = _given(names, text)
+    if isinstance(given, Frame) and given.line is not None:
+        method = given.method
+        found = vm.source_path.around(method.class_name, method.source_file, given.line, 10)
+    elif isinstance(given, Frame):
+        found = given.method.source
+    else:
+        found = (_class_or_none(vm, names, text) or _methods(vm, names, text)[0]).source
+    print(printable(found.path))
+    for line in str(found).split("\n"):
+        print(printable(line.expandtabs()))
+
+
+@magic("classes")
+def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Show the code of a method, as `javap -c` writes it.
+
+        %dis java.util.HashMap.get                  all of that name
+        %dis java.util.HashMap.put(Object,Object)   the one with these parameters
+        %dis m                                      the method, or frame, in a variable
+
+    `method.disassemble(verbose=True)` tells more, `method.instructions` gives them as objects.
+    """
+    for at, method in enumerate(_methods(vm, names, text)):
+        if at:
+            print()
+        for line in method.disassemble().split("\n"):
+            print(printable(line))
 
 
 @magic("classes")
@@ -277,6 +320,30 @@ def _classes(vm: VM, names: Mapping[str, Any], text: str) -> list[Class]:
     if not found:
         vm.find_class(name)  # whose error says what to do
     return found
+
+
+def _class_or_none(vm: VM, names: Mapping[str, Any], text: str) -> Class | None:
+    given = _given(names, text)
+    if isinstance(given, Class):
+        return given
+    found = vm.classes(_unquoted(text)) if given is None and text else []
+    return found[0] if found else None
+
+
+def _methods(vm: VM, names: Mapping[str, Any], text: str) -> list[Method]:
+    """The methods that a text means: a variable's, or those of a name such as ``a.B.run(int)``."""
+    given = _given(names, text)
+    if isinstance(given, Method):
+        return [given]
+    if isinstance(given, Frame):
+        return [given.method]
+    name = _unquoted(text)
+    owner, _, method = name.partition("(")[0].rpartition(".")
+    if not owner:
+        raise UsageError("a method has the name of its class before it: java.util.HashMap.get")
+    methods = vm.find_class(owner).methods
+    found = [] if "(" in name else methods.named(method)
+    return found or [methods[name[len(owner) + 1 :]]]
 
 
 def _loader(cls: Class) -> str:

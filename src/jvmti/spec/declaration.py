@@ -118,7 +118,7 @@ def method_of(declaration: Declaration) -> Callable[..., Any]:
     # `inspect.signature` would know as much, and take a tenth of the time of importing all this.
     code = method.__code__
     names = code.co_varnames[1 : code.co_argcount]
-    scope: dict[str, Any] = {"declaration": declaration}
+    scope: dict[str, Any] = {"declaration": declaration, "__name__": method.__module__}
     arguments = "".join(f"{name}, " for name in names)
     exec(  # as dataclasses do: a real signature, and no packing of arguments on the hot path
         f"def {method.__name__}({', '.join(['self', *names])}):\n"

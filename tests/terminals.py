@@ -1,0 +1,90 @@
+"""A terminal for programs that need one: what they draw can be read as a user reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+import pexpect
+import pyte
+
+ROWS, COLUMNS = 50, 110
+
+
+class Terminal:
+    """A program on a pseudo-terminal; a context manager that ends it.
+
+    Attributes:
+        child: the program.
+        raw: everything that it has written, escape sequences and all.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+        # Cursor positions that nobody tells would make a prompt wait for them.
+        environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **env}
+        self.raw = b""
+        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self._screen)
+        self.child = pexpect.spawn(
+            command[0], list(command[1:]), env=environment, timeout=60, dimensions=(ROWS, COLUMNS)
+        )
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.child.close(force=True)
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        self.child.send(text)
+
+    def wait_for(self, pattern: str, timeout: float = 60) -> str:
+        """Wait until the screen matches a regular expression; gives the screen."""
+        deadline = time.monotonic() + timeout
+        while not re.search(pattern, self.text, re.MULTILINE):
+            assert self._read(deadline), f"no {pattern!r} on the screen:\n{self.text}"
+        return self.text
+
+    def ask(self, line: str, pattern: str) -> str:
+        """Type a line on an empty screen and wait for what it prints, and for the next prompt."""
+        self.type("\x0c")  # Ctrl-L, which redraws the prompt at the top
+        self.wait_for(r"\A(In \[\d+\]: ?|>>> ?)\s*\Z")
+        self.type(line + "\r")
+        return self.wait_for(rf"(?s){pattern}.*^(In \[\d+\]:|>>>) *\Z")
+
+    def end(self) -> int:
+        """Wait until the program has ended; its exit status."""
+        deadline = time.monotonic() + 60
+        while self._read(deadline):
+            pass
+        self.child.close()
+        assert self.child.exitstatus is not None, (self.child.signalstatus, self.text)
+        status: int = self.child.exitstatus
+        return status
+
+    def _read(self, deadline: float) -> bool:
+        if time.monotonic() > deadline:
+            return False
+        try:
+            data = self.child.read_nonblocking(1 << 16, timeout=1)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return True
