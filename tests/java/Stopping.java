@@ -7,15 +7,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 
 /**
  * What breakpoints, watches, steps and exceptions are tried on. Lines have marks, by which the tests
  * know them.
  *
  * <p>One command a line, one line of answer. {@code start NAME WHAT N} lets a new thread of that name
- * do something N times or with the number N, {@code join NAME} waits for it and answers its result.
- * {@code load N} defines {@code Stopping$Loaded} in N new class loaders and calls it in each, {@code
- * unload} drops them and answers whether they have gone.
+ * do something N times or with the number N, {@code virtual NAME WHAT N} a virtual thread; {@code
+ * join NAME} waits for it and answers its result. {@code load N} defines {@code Stopping$Loaded} in N
+ * new class loaders and calls it in each, {@code unload} drops them and answers whether they have
+ * gone.
  */
 public class Stopping {
     static final Map<String, Job> jobs = new ConcurrentHashMap<>();
@@ -29,6 +31,7 @@ public class Stopping {
         final String what;
         final int number;
         volatile String result = "none";
+        final CountDownLatch done = new CountDownLatch(1);
 
         Job(String name, String what, int number) {
             super(name);
@@ -43,6 +46,7 @@ public class Stopping {
             } catch (Throwable thrown) {
                 result = "threw " + thrown;
             }
+            done.countDown();
         }
     }
 
@@ -211,8 +215,16 @@ public class Stopping {
                     job.start();
                     System.out.println("started");
                     break;
+                case "virtual":
+                    Job light = new Job(words[1], words[2], Integer.parseInt(words[3]));
+                    jobs.put(words[1], light);
+                    Thread.class.getMethod("startVirtualThread", Runnable.class)
+                            .invoke(null, light);
+                    System.out.println("started");
+                    break;
                 case "join":
                     Job joined = jobs.remove(words[1]);
+                    joined.done.await();
                     joined.join();
                     System.out.println(joined.result);
                     break;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from jvmti.env.environment import AgentOperations
 from jvmti.model.conditions import ConditionError
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.capabilities import Capabilities
@@ -21,6 +23,7 @@ from model.stopping import LINE, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
@@ -386,6 +389,43 @@ def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
             add.breakpoint(line=LINE["twice"], when=when)
 
 
+def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    rng = random.Random(5)
+    small = [0, 1, 2, 3, 4, 5, 6, 7, 8, 100, *map(ord, "IJFDLT"), -1, 1 << 40]
+    large = [0, 1, 4, 1 << 32 | 2, 3 << 32 | 4, -1, (1 << 63) - 1, -(1 << 63)]
+    point = method(vm, "mixed").breakpoint(when=lambda stop: False)
+    (number,) = point._numbers
+    env, _ = point._numbers[number]
+    agent = AgentOperations(vm._session, env._number)
+    taken = refused = 0
+    for _ in range(800):
+        words: list[int] = []
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            if rng.random() < 0.4:
+                type_ = ord(rng.choice("IJFDLT"))
+                words += [1, type_, rng.randrange(20), rng.choice([1, 2, 2, 3]), rng.choice(large)]
+            else:
+                words += [*rng.choices(small, k=4), rng.choice(large)]
+        words = words[: rng.choice([len(words)] * 9 + [len(words) - 1])]
+        texts = rng.randbytes(rng.choice([0, 4, 7, 8]))
+        try:
+            agent.place_breakpoint(number, method(vm, "mixed"), 0, words, texts)
+            taken += 1
+        except jvmti.JvmtiError:
+            refused += 1
+        if taken % 30 == 29:  # a place has room for so many
+            program.ask("start t mixed 0")
+            assert program.ask("join t") == str(1 << 40)
+            point.cancel()
+            point = method(vm, "mixed").breakpoint(when=lambda stop: False)
+            (number,) = point._numbers
+    assert taken > 20
+    assert refused > 200
+    point.cancel()
+
+
 def test_a_python_condition_is_asked_on_the_thread_that_waits(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -519,7 +559,6 @@ def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) ->
         stop = taken(stops)
         lines = [stop.line]
         with stop.thread.step("over") as steps:
-            stops.next(0)
             for step in steps:
                 lines.append(step.line)
                 if step.method.name != "loop":
@@ -542,6 +581,20 @@ def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgr
     # iload, ldc, invokestatic, ireturn
     assert seen == [0, 1, 3, 6]
     program.ask("join t")
+
+
+def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: JavaProgram) -> None:
+    if vm.version.major < 21:
+        pytest.skip("this release has no virtual threads")
+    with method(vm, "add").breakpoint(line=LINE["twice"], when="n == 1") as stops:
+        program.ask("virtual v add 3")
+        stop = taken(stops)
+        assert stop.thread.is_virtual
+        assert stop.locals["name"] == "x1"
+        step = stop.step("over")
+        assert step is not None
+        assert (step.line, step.locals["twice"]) == (LINE["sum"], 2)
+    assert program.ask("join v") == "12"
 
 
 def test_bad_steps_are_refused(vm: jvmti.VM) -> None:
@@ -727,6 +780,39 @@ def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
         with pytest.raises(NotAvailable, match="held by controller"):
             method(other, "add").breakpoint()
     point.cancel()
+
+
+def test_a_jvm_that_does_not_give_breakpoints_says_what_to_do(
+    jvm: Jvm, java_program: JavaPrograms
+) -> None:
+    program = java_program("Stopping", jvm_args=["-XX:+StartAttachListener"])
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        for ask in (method(vm, "add").breakpoint, vm.catch, vm.threads["main"].step):
+            with pytest.raises(NotAvailable, match=r"while the VM starts only; .*--reserve"):
+                ask()
+        assert len(vm.stops) == 0
+
+
+def test_a_held_jvm_has_its_first_stop_before_the_program_runs(
+    jvm: Jvm, java_classes: Callable[..., Path]
+) -> None:
+    command = [jvm.java, *jvm.args, "-cp", java_classes("Stopping"), "Stopping"]
+    silent = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with jvmti.launch(command, hold=True, **silent) as vm:  # type: ignore[arg-type]
+        assert vm.popen is not None
+        with vm.breakpoint("Stopping", "main") as stops:
+            assert stops.is_pending
+            vm.proceed()
+            stop = taken(stops)
+            assert stop.thread.name == "main"
+            assert stop.locals["arguments"] is not None
+            step = stop.step("over")
+            assert step is not None
+            assert step.line == (stop.line or 0) + 1
+        assert vm.popen.stdin is not None
+        vm.popen.stdin.close()
+        assert vm.popen.wait(SOON) == 0
 
 
 def test_an_environment_of_the_users_own_lends_what_only_one_can_have(

@@ -81,11 +81,18 @@ TARGETS: dict[str, str] = {
             "set_local_double",
             "set_event_notification_mode",
             "run_agent_thread",
+            "step_thread",
         ),
         "stops or changes a thread",
     ),
     **dict.fromkeys(
-        ("set_breakpoint", "clear_breakpoint", "redefine_classes", "retransform_classes"),
+        (
+            "set_breakpoint",
+            "clear_breakpoint",
+            "place_breakpoint",
+            "redefine_classes",
+            "retransform_classes",
+        ),
         "changes code, for the whole VM",
     ),
     **dict.fromkeys(

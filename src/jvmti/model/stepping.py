@@ -56,6 +56,7 @@ class Steps(Stops):
         self.how = How[how.upper()]
         self.by_line = by == "line"
         self._single = single
+        self._from = None if single else vm.stops.held_by_caller(thread)
         self._number = self._make(Event.SINGLE_STEP)
         try:
             self._begin()
@@ -83,6 +84,9 @@ class Steps(Stops):
             with current._speaking():
                 self._begin_again()
         super()._go_on()
+        if self._from is not None:
+            self._from._let_go()
+            self._from = None
 
     def _take(self, timeout: float | None, thread: Thread | None = None) -> Stop | None:
         return super()._take(timeout, self.thread)

@@ -8,13 +8,14 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jvmti.model.allowed import reason
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, Stops
 from jvmti.model.values import to_python
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, NotAvailable
-from jvmti.wire.session import Conversation, LentConversation
+from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -110,9 +111,9 @@ class StopTable:
             except NotAvailable as error:
                 if not wanted & ~self._vm.env.get_capabilities():
                     return self._vm.env
-                raise NotAvailable(
-                    error.code, error.function, _how_to_have(missing, error, self._vm)
-                ) from None
+                potential = self.env.get_potential_capabilities()
+                how = _how_to_have(missing, error, self._vm, potential)
+                raise NotAvailable(error.code, error.function, how) from None
             self._held |= missing
             return self.env
 
@@ -161,8 +162,13 @@ class StopTable:
             stop.field = getattr(owner, "field", None)
             if self._guarded(event, self._meet, owner, stop, awaited):
                 waiting.append(stop)
-        for stop in waiting:
-            stop._over.wait()
+        try:
+            for stop in waiting:
+                stop._over.wait()
+        finally:
+            # An interrupt of the thread whose call stopped: nobody else may speak there any more.
+            for stop in waiting:
+                stop._let_go()
 
     def _meet(self, owner: Stops, stop: Stop, awaited: set[Steps]) -> bool:
         if not owner._wants(stop):
@@ -226,6 +232,16 @@ class StopTable:
                 return _FLOAT.unpack_from(data, at + 1)[0]
         return number
 
+    def held_by_caller(self, thread: Thread) -> Stop | None:
+        """The stop where a thread waits for the calling Python thread; ``None`` for another."""
+        me = threading.get_ident()
+        for stops in self:
+            stop = stops._current
+            if stop is not None and stop.is_waiting and stop._borrower == me:
+                if stop.thread == thread:
+                    return stop
+        return None
+
     # ---- steps from a stop -----------------------------------------------------------------
 
     def step_from(self, stop: Stop, how: str, by: str, timeout: float | None) -> Stop | None:
@@ -255,17 +271,17 @@ class StopTable:
             steps.cancel()
 
 
-def _how_to_have(missing: Capabilities, error: Error, vm: VM) -> str:
-    names = ", ".join(sorted(missing.names()))
+def _how_to_have(missing: Capabilities, error: Error, vm: VM, potential: Capabilities) -> str:
+    lacking = missing & ~potential or missing
+    names = ", ".join(sorted(lacking.names()))
     detail = str(error)
-    held = detail[detail.index("held by") :].rstrip("]") if "held by" in detail else ""
-    if held:
-        return f"{names}: {held}; one environment of a JVM can have it at a time"
-    if vm.popen is not None:
-        how = 'start the program with jvmti.launch(…, capabilities=["…"]) or hold=True'
-    else:
-        how = 'start the JVM with JAVA_TOOL_OPTIONS="$(jvmti options --reserve)"'
-    return f"{names}: this JVM was started without it, and it is given at the start only; {how}"
+    if "held by" in detail:
+        holder = detail[detail.index("held by") :].rstrip("]")
+        return f"{names}: {holder}; one environment of a JVM can have it at a time"
+    why, how = reason(vm, next(iter(lacking)), potential)
+    if vm.popen is not None and "jvmti.launch" in how:
+        how = "`jvmti.launch` takes capabilities=, or hold=True to place the first stop in time"
+    return f"{names}: {why}; {how}" if how else f"{names}: {why}"
 
 
-__all__ = ["Conversation", "StopTable"]
+__all__ = ["StopTable"]

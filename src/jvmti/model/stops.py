@@ -412,10 +412,10 @@ class Stops:
         """Wait for the next stop and make the caller its borrower; of a thread, until that ends."""
         until = _until(timeout)
         with self._changed:
-            while not self._arrived:
+            while not self._has_arrived():
                 if self._cancelled or not self._wait(until):
                     return None
-                if thread is not None and not self._arrived and not _is_alive(thread):
+                if thread is not None and not self._has_arrived() and not _is_alive(thread):
                     return None
             # In this order, so that an interrupt finds the stop in one place or the other.
             self._current = stop = self._arrived[0]
@@ -423,6 +423,12 @@ class Stops:
         stop._within = self
         stop._borrow()
         return stop
+
+    def _has_arrived(self) -> bool:
+        """Whether there is a stop to give out; those that were let go meanwhile are forgotten."""
+        while self._arrived and not self._arrived[0].is_waiting:
+            self._arrived.popleft()
+        return bool(self._arrived)
 
     def _wait(self, until: float | None) -> bool:
         """Wait for a change; false when the time has passed, or nothing will come."""
@@ -450,8 +456,9 @@ class Stops:
             return True
         if not self._when(stop):
             return False
-        self._passes += 1
-        beyond = self._passes - self._after
+        with self._changed:
+            self._passes += 1
+            beyond = self._passes - self._after
         return beyond > 0 and beyond % self._every == 0
 
     def _offer(self, stop: Stop) -> bool:
