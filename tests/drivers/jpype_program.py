@@ -21,8 +21,9 @@ from typing import Any
 
 import jpype
 
-import documented
 import jvmti
+from documented import blocks
+from jvms import ROOT
 
 
 def look() -> dict[str, Any]:
@@ -161,7 +162,7 @@ def compile_java() -> dict[str, Any]:
     """The Eclipse compiler at work in this process, looked at while it is."""
     compiler = jpype.JClass("org.eclipse.jdt.core.compiler.batch.BatchCompiler")
     writer = jpype.JClass("java.io.PrintWriter")(jpype.JClass("java.lang.System").err)
-    sources = sorted(map(str, (Path(__file__).parents[1] / "java").glob("*.java")))
+    sources = sorted(map(str, (ROOT / "tests" / "java").glob("*.java")))
     words = ["-11", "-proc:none", "-nowarn", "-d", "none", *sources]
     done: list[bool] = []
 
@@ -186,7 +187,9 @@ def run_examples() -> dict[str, Any]:
     """The page's examples; the JVM has been started already."""
     names: dict[str, Any] = {}
     printed = io.StringIO()
-    examples = documented.examples("A JVM in the own process")
+    page = ROOT / "docs" / "python_programs.md"
+    texts = [block.text for block in blocks(page) if block.language == "python"]
+    examples = [text for text in texts if "spark" not in text.lower()]
     with contextlib.redirect_stdout(printed):
         for example in examples:
             exec(example.replace("jpype.startJVM()", ""), names)

@@ -16,13 +16,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-import documented
 import jvmti
+from documented import blocks
+from jvms import ROOT
 from jvmti.drivers.spark import SparkExecutor
 
 
 def main() -> None:
-    examples = documented.examples("PySpark")
+    page = ROOT / "docs" / "python_programs.md"
+    examples = [block.text for block in blocks(page) if "spark" in block.text.lower()]
     # The one that gives the JVM options has to be the one that starts it.
     examples.sort(key=lambda text: "extraJavaOptions" not in text)
     names: dict[str, Any] = {"SparkSession": SparkSession, "jvmti": jvmti}

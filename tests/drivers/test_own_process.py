@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jvms import Jvm
 
 PROGRAM = Path(__file__).parent / "jpype_program.py"
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+ENVIRONMENT["PYTHONPATH"] = str(PROGRAM.parents[1])
 
 
 def command(jvm: Jvm, ways: str, *options: str) -> list[str]:
@@ -31,7 +33,7 @@ def run(jvm: Jvm, ways: str, *options: str) -> dict[str, Any]:
     """Start a JVM in a Python program, and return what that saw."""
     done = subprocess.run(
         command(jvm, ways, *options),
-        env={name: value for name, value in os.environ.items() if name not in VARIABLES},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=110,
@@ -158,7 +160,7 @@ def test_the_documented_examples_print_what_there_is(seen: dict[str, Any]) -> No
 
 def test_a_controller_ends_with_its_program(jvm_17: Jvm) -> None:
     with subprocess.Popen(
-        command(jvm_17, "be_killed"), stdout=subprocess.PIPE, text=True
+        command(jvm_17, "be_killed"), env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout is not None
         controller = Path(f"/proc/{int(program.stdout.readline())}")

@@ -36,6 +36,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.skip("the distribution's JDK is not installed; `make java` does")
     kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     kept |= {
+        "PYTHONPATH": str(PROGRAM.parents[1]),
         "JAVA_HOME": str(home),
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",  # starts sooner
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -70,7 +70,7 @@ def test_growth_names_what_grew(leaking: Leaking) -> None:
 def test_names_of_references_are_the_same_one_by_one_and_together(leaking: Leaking) -> None:
     snapshot = leaking.after
     tree = snapshot.dominators()
-    below = numpy.flatnonzero(tree.idom < len(tree.idom))[::20].astype(numpy.uint32)
+    below = numpy.flatnonzero(tree.idom < len(tree.idom))[::5].astype(numpy.uint32)
     above = tree.idom[below]
     alone = [
         snapshot.reference_name(snapshot.object(source), snapshot.object(target))
@@ -78,9 +78,12 @@ def test_names_of_references_are_the_same_one_by_one_and_together(leaking: Leaki
     ]
     assert reference_names(snapshot, above, below) == alone
     # Fields, statics, elements, several at once, and what is held in another way.
-    assert {"elementData", "[0]", "?"} <= set(alone)
-    assert any(name.startswith("static ") for name in alone)
     arrays = numpy.array([name.startswith("[") for name in alone])
+    statics = numpy.array([name.startswith("static ") for name in alone])
+    assert arrays.any()
+    assert statics.any()
+    assert sum(name.isidentifier() for name in alone) > 100
+    assert "?" in alone
     without = reference_names(snapshot, above, below, elements=False)
     assert {without[row] for row in numpy.flatnonzero(arrays)} == {"?"}
 
