@@ -193,6 +193,21 @@ def test_members_print_as_javap_declares_them(
     assert str(shape.methods["describe"]) == "public default java.lang.String describe()"
 
 
+def test_what_nobody_has_looked_at_yet_prints_its_name(vm: jvmti.VM) -> None:
+    cls = vm.jni.find_class("java/util/TreeMap")
+    method = vm.jni.get_method_id(cls, "clear", "()V")
+    field = vm.jni.get_field_id(cls, "size", "I")
+    assert repr(cls) == "<Class java.util.TreeMap>"
+    assert repr(method) == "<Method java.util.TreeMap.clear>"
+    assert repr(field) == "<Field size>"
+
+
+def test_a_class_that_was_released_prints_without_its_name(vm: jvmti.VM) -> None:
+    cls = vm.jni.find_class("java/util/TreeMap")
+    cls.release()
+    assert re.fullmatch("<Class [0-9]+>", repr(cls))
+
+
 def test_modifiers_are_numbers_that_read_as_words(vm: jvmti.VM) -> None:
     base = vm.find_class("Described$Base")
     assert base.modifiers & ClassModifiers.ABSTRACT

@@ -40,7 +40,13 @@ from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import AbsentInformation, ClassNotPrepared, NativeMethod, UnmodifiableClass
+from jvmti.spec.errors import (
+    AbsentInformation,
+    ClassNotPrepared,
+    Error,
+    NativeMethod,
+    UnmodifiableClass,
+)
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 
@@ -543,8 +549,10 @@ class Class(Attributes, refs.Class):
         return calls.new(self, arguments, signature, timeout)
 
     def __repr__(self) -> str:
-        known = getattr(self, "_signature", None)
-        return f"<Class {java_name(known)}>" if known else refs.Class.__repr__(self)
+        try:
+            return f"<Class {self.name}>"
+        except (Error, AttributeError, RuntimeError):  # what prints must not fail
+            return refs.Class.__repr__(self)
 
 
 class MethodNames(NamedTuple):
@@ -840,8 +848,10 @@ class Method(refs.Method):
         )
 
     def __repr__(self) -> str:
-        known = getattr(self, "_names", None)
-        return f"<Method {known.class_name}.{known.name}>" if known else super().__repr__()
+        try:
+            return f"<Method {self.class_name}.{self.name}>"
+        except (Error, AttributeError, RuntimeError):
+            return super().__repr__()
 
 
 class FieldNames(NamedTuple):
@@ -1011,8 +1021,10 @@ class Field(refs.Field):
         )
 
     def __repr__(self) -> str:
-        known = getattr(self, "_names", None)
-        return f"<Field {known.name}>" if known else super().__repr__()
+        try:
+            return f"<Field {self.name}>"
+        except (Error, AttributeError, RuntimeError):
+            return super().__repr__()
 
 
 class Methods:
