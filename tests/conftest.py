@@ -3,6 +3,7 @@
 `jvm`                  the JVM that the test runs on, one after the other
 `java_program`         starts a program of tests/java; it ends with the test
 `shared_java_program`  the same for a whole module of tests
+`witness`              the program Witness for a whole module, ready to be asked
 `java_classes`         compiles a program only
 `jdk`                  home of a JDK with javac, javap and jcmd, for witnesses
 `static_agent`         libjvmti.a, for linking the agent into a launcher
@@ -53,6 +54,14 @@ def shared_java_program(
     started = programs.JavaPrograms(jvm, tmp_path_factory.mktemp(f"shared-{jvm}"))
     yield started
     started.close()
+
+
+@pytest.fixture(scope="module")
+def witness(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
+    """The program Witness, ready to be asked, for all tests of a module."""
+    program = shared_java_program("Witness")
+    program.expect("ready", timeout=60)
+    return program
 
 
 @pytest.fixture(scope="session")

@@ -20,13 +20,6 @@ errors = jvmti.errors
 
 
 @pytest.fixture(scope="module")
-def witness(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
-    program = shared_java_program("Witness")
-    program.expect("ready", timeout=60)
-    return program
-
-
-@pytest.fixture(scope="module")
 def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(witness.pid, timeout=60) as attached:
         attached.env.add_capabilities(jvmti.Capabilities.of("can_tag_objects"))

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def witness(shared_java_program: JavaPrograms) -> JavaProgram:
-    program = shared_java_program("Witness")
-    program.expect("ready")
-    return program
-
-
-@pytest.fixture(scope="module")
 def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(witness.pid, timeout=30) as attached:
         yield attached

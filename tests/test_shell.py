@@ -40,13 +40,6 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 
 
 @pytest.fixture(scope="module")
-def witness(shared_java_program: JavaPrograms) -> JavaProgram:
-    program = shared_java_program("Witness")
-    program.expect("ready")
-    return program
-
-
-@pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Where IPython keeps its history, instead of the user's own."""
     return {"IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))}

@@ -11,14 +11,7 @@ from jvmti.model.stack_tree import StackTree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from programs import JavaProgram, JavaPrograms
-
-
-@pytest.fixture(scope="module")
-def witness(shared_java_program: JavaPrograms) -> JavaProgram:
-    program = shared_java_program("Witness")
-    program.expect("ready")
-    return program
+    from programs import JavaProgram
 
 
 @pytest.fixture(scope="module")
