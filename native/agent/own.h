@@ -211,6 +211,8 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
                            const In<Bytes>& texts);
 jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
                       const In<kinds::Field>& field);
+jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                       const In<jlocation>& location);
 jvmtiError RemoveStop(Call& call, const In<jint>& number);
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line);

@@ -42,6 +42,13 @@ constexpr auto clear_field_access_watch = watch<Placed::kAccessWatch, false>;
 constexpr auto set_field_modification_watch = watch<Placed::kModificationWatch, true>;
 constexpr auto clear_field_modification_watch = watch<Placed::kModificationWatch, false>;
 
+inline void pop_frame(Call& call, const In<kinds::Thread>& thread) {
+  Locked locked(agent.mutex);
+  for (Session* session : agent.sessions) {
+    session->stops.frame_was_popped(call.jni, thread.c());
+  }
+}
+
 inline void set_verbose_flag(Call& call, const In<jvmtiVerboseFlag>& flag,
                              const In<jboolean>& value) {
   if (value.c() != 0) {

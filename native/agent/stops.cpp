@@ -24,6 +24,7 @@ constexpr int kExceptionEvent = JVMTI_EVENT_EXCEPTION;
 constexpr int kAccessEvent = JVMTI_EVENT_FIELD_ACCESS;
 constexpr int kModificationEvent = JVMTI_EVENT_FIELD_MODIFICATION;
 constexpr int kPrepareEvent = JVMTI_EVENT_CLASS_PREPARE;
+constexpr int kClassFileEvent = JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
 
 // Where a stepped thread is on its way.
 struct Stepping {
@@ -55,7 +56,7 @@ struct Stop {
   jint kinds = 0;       // of exceptions
   Vector<jobject> threads;   // the only ones, as global references; none stands for all
   char* callers = nullptr;  // patterns for the caller's class and name, one a line; null for all
-  char* classes = nullptr;  // patterns for the class prepared or thrown
+  char* classes = nullptr;  // patterns for the class prepared, redefined or thrown
   std::atomic<uint64_t> passes{0};
   std::atomic<uint32_t> uses{1};
   std::atomic<bool> removed{false};
@@ -210,6 +211,7 @@ bool Stops::remove(Call& call, uint32_t number) {
   stop->removed = true;
   jvmtiEnv* env = stop->environment->env;
   for (Place* place = stop->places; place != nullptr; place = place->next_of_stop) {
+    if (place->key == place) continue;  // it never came about, or was taken away
     bool last;
     {
       Locked locked(mutex_);
@@ -280,9 +282,10 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
                 static_cast<int>(others));
     return;
   }
-  if (!first) return;
   jvmtiEnv* env = call.env;
   jvmtiError error = set_place(env, stop->event, klass, *made);
+  // Redefining a class clears breakpoints that other stops still have.
+  if (!first && error == JVMTI_ERROR_DUPLICATE) return;
   // Another thread may just be taking the last stop away from the place.
   for (int attempt = 0; error == JVMTI_ERROR_DUPLICATE && attempt < 20; ++attempt) {
     usleep(1000);
@@ -301,6 +304,36 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
     made->key = made;
   }
   call.refuse(error);
+}
+
+bool Stops::remove_place(Call& call, Stop* stop, const void* key, jlocation location) {
+  Place* found = nullptr;
+  bool last = false;
+  {
+    Locked locked(mutex_);
+    Place** of_stop = &stop->places;
+    while (*of_stop != nullptr && ((*of_stop)->key != key || (*of_stop)->location != location)) {
+      of_stop = &(*of_stop)->next_of_stop;
+    }
+    found = *of_stop;
+    if (found == nullptr) return false;
+    Place** at = bucket(found->member);
+    while (*at != nullptr && *at != found) at = &(*at)->next;
+    if (*at == found) *at = found->next;
+    last = !shared(*found);
+  }
+  if (last) {
+    jclass klass = static_cast<jclass>(call.jni->NewLocalRef(found->klass));
+    if (klass != nullptr) {
+      clear_place(call.env, stop->event, klass, *found);
+      call.jni->DeleteLocalRef(klass);
+    }
+    call.session.note_placed(call.jni, what_of(stop->event), call.env, nullptr, found->member,
+                             location, false);
+  }
+  // Threads that have met it may still look at its condition: it goes with the stop.
+  found->key = found;
+  return true;
 }
 
 size_t Stops::at_place(int event, const void* member, jlocation location, Met* met) {
@@ -645,6 +678,29 @@ void stop_FramePop(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID, jboole
   Stops::leave(jni, step);
 }
 
+// HotSpot forgets what it was to tell of the end of a frame that is discarded.
+void Stops::frame_was_popped(JNIEnv* jni, jthread thread) {
+  Met met[kMost];
+  size_t count = of_event(kStepEvent, met);
+  for (size_t i = 0; i < count; ++i) {
+    Stop* step = met[i].stop;
+    bool close = false;
+    {
+      Locked locked(step->mutex);
+      Stepping& stepping = step->stepping;
+      if (stepping.state == Stepping::kAway && jni->IsSameObject(stepping.thread, thread)) {
+        stepping.state = Stepping::kClose;
+        close = true;
+      }
+    }
+    jvmtiEnv* env = step->environment->env;
+    if (close && env != nullptr) {
+      env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+    }
+    leave(jni, step);
+  }
+}
+
 namespace {
 
 bool is_of_classes(jvmtiEnv* env, JNIEnv* jni, jobject thrown, const char* classes) {
@@ -733,21 +789,37 @@ void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodI
        });
 }
 
-void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
+namespace {
+
+// Tells those of the stops of an event that are about the class.
+void tell_of_class(jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass klass) {
   // Breakpoints can be set from the live phase on; what was there before, the controller looks at.
   if (!agent.live) return;
-  Heard heard(env, jni, kPrepareEvent, OwnWork::kTold);
+  Heard heard(env, jni, event, OwnWork::kTold);
   if (!heard) return;
   Met met[Stops::kMost];
-  size_t count = heard.session().stops.of_event(kPrepareEvent, met);
+  size_t count = heard.session().stops.of_event(event, met);
   if (count == 0) return;
   char name[kLongestName];
   bool named = name_of(env, klass, name, sizeof name);
   count = only(jni, met, count,
                [&](const Met& one) { return named && fits_any(one.stop->classes, name); });
   constexpr int64_t kLimit = 10000;  // milliseconds
-  tell(heard, env, jni, kPrepareEvent, met, count, nullptr, thread, nullptr, 0,
+  tell(heard, env, jni, event, met, count, nullptr, thread, nullptr, 0,
        [&](Occurrence& it) { it.object<kinds::Class>(klass); }, kLimit);
+}
+
+}  // namespace
+
+void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
+  tell_of_class(env, jni, kPrepareEvent, thread, klass);
+}
+
+void stop_ClassFileLoadHook(jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined, jobject,
+                            const char*, jobject, jint, const unsigned char*, jint*,
+                            unsigned char**) {
+  if (class_being_redefined == nullptr) return;
+  tell_of_class(env, jni, kClassFileEvent, nullptr, class_being_redefined);
 }
 
 // ---- operations -------------------------------------------------------------------------------
@@ -794,7 +866,8 @@ jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& loc
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   int chosen = event.c();
   bool known = chosen == kBreakpointEvent || chosen == kStepEvent || chosen == kExceptionEvent ||
-               chosen == kAccessEvent || chosen == kModificationEvent || chosen == kPrepareEvent;
+               chosen == kAccessEvent || chosen == kModificationEvent || chosen == kPrepareEvent ||
+               chosen == kClassFileEvent;
   if (!known) return JVMTI_ERROR_INVALID_EVENT_TYPE;
   if (every.c() < 1 || after.c() < 0 || locals.c() < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Stop* stop = make<Stop>();
@@ -843,6 +916,16 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
   }
   call.session.stops.place(call, stop.get(), klass, method.c(), method.c(), location.c(), read);
   call.jni->DeleteLocalRef(klass);
+  return outcome(call);
+}
+
+jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                       const In<jlocation>& location) {
+  Entered stop(call, number.c());
+  if (!stop.is(kBreakpointEvent)) return outcome(call);
+  if (!call.session.stops.remove_place(call, stop.get(), method.c(), location.c())) {
+    call.refuse(JVMTI_ERROR_NOT_FOUND, "the stop has no such place");
+  }
   return outcome(call);
 }
 

@@ -56,6 +56,11 @@ class Stops {
   void place(Call& call, Stop* stop, jclass klass, const void* key, void* member,
              jlocation location, StopCondition* condition);
 
+  // Takes a place away again; false when there is none such.
+  bool remove_place(Call& call, Stop* stop, const void* key, jlocation location);
+  // A frame of the thread was discarded, perhaps the one whose end its step waits for.
+  void frame_was_popped(JNIEnv* jni, jthread thread);
+
   // The stops that have this place, kept until `leave`.
   size_t at_place(int event, const void* member, jlocation location, Met* met);
   // The stops of an event without places.
@@ -88,6 +93,10 @@ void stop_FieldAccess(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID meth
 void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                             jlocation location, jclass field_klass, jobject object, jfieldID field,
                             char signature_type, jvalue new_value);
+void stop_ClassFileLoadHook(jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined,
+                            jobject loader, const char* name, jobject protection_domain,
+                            jint class_data_len, const unsigned char* class_data,
+                            jint* new_class_data_len, unsigned char** new_class_data);
 void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
 
 }  // namespace jvmti

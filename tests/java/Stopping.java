@@ -54,7 +54,10 @@ public class Stopping {
         long sum = 0;
         switch (what) {
             case "add":
-                for (int i = 0; i < number; i++) sum += add(i, "x" + i);
+                for (int i = 0; i < number; i++) {
+                    sum += add(i, "x" + i); // mark: adding
+                    sum += 0;
+                }
                 return "" + sum;
             case "other":
                 for (int i = 0; i < number; i++) sum += another(i);

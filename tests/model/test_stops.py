@@ -396,7 +396,7 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
     small = [0, 1, 2, 3, 4, 5, 6, 7, 8, 100, *map(ord, "IJFDLT"), -1, 1 << 40]
     large = [0, 1, 4, 1 << 32 | 2, 3 << 32 | 4, -1, (1 << 63) - 1, -(1 << 63)]
     point = method(vm, "mixed").breakpoint(when=lambda stop: False)
-    (number,) = point._numbers
+    number = point._number
     env, _ = point._numbers[number]
     agent = AgentOperations(vm._session, env._number)
     taken = refused = 0
@@ -420,7 +420,7 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
             assert program.ask("join t") == str(1 << 40)
             point.cancel()
             point = method(vm, "mixed").breakpoint(when=lambda stop: False)
-            (number,) = point._numbers
+            number = point._number
     assert taken > 20
     assert refused > 200
     point.cancel()
@@ -551,6 +551,71 @@ def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
         assert back.line == LINE["another"]
     assert inner.hits == 1
     program.ask("join t")
+
+
+@pytest.mark.parametrize("left_by", ["popped", "returned", "popped and returned"])
+def test_a_step_over_a_call_goes_on_when_its_frame_is_left(
+    vm: jvmti.VM, program: JavaProgram, left_by: str
+) -> None:
+    if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
+        pytest.skip("the interpreter-only VM does neither")
+    seen = []
+
+    def leave(stop: Stop) -> None:
+        seen.append(stop.locals["n"])
+        if "popped" in left_by and len(seen) == 1:
+            stop.frame.pop()
+        elif "returned" in left_by:
+            stop.frame.return_(77)
+
+    inner = method(vm, "add").breakpoint(line=LINE["sum"], do=leave)
+    with method(vm, "perform").breakpoint(line=LINE["adding"]) as stops:
+        program.ask("start t add 1")
+        step = taken(stops).step("over", timeout=SOON)
+        assert step is not None
+        assert (step.method.name, step.line) == ("perform", LINE["adding"] + 1)
+    inner.cancel()
+    assert program.ask("join t") == ("77" if "returned" in left_by else "2")
+    assert seen == ([0] if left_by == "returned" else [0, 0])
+
+
+def test_a_step_out_of_a_frame_that_is_popped_ends_before_the_call_is_made_again(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
+        pytest.skip("the interpreter-only VM does not pop frames")
+    inner = method(vm, "add").breakpoint(
+        line=LINE["sum"], hits="every 1", do=lambda stop: stop.frame.pop()
+    )
+    with method(vm, "add").breakpoint(line=LINE["twice"]) as stops:
+        program.ask("start t other 1")
+        stop = taken(stops)
+        step = stop.step("out", timeout=SOON)
+        assert step is not None
+        assert (step.method.name, step.line) == ("another", LINE["another"])
+        inner.cancel()
+        again = step.step("into", timeout=SOON)
+        assert again is not None
+        assert (again.method.name, again.line) == ("add", LINE["twice"])
+    assert program.ask("join t") == "5"
+
+
+def test_steps_of_a_thread_whose_frame_is_popped_while_it_is_suspended_go_on(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
+        pytest.skip("the interpreter-only VM does not pop frames")
+    with method(vm, "add").breakpoint(line=LINE["sum"]) as inner:
+        program.ask("start t other 1")
+        stop = taken(inner)
+        # The step out waits for the end of this frame, which is discarded instead.
+        with stop.thread.step("out") as steps:
+            stop.frame.pop()
+            inner.cancel()
+            step = steps.next(SOON)
+            assert step is not None
+            assert (step.method.name, step.line) == ("another", LINE["another"])
+    assert program.ask("join t") == "5"
 
 
 def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) -> None:

@@ -372,6 +372,7 @@ class VirtualThreadEnd(JvmtiEvent):
     answers=("new_class_data",),
     own_work=OwnWork.NEVER,
     told_with="class_being_redefined",
+    stops=True,
 )
 @dataclass(frozen=True, eq=False)
 class ClassFileLoadHook(JvmtiEvent):

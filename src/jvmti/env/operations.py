@@ -489,7 +489,7 @@ class Operations(Calling):
             kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
             threads: the only threads that stop; none stands for all.
             callers: patterns for the caller, as in ``com.acme.Order.add``, one a line.
-            classes: patterns for the class that is prepared, or thrown, one a line.
+            classes: patterns for the class that is prepared, redefined or thrown, one a line.
         """
         ...
 
@@ -505,6 +505,17 @@ class Operations(Calling):
             location: where in the method.
             condition: instructions of `jvmti.model.conditions`, five numbers each; none for none.
             texts: the texts that they compare with, in UTF-16.
+        """
+        ...
+
+    @operation(82)
+    def remove_place(self, number: Int, method: Method, location: Location) -> None:
+        """Take a breakpoint away from a stop, and clear it where no other one has it there.
+
+        Args:
+            number: the stop.
+            method: the method.
+            location: where in the method.
         """
         ...
 

@@ -135,6 +135,7 @@ class StackFrameFunctions(Calling):
         capabilities=("can_pop_frame",),
         errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="pop_frame",
+        record="pop_frame",
     )
     def pop_frame(self, thread: Thread) -> None:
         """Discard a thread's current frame, so that on resuming it makes the call again.

@@ -31,6 +31,8 @@ class Breakpoint(Stops):
     Attributes:
         places: the methods and bytecode indices where it is at this moment, those of classes that
             have been unloaded among them.
+        lost: where it was until the class was redefined, and why the new version has no such place:
+            the method, the bytecode index that it had and the reason.
         line: the source line that was asked for.
     """
 
@@ -64,6 +66,8 @@ class Breakpoint(Stops):
                 raise TypeError(f"{what}= takes a number, not {number!r}")
         self.line = line
         self.places: list[tuple[Method, int]] = []
+        self.lost: list[tuple[Method, int, str]] = []
+        self._hears_of_redefinitions = False
         self._location = location
         self._text = text
         self._tree: ast.expr | None = None if text is None else conditions.parse(text)
@@ -85,7 +89,7 @@ class Breakpoint(Stops):
     @property
     def is_pending(self) -> bool:
         """Whether no class has been loaded yet that it could be in."""
-        return not self.places
+        return not self.places and not self.lost
 
     def _keep(self, place: Callable[[], None]) -> None:
         try:
@@ -176,11 +180,47 @@ class Breakpoint(Stops):
                 self._number, method, at, condition.instructions, condition.texts
             )
             self.places.append((method, at))
+            if not self._hears_of_redefinitions:
+                self._hears_of_redefinitions = True
+                classes = self._named[0] if self._named is not None else method.class_name
+                self._make(Event.CLASS_FILE_LOAD_HOOK, classes=classes)
+
+    # ---- redefined classes -----------------------------------------------------------------
+
+    def _will_be_redefined(self, cls: Class) -> None:
+        self._vm.stops.redefinitions.begun(cls, self)
+
+    def _place_again(self, cls: Class) -> None:
+        """The VM has cleared what was in the old version of a class."""
+        with self._placing:
+            agent = self._agent(self._number)
+            were = [one for one in self.places if one[0].declaring_class == cls]
+            for method, at in were:
+                agent.remove_place(self._number, method, at)
+                self.places.remove((method, at))
+            lost = [one for one in self.lost if one[0].declaring_class == cls]
+            self.lost = [one for one in self.lost if one not in lost]
+            for method, at in [*were, *((method, at) for method, at, _ in lost)]:
+                try:
+                    now = location_of(method, self.line, self._location)
+                    self._place(method, now, self._condition(method, now))
+                except (ValueError, JvmtiError) as error:
+                    why = str(error)
+                    self.lost.append((method, at, why))
+                    if (method, at) in were:
+                        log.warning("%s was redefined, and a breakpoint is lost: %s", cls.name, why)
+            if self._named is not None:
+                self._place_in(cls, strict=False)
 
     def _what(self) -> str:
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
-            return f"{self._named[0]}.{self._named[1] or '*'}{at} in {len(self.places)} places"
+            lost = f", lost in {len(self.lost)}" if self.lost else ""
+            named = f"{self._named[0]}.{self._named[1] or '*'}{at}"
+            return f"{named} in {len(self.places)} places{lost}"
+        if self.lost:
+            method, _, _ = self.lost[0]
+            return f"{method.class_name}.{method.name}{at}, lost since the class was redefined"
         if not self.places:
             return at
         method, location = self.places[0]

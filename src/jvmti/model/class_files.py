@@ -59,6 +59,8 @@ def read_class_file(cls: Class) -> ClassFile:
             except Error:
                 if not found:
                     raise
+            finally:
+                vm.stops.redefinitions.settle(cls)
     return ClassFile(found[-1])
 
 
@@ -71,14 +73,20 @@ def redefine(cls: Class, class_file: bytes) -> None:
         )
     _modifiable(cls, "it cannot be redefined")
     with _Own(cls._vm, "can_redefine_classes") as env:
-        env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
+        try:
+            env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
+        finally:
+            cls._vm.stops.redefinitions.settle(cls)
 
 
 def retransform(cls: Class) -> None:
     """Let all agents change a class anew, as `Class.retransform` does."""
     _modifiable(cls, "it cannot be retransformed")
     with _Own(cls._vm, "can_retransform_classes") as env:
-        env.retransform_classes([cls])
+        try:
+            env.retransform_classes([cls])
+        finally:
+            cls._vm.stops.redefinitions.settle(cls)
 
 
 def _modifiable(cls: Class, so: str) -> None:

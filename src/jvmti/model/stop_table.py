@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.allowed import reason
+from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, Stops
 from jvmti.model.values import to_python
@@ -53,6 +54,7 @@ class StopTable:
     Attributes:
         by_number: the stops by the numbers that the agent has given them.
         enabling: who wants which events.
+        redefinitions: classes with breakpoints that are being redefined.
     """
 
     def __init__(self, vm: VM, handlers: Handlers, enabling: Enabling) -> None:
@@ -60,6 +62,7 @@ class StopTable:
         self._handlers = handlers
         self.enabling = enabling
         self.by_number: dict[int, Stops] = {}
+        self.redefinitions = Redefinitions(vm)
         self._env: Env | None = None
         self._held = Capabilities(0)
         self._lock = threading.RLock()
@@ -143,11 +146,13 @@ class StopTable:
         # Each handle is taken once, so that it is given up as often as it came.
         thread: Any = session.wrap(thread_handle) if thread_handle else None
         owners = [self.by_number.get(number) for number in numbers]
-        if event == Event.CLASS_PREPARE:
+        if event in (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK):
             cls = session.wrap(_HANDLE.unpack_from(data, at)[0])
             for owner in owners:
                 if owner is not None:
-                    self._guarded(event, owner._prepared, cls)
+                    prepared = event == Event.CLASS_PREPARE
+                    told = owner._prepared if prepared else owner._will_be_redefined
+                    self._guarded(event, told, cls)
             return
         about = self._about(event, data, at)
         lock = threading.RLock()

@@ -42,8 +42,13 @@ Self = TypeVar("Self", bound="Stops")
 _LOOK_AGAIN = 0.25
 """Seconds after which whoever waits for a stop looks whether the JVM is still there."""
 
-_ALSO = {Event.SINGLE_STEP: ("can_generate_frame_pop_events",)}
+_ALSO = {
+    Event.SINGLE_STEP: ("can_generate_frame_pop_events",),
+    Event.CLASS_FILE_LOAD_HOOK: ("can_retransform_classes",),
+}
 """Capabilities that a stop needs beside those of its event."""
+
+_OF_CLASSES = (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK)
 
 _HITS = re.compile(r"(every|after)\s+([0-9]+)\Z")
 
@@ -278,8 +283,8 @@ class Stops:
         vm = self._vm
         table = vm.stops
         env = table.environment(*EVENTS[event].declaration.capabilities, *_ALSO.get(event, ()))
-        in_agent = self._when is None and event is not Event.CLASS_PREPARE
-        filters = event is not Event.CLASS_PREPARE
+        filters = event not in _OF_CLASSES
+        in_agent = self._when is None and filters
         table.open()
         agent = AgentOperations(vm._session, env._number)
         number = agent.make_stop(
@@ -487,6 +492,9 @@ class Stops:
 
     def _prepared(self, cls: Class) -> None:
         """A class is prepared that it waits for."""
+
+    def _will_be_redefined(self, cls: Class) -> None:
+        """A class that it is in is about to be redefined."""
 
     def _look_for_classes(self) -> None:
         """The VM is live, and classes may have been prepared unseen."""

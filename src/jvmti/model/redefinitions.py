@@ -1,0 +1,111 @@
+"""Redefined classes, whose breakpoints the VM has cleared, and who places them again.
+
+The VM tells of a redefinition before it is done, while the thread that does it waits.  That it is
+done shows in a count that the VM keeps in each ``java.lang.Class``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from jvmti.spec.errors import Error
+
+if TYPE_CHECKING:
+    from jvmti.model.breakpoints import Breakpoint
+    from jvmti.model.classes import Class
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_LIMIT = 10.0
+"""Seconds after which a redefinition that has begun is taken for one that the VM has refused."""
+
+
+class _Begun:
+    """A redefinition that has begun."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.until = time.monotonic() + _LIMIT
+        self.breakpoints: list[Breakpoint] = []
+
+
+class Redefinitions:
+    """The redefinitions of a session's classes with breakpoints that have begun."""
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._lock = threading.Lock()
+        self._placing = threading.Lock()
+        self._begun: dict[Class, _Begun] = {}
+        self._waiting = False
+
+    def begun(self, cls: Class, breakpoint: Breakpoint) -> None:
+        """A class will be redefined, or at least somebody tries to."""
+        count = self._count(cls)
+        with self._lock:
+            one = self._begun.setdefault(cls, _Begun(count))
+            # Where an earlier one has just been done, this one clears what is placed after that.
+            one.count = count
+            if breakpoint not in one.breakpoints:
+                one.breakpoints.append(breakpoint)
+            if self._waiting:
+                return
+            self._waiting = True
+        threading.Thread(target=self._wait, name="jvmti-redefinitions", daemon=True).start()
+
+    def settle(self, cls: Class) -> None:
+        """A redefinition by this thread is over: what it has cleared is placed again at once."""
+        with self._placing:
+            one = self._over(cls)
+            if one is not None and self._count(cls) != one.count:
+                self._place_again(cls, one)
+
+    def _wait(self) -> None:
+        pause = 0.002
+        try:
+            while self._look():
+                time.sleep(pause)
+                pause = min(2 * pause, 0.1)
+        except Error as error:
+            with self._lock:
+                self._begun.clear()
+                self._waiting = False
+            log.debug("no breakpoint is placed again any more: %s", error)
+
+    def _look(self) -> bool:
+        """See to what is over; false where nothing is left to wait for."""
+        with self._lock:
+            begun = list(self._begun.items())
+            self._waiting = bool(begun)
+        for cls, one in begun:
+            if self._count(cls) == one.count and time.monotonic() < one.until:
+                continue
+            with self._placing:
+                if self._over(cls) is not None:
+                    self._place_again(cls, one)
+        return bool(begun)
+
+    def _over(self, cls: Class) -> _Begun | None:
+        with self._lock:
+            return self._begun.pop(cls, None)
+
+    def _place_again(self, cls: Class, one: _Begun) -> None:
+        for breakpoint in one.breakpoints:
+            try:
+                breakpoint._place_again(cls)
+            except (Error, KeyError):
+                if breakpoint.is_active:  # else it was cancelled meanwhile
+                    raise
+
+    def _count(self, cls: Class) -> int:
+        jni = self._vm.jni
+        meta = self._vm.well_known("java/lang/Class")
+        field = jni.get_field_id(meta, "classRedefinedCount", "I")
+        return jni.get_int_field(cls, field)  # type: ignore[arg-type]
+
+
+__all__ = ["Redefinitions"]
