@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
  *
  * <p>One command a line, one line of answer. {@code start NAME WHAT N} lets a new thread of that name
  * do something N times or with the number N, {@code virtual NAME WHAT N} a virtual thread; {@code
- * join NAME} waits for it and answers its result. {@code load N} defines {@code Stopping$Loaded} in N
+ * join NAME} waits for it and answers its result, {@code release} lets those go that spin or wait. {@code load N} defines {@code Stopping$Loaded} in N
  * new class loaders and calls it in each, {@code unload} drops them and answers whether they have
  * gone.
  */
@@ -77,6 +77,12 @@ public class Stopping {
                 return fields(number);
             case "loop":
                 return "" + loop(number);
+            case "spin":
+                return "" + spin();
+            case "wait":
+                return "" + waiting();
+            case "guard":
+                return "" + guarding();
             default:
                 return "what is " + what;
         }
@@ -146,6 +152,29 @@ public class Stopping {
             sum += i; // mark: body
         }
         return sum; // mark: end
+    }
+
+    static volatile CountDownLatch release = new CountDownLatch(1);
+    static volatile boolean spinning;
+
+    /** Runs without a pause until it is released. */
+    static int spin() {
+        spinning = true;
+        int turns = 0;
+        while (spinning) turns++;
+        return turns > 0 ? 1 : 0;
+    }
+
+    /** Waits until it is released. */
+    static int waiting() throws InterruptedException {
+        release.await();
+        return 2;
+    }
+
+    /** Waits with a monitor. */
+    static synchronized int guarding() throws InterruptedException {
+        release.await();
+        return 3;
     }
 
     abstract static class Shape {
@@ -230,6 +259,12 @@ public class Stopping {
                     joined.done.await();
                     joined.join();
                     System.out.println(joined.result);
+                    break;
+                case "release":
+                    spinning = false;
+                    release.countDown();
+                    release = new CountDownLatch(1);
+                    System.out.println("released");
                     break;
                 case "load":
                     System.out.println(load(Integer.parseInt(words[1])));

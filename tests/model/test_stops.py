@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,7 @@ from jvmti.env.environment import AgentOperations
 from jvmti.model.conditions import ConditionError
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import NotAvailable, StopOver
+from jvmti.spec.errors import NotAvailable, OpaqueFrame, StopOver
 from model import stopping
 from model.stopping import LINE, method
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jvms import Jvm
+    from jvmti.model.threads import Thread
     from programs import JavaProgram, JavaPrograms
 
 #: How long a test waits for what must come, in seconds; nothing is measured by it.
@@ -616,6 +618,102 @@ def test_steps_of_a_thread_whose_frame_is_popped_while_it_is_suspended_go_on(
             assert step is not None
             assert (step.method.name, step.line) == ("another", LINE["another"])
     assert program.ask("join t") == "5"
+
+
+# ---- frames of virtual threads ----------------------------------------------------------------
+
+
+def virtual(vm: jvmti.VM, method: str, state: str) -> Thread:
+    """The virtual thread that has come to a method, in that state."""
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        for thread in vm.threads.virtual:
+            methods = [frame.method.name for frame in thread.frames]
+            if method in methods and thread.java_state == state:
+                return thread
+    raise AssertionError(f"no virtual thread has come to {method}")
+
+
+@pytest.fixture
+def with_virtual_threads(vm: jvmti.VM) -> Iterator[None]:
+    if vm.version.major < 21:
+        pytest.skip("this release has no virtual threads")
+    # Made at their first use, and kept.
+    vm.env_with("can_pop_frame", "can_support_virtual_threads")
+    vm.env_with("can_force_early_return", "can_support_virtual_threads")
+    yield
+    vm.kept.pop("java/lang/VirtualThread", None)
+
+
+def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
+    vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
+) -> None:
+    with method(vm, "add").breakpoint(line=LINE["return"]) as stops:
+        program.ask("virtual v add 1")
+        stop = taken(stops)
+        assert stop.thread.is_virtual
+        with pytest.raises(ValueError, match="only the top frame can be popped"):
+            stop.frames[1].pop()
+        stop.frame.pop()
+        again = taken(stops)
+        assert again.frame.depth == stops.hits - 2 == 0
+        again.frame.return_(77)
+    assert program.ask("join v") == "77"
+
+
+def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
+    vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
+) -> None:
+    program.ask("virtual v spin 0")
+    thread = virtual(vm, "spin", "RUNNABLE")
+    with pytest.raises(jvmti.errors.ThreadNotSuspended):
+        thread.frames[0].return_(78)
+    with thread.suspended():
+        assert thread.carrier is not None
+        assert not thread.is_pinned  # no release says of a thread that runs
+        thread.frames[0].pop()
+    with thread.suspended():
+        thread.frames[0].return_(78)
+    assert program.ask("join v") == "78"
+
+
+def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
+    vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
+) -> None:
+    program.ask("virtual v wait 0")
+    thread = virtual(vm, "waiting", "WAITING")
+    assert not thread.is_pinned
+    with thread.suspended():
+        top = thread.frames[0]
+        for leave in (top.pop, lambda: top.return_(True)):
+            with pytest.raises(OpaqueFrame, match=r"not mounted .*a breakpoint, or .* runs"):
+                leave()
+    program.ask("release")
+    assert program.ask("join v") == "2"
+
+
+def test_a_virtual_thread_that_waits_in_synchronized_is_pinned_up_to_java_23(
+    vm: jvmti.VM, program: JavaProgram, jvm: Jvm, with_virtual_threads: None
+) -> None:
+    program.ask("virtual v guard 0")
+    thread = virtual(vm, "guarding", "WAITING")
+    assert (thread.carrier is not None) == thread.is_pinned == (jvm.feature < 24)
+    with thread.suspended():
+        assert thread.is_pinned == (jvm.feature < 24)
+    program.ask("release")
+    assert program.ask("join v") == "3"
+
+
+def test_a_frame_above_a_native_method_cannot_be_left(vm: jvmti.VM, program: JavaProgram) -> None:
+    if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
+        pytest.skip("the interpreter-only VM does neither")
+    reader = vm.threads["main"]
+    with reader.suspended():
+        top = reader.frames[0]
+        assert top.is_native
+        for leave in (top.pop, lambda: top.return_(0)):
+            with pytest.raises(OpaqueFrame, match="is native"):
+                leave()
 
 
 def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) -> None:

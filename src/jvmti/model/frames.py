@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import numpy
 from jvmti import display
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import Error, InvalidSlot, NoMoreFrames, ThreadNotAlive
+from jvmti.spec.errors import Error, InvalidSlot, NoMoreFrames, OpaqueFrame, ThreadNotAlive
 from jvmti.spec.signatures import result_of, signature_of
 from jvmti.wire.columns import ListColumn
 
@@ -155,14 +157,15 @@ class Frame:
             ThreadNotSuspended: the thread runs; ``with thread.suspended():``.
             ValueError: it is not the top frame.
             FrameGone: the thread has moved on.
-            OpaqueFrame: it or its caller is native, or the thread is a virtual one that is not at
-                an event.
+            OpaqueFrame: it or its caller is native, or its thread is a virtual one that waits
+                without a carrier (at an event, and where it runs, it has one).
             NotAvailable: this VM does not let agents that came after its start do so.
 
         JVM TI: PopFrame.
         """
         env = self._to_leave("can_pop_frame", "popped")
-        env.pop_frame(self.thread)
+        with self._explained("popped"):
+            env.pop_frame(self.thread)
 
     def return_(self, value: Any = None) -> None:
         """Let the method return now, as soon as the thread runs on.
@@ -183,15 +186,18 @@ class Frame:
         if result == "V":
             if value is not None:
                 raise TypeError(f"{self.method.class_name}.{self.method.name} returns no value")
-            self._to_leave("can_force_early_return", "left").force_early_return_void(self.thread)
+            env = self._to_leave("can_force_early_return", "left")
+            with self._explained("left"):
+                env.force_early_return_void(self.thread)
             return
         converted = to_java(self._vm, value, result)
         env = self._to_leave("can_force_early_return", "left")
-        if result in "ZBCSI":
-            env.force_early_return_int(self.thread, int(converted))
-        else:
-            named = {"J": "long", "F": "float", "D": "double"}.get(result, "object")
-            getattr(env, f"force_early_return_{named}")(self.thread, converted)
+        with self._explained("left"):
+            if result in "ZBCSI":
+                env.force_early_return_int(self.thread, int(converted))
+            else:
+                named = {"J": "long", "F": "float", "D": "double"}.get(result, "object")
+                getattr(env, f"force_early_return_{named}")(self.thread, converted)
 
     def find(self, env: Env) -> int:
         """Its depth in the stack of now; the thread must stand still.
@@ -239,6 +245,24 @@ class Frame:
                 "a time"
             )
         return env
+
+    @contextmanager
+    def _explained(self, how: str) -> Iterator[None]:
+        """Say why the VM cannot leave a frame."""
+        try:
+            yield
+        except OpaqueFrame as error:
+            thread = self.thread
+            if self.is_native:
+                why = f"{self} is native"
+            elif thread.is_virtual and thread.carrier is None:
+                why = (
+                    f"the virtual thread {thread.name!r} is not mounted on a carrier, as it waits; "
+                    "its frames can be left at a breakpoint, or where it is suspended while it runs"
+                )
+            else:
+                why = f"the frame that called {self} is native"
+            raise OpaqueFrame(error.code, error.function, f"{why}: it cannot be {how}") from None
 
     def __str__(self) -> str:
         return f"{self.method.class_name}.{self.method.name}({self.where})"

@@ -105,7 +105,7 @@ class Redefinitions:
         jni = self._vm.jni
         meta = self._vm.well_known("java/lang/Class")
         field = jni.get_field_id(meta, "classRedefinedCount", "I")
-        return jni.get_int_field(cls, field)  # type: ignore[arg-type]
+        return jni.get_int_field(cls, field)
 
 
 __all__ = ["Redefinitions"]

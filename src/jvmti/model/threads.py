@@ -119,8 +119,10 @@ class Thread(Attributes, refs.Thread):
     def is_pinned(self) -> bool:
         """Whether a virtual thread keeps its carrier although it waits.
 
-        It does where it cannot be unmounted: inside a native method, and up to Java 23 inside
-        ``synchronized``.  No release says of a thread that runs whether it could be unmounted.
+        It does where it cannot be unmounted: with a native method among its frames, while a class
+        is initialised, and up to Java 23 inside ``synchronized``.  It shows in threads that wait,
+        sleep or are blocked: they have a carrier or none.  The VM itself finds out only when a
+        thread is to be unmounted: of one that runs nobody knows, and this is false.
         """
         if not self.is_virtual:
             return False
