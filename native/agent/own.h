@@ -162,6 +162,10 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
                        jint* modifiers_count, jint** modifiers, jint* status_count,
                        jint** statuses);
 jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jclass** found);
+jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
+                    unsigned char** signatures, jint* class_count, jclass** classes,
+                    jint* superclass_count, jint** superclasses, jint* count_count, jint** counts,
+                    jint* interface_count, jint** interfaces);
 jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass);
 jvmtiError LendFile(Call& call, const In<jlong>& room, char** name);
 jvmtiError GiveBackFile(Call& call, const In<Text>& name);

@@ -55,6 +55,8 @@ class Numbered {
     kept_ = false;
     return found;
   }
+  size_t size() const { return objects_.size(); }
+  jobject operator[](size_t place) const { return objects_[place]; }
   jvmtiError give(jint* count, jobject** objects) {
     size_t size = objects_.size();
     jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jobject)),
@@ -232,6 +234,46 @@ jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jcl
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint i : chosen) (*found)[(*count)++] = classes.take(i);
   return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
+                    unsigned char** signatures, jint* class_count, jclass** classes,
+                    jint* superclass_count, jint** superclasses, jint* count_count, jint** counts,
+                    jint* interface_count, jint** interfaces) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  Numbered met(call.jni);
+  Texts texts;
+  Vector<jint> above, having, had;
+  bool room = met.number(call.jni->NewLocalRef(klass.c())) > 0;
+  for (size_t i = 0; room && i < met.size(); ++i) {
+    jclass one = static_cast<jclass>(met[i]);
+    char* signature = nullptr;
+    jvmtiError error = agent.env->GetClassSignature(one, &signature, nullptr);
+    if (error != JVMTI_ERROR_NONE) return error;
+    room = texts.add(signature);
+    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+    jint super = met.number(call.jni->GetSuperclass(one));
+    room = room && super >= 0 && above.push(super);
+    jint direct = 0;
+    jclass* found = nullptr;
+    // A class that is not linked yet has interfaces, which the VM does not tell.
+    error = agent.env->GetImplementedInterfaces(one, &direct, &found);
+    if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
+    if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
+    for (jint at = 0; at < direct; ++at) {
+      jint number = met.number(found[at]);
+      room = room && number > 0 && had.push(number);
+    }
+    agent.env->Deallocate(reinterpret_cast<unsigned char*>(found));
+    room = room && having.push(direct);
+  }
+  if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error = texts.give(bytes, signatures);
+  if (error == JVMTI_ERROR_NONE) error = met.give(class_count, reinterpret_cast<jobject**>(classes));
+  if (error == JVMTI_ERROR_NONE) error = give(above, superclass_count, superclasses);
+  if (error == JVMTI_ERROR_NONE) error = give(having, count_count, counts);
+  if (error == JVMTI_ERROR_NONE) error = give(had, interface_count, interfaces);
+  return error;
 }
 
 jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass) {

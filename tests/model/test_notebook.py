@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
+import compiler
 import jvms
 import jvmti
 from jvmti.display import Rows
@@ -125,6 +126,35 @@ def test_a_class_is_shown_with_its_members(vm: jvmti.VM) -> None:
     method = next(one for one in cls.methods if one.name == "tryLock" and one.parameter_types)
     assert "long, java.util.concurrent.TimeUnit" in Shown(method).text
     assert "java.util.concurrent.locks.ReentrantLock$Sync" in Shown(cls.fields["sync"]).text
+
+
+def test_annotations_and_source_are_shown_where_they_are_found(vm: jvmti.VM) -> None:
+    cls = vm.find_class("Witness$Derived")
+    annotations = ", ".join(map(str, cls.annotations))
+    marked = next(one for one in cls.methods if one.annotations)
+    of_marked = ", ".join(map(str, marked.annotations))
+    shown = Shown(cls)
+    assert annotations in shown.text
+    assert of_marked in next(row for row in shown.rows if row[0] == marked.name)[-1]
+    assert of_marked in Shown(marked).text
+    assert "source: " not in shown.text
+    vm.source_path.append(compiler.SOURCES)
+    try:
+        lines = (compiler.SOURCES / "Witness.java").read_text().splitlines()
+        first = next(at for at, line in enumerate(lines) if f"class {cls.name[8:]} " in line)
+        last = max(entry.line_number for method in cls.methods for entry in method.lines)
+        text = Shown(cls).text
+        assert f"{compiler.SOURCES}/Witness.java" in text
+        assert f"{first + 1}  {lines[first]}" in text
+        assert f"{last}  {lines[last - 1]}" in text
+        assert f"{first}  " not in text
+        body = marked.lines[0].line_number
+        assert f"{body}  {lines[body - 1]}" in Shown(marked).text
+    finally:
+        vm.source_path.remove(compiler.SOURCES)
+    hidden = next(one for one in vm.classes() if one.is_hidden and one.name.startswith("Witness"))
+    for other in (vm.find_class("int[]"), hidden):
+        assert "annotations" not in Shown(other).text
 
 
 def test_an_object_is_shown_with_its_fields_or_what_it_holds(vm: jvmti.VM) -> None:

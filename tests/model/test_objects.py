@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import jvmti
+from jvmti.model.ancestry import Ancestry
 from jvmti.spec.errors import CallTimeout
 
 if TYPE_CHECKING:
@@ -533,3 +534,76 @@ def test_several_python_threads_call_at_once(vm: jvmti.VM, kept: Any) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+# ---- classes as objects ----------------------------------------------------------------------
+
+
+def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> None:
+    cls = vm.find_class("Values$Derived")
+    mirror = cls.mirror
+    assert mirror.call("getSimpleName") == "Derived"
+    assert mirror.call("getSuperclass") == cls.superclass
+    assert mirror.call("isInstance", kept("derived")) is True
+    assert mirror.call("cast", kept("derived")) is kept("derived")
+    assert mirror.call("isAssignableFrom", cls.superclass) is False
+    named = mirror.call("forName", "java.util.Map", signature="java.lang.String")
+    assert named == vm.find_class("java.util.Map")
+    assert mirror["module"] == mirror.fields()["module"] == mirror.call("getModule")
+    assert mirror.cls.name == "java.lang.Class"
+    assert cls.to_string() == mirror.to_string() == "class Values$Derived"
+    assert vm.find_class("java.util.Map").to_string() == "interface java.util.Map"
+    assert vm.find_class("int[]").mirror.call("getName") == "[I"
+    assert mirror == cls.mirror != vm.find_class("Values").mirror
+    assert {mirror: 1}[cls.mirror] == 1
+    assert repr(mirror) == "<java.lang.Class Values$Derived>"
+    with pytest.raises(LookupError, match="getSimpleNam.*getSimpleName"):
+        mirror.call("getSimpleNam")
+    with pytest.raises(KeyError, match="no field 'modul'; did you mean 'module'"):
+        mirror["modul"]
+    vm.kept.pop("java/lang/Class", None)
+
+
+def test_what_only_the_class_object_can_do_is_said_of_calls_of_a_class(vm: jvmti.VM) -> None:
+    cls = vm.find_class("Values$Derived")
+    with pytest.raises(LookupError, match=r"no method 'getName'; .* cls\.mirror\.call\('getName'"):
+        cls.call("getName")
+    with pytest.raises(LookupError, match=r"hashCode is not static; .* cls\.mirror\.call"):
+        cls.call("hashCode")
+    vm.kept.pop("java/lang/Class", None)
+
+
+# ---- what printing costs ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shown", [repr, str, lambda item: item._repr_html_()])
+def test_a_list_of_texts_is_shown_with_a_handful_of_messages(vm: jvmti.VM, shown: Any) -> None:
+    made = vm.find_class("java.util.ArrayList").new()
+    for number in range(8):
+        made.call("add", f"text {number}", signature="java.lang.Object")
+    del made._class  # nobody has looked at the class
+    vm.kept.pop("java/util/ArrayList", None)
+    before = vm.stats.messages
+    first = shown(made)
+    unknown = vm.stats.messages - before - 1  # one of them asks for the count
+    again = shown(made)
+    known = vm.stats.messages - before - 2 - unknown
+    assert "text 5" in first
+    assert first == again
+    assert unknown <= 16
+    assert known <= 7
+
+
+def test_the_ancestors_of_a_class_are_those_that_reflection_names(vm: jvmti.VM) -> None:
+    for name in ("java.util.ArrayList", "java.util.concurrent.ConcurrentHashMap", "java.util.List"):
+        cls = vm.find_class(name)
+        found = Ancestry(cls)
+        above = {one.signature for one in [cls, *cls.superclasses, *cls.all_interfaces]}
+        assert set(found.signatures) == above
+        assert len(found.signatures) == len(above)
+        assert [found.classes[place] for place in found.chain()] == [cls, *cls.superclasses]
+        assert [found.classes[place] for place in found.interfaces(0)] == cls.interfaces
+        for place, signature in enumerate(found.signatures):
+            assert found.classes[place].mirror.call("getName").replace(".", "/") == signature[1:-1]
+    assert Ancestry(vm.find_class("java.lang.Integer")["TYPE"]).signatures == ["I"]
+    vm.kept.pop("java/lang/Class", None)

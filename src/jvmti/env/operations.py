@@ -218,6 +218,21 @@ class ClassTable(NamedTuple):
     """The status of each."""
 
 
+class Ancestry(NamedTuple):
+    """A class and all that is above it; the class itself is the first."""
+
+    signatures: Bytes
+    """The signature of each, a zero byte behind it."""
+    classes: list[Class]
+    """The classes, each once."""
+    superclasses: list[Int]
+    """Of each, the place of its superclass from 1; 0 for none."""
+    interface_counts: list[Int]
+    """Of each, how many interfaces it has directly."""
+    interfaces: list[Int]
+    """The places of these from 1, those of the first class first."""
+
+
 class Operations(Calling):
     """What the agent does beside JVM TI and JNI."""
 
@@ -662,6 +677,15 @@ class Operations(Calling):
 
         Args:
             signatures: the signatures, a zero byte behind each.
+        """
+        ...
+
+    @operation(83)
+    def ancestry(self, klass: Class) -> Ancestry:
+        """A class with its superclasses and all their interfaces, directly or not.
+
+        Args:
+            klass: the class.
         """
         ...
 

@@ -35,6 +35,7 @@ from jvmti.model.class_files import read_class_file, redefine, retransform
 from jvmti.model.layouts import layout_of
 from jvmti.model.members import Fields
 from jvmti.model.members import Methods as MethodList
+from jvmti.model.mirrors import Mirror
 from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, declaration_line, last_line
@@ -519,11 +520,21 @@ class Class(Attributes, refs.Class):
     ) -> Any:
         """Call a static method of the class, and wait for what it returns; as ``obj.call``.
 
-        The class is initialised where that has not happened yet.
+        The class is initialised where that has not happened yet.  The methods of
+        ``java.lang.Class`` itself are those of `mirror`.
 
         JNI: CallStatic<Type>MethodA.
         """
         return calls.call(self, self, name, arguments, signature, timeout, static=True)
+
+    @property
+    def mirror(self) -> Mirror:
+        """The class as an object of ``java.lang.Class``: ``cls.mirror.call("getSimpleName")``."""
+        return Mirror(self)
+
+    def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
+        """What ``Class.toString`` gives: ``class java.lang.String``."""
+        return self.mirror.to_string(timeout=timeout)
 
     def new(
         self,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
+from jvmti.model.ancestry import Ancestry
 from jvmti.model.reading import FieldList
-from jvmti.spec.errors import ClassNotPrepared
+from jvmti.spec.errors import ErrorCode
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 STATIC = 0x0008
 FINAL = 0x0010
+
+_NOT_PREPARED = int(ErrorCode.CLASS_NOT_PREPARED)
 
 
 class Place(NamedTuple):
@@ -118,43 +123,42 @@ def layout_of(cls: Class) -> Layout:
     known: Layout | None = getattr(cls, "_layout", None)
     if known is not None:
         return known
-    places: list[Place] = []
-    met: set[str] = set()
-    at: Any = cls
-    while at is not None:
-        places += _declared(at)
-        places += _constants(at, met)
-        at = at.superclass
+    above = Ancestry(cls)
+    order: list[int] = []
+    for place in above.chain():
+        order.append(place)
+        _add_interfaces(above, place, order)
+    classes = [above.classes[place] for place in order]
+    places = _declared(cls._vm, classes, [java_name(above.signatures[place]) for place in order])
     cls._layout = made = Layout(cls._vm, cls.name, places)
     return made
 
 
-def _constants(cls: Any, met: set[str]) -> list[Place]:
-    """The constants of the interfaces of a class, and of those above them."""
-    found = []
-    for interface in cls.interfaces:
-        if interface.signature not in met:
-            met.add(interface.signature)
-            found += _declared(interface)
-            found += _constants(interface, met)
-    return found
+def _add_interfaces(above: Ancestry, place: int, order: list[int]) -> None:
+    """Add the interfaces of a class, which may have constants, and those above them."""
+    for interface in above.interfaces(place):
+        if interface not in order:
+            order.append(interface)
+            _add_interfaces(above, interface, order)
 
 
-def _declared(cls: Any) -> list[Place]:
-    env = cls._vm.env
-    try:
-        fields = list(env.get_class_fields(cls))
-    except ClassNotPrepared:
-        return []  # it has no objects yet
+def _declared(vm: VM, classes: list[Any], owners: list[str]) -> list[Place]:
+    """The fields of classes, those of each together."""
+    env = vm.env
+    found = env.map.get_class_fields(classes)
+    if not set(found.status.tolist()) <= {0, _NOT_PREPARED}:  # such a one has no objects yet
+        found.check()
+    fields = list(found.value.items)
     if not fields:
         return []
-    names = env.map.get_field_name(cls, fields).check()
-    modifiers = env.map.get_field_modifiers(cls, fields).check().value.tolist()
-    owner = cls.name
+    rows = numpy.repeat(numpy.arange(len(classes)), numpy.maximum(found.value.counts, 0)).tolist()
+    of = [classes[row] for row in rows]
+    names = env.map.get_field_name(of, fields).check()
+    modifiers = env.map.get_field_modifiers(of, fields).check().value.tolist()
     return [
-        Place(field, name, signature, flags, owner)
-        for field, name, signature, flags in zip(
-            fields, names.name, names.signature, modifiers, strict=True
+        Place(field, name, signature, flags, owners[row])
+        for field, name, signature, flags, row in zip(
+            fields, names.name, names.signature, modifiers, rows, strict=True
         )
     ]
 

@@ -166,11 +166,13 @@ def choose(
     if not candidates:
         if name == "<init>":
             raise LookupError(f"{shown} has no constructor: it is an interface, array or primitive")
-        raise LookupError(f"{shown} has no method {name!r}{near(name, methods)}")
+        hint = _of_mirror(vm, name) if static else ""
+        raise LookupError(f"{shown} has no method {name!r}{hint or near(name, methods)}")
     if static and name != "<init>":
         of_class = [one for one in candidates if one.is_static]
         if not of_class:
-            raise LookupError(f"{shown}.{name} is not static: call it on an object of the class")
+            how = _of_mirror(vm, name) or ": call it on an object of the class"
+            raise LookupError(f"{shown}.{name} is not static{how}")
         candidates = of_class
     if signature is not None:
         candidates = [_by_signature(shown, name, candidates, signature)]
@@ -187,6 +189,14 @@ def choose(
         array = values.new_array(vm, _rest(made, arguments, fixed), overload.parameters[-1])
         made = [*made[:fixed], array]
     return Chosen(overload, made)
+
+
+def _of_mirror(vm: VM, name: str) -> str:
+    """What to add to an error about a static method that every class has as an object."""
+    found = overloads_of(vm.well_known("java/lang/Class")).get(name, [])
+    if all(one.is_static for one in found):
+        return ""
+    return f"; as an object of java.lang.Class it has one: cls.mirror.call({name!r}, …)"
 
 
 def _rest(made: list[Any], arguments: Sequence[Any], fixed: int) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import refs
+from jvmti.model.ancestry import Ancestry
 from jvmti.spec.errors import JavaException
 from jvmti.spec.signatures import java_name
 
@@ -335,11 +336,18 @@ def lineage(cls: Any) -> dict[str, frozenset[str]]:
             for name, above in elements.items():
                 found["[" + name] = frozenset("[" + one for one in above) | _EVERY_ARRAY
             own |= {"[" + name for name in elements}
-    else:
-        for parent in (cls.superclass, *cls.interfaces):
-            if parent is not None:
-                found |= lineage(parent)
-                own |= supertypes(parent)
+    elif len(signature) > 1:
+        ancestry = Ancestry(cls)
+
+        def include(place: int) -> frozenset[str]:
+            name = ancestry.signatures[place]
+            if name not in found:
+                parents = map(include, ancestry.parents(place))
+                found[name] = frozenset((name, OBJECT)).union(*parents)
+            return found[name]
+
+        include(0)
+        own |= found[signature]
     found[signature] = frozenset(own)
     cls._lineage = found
     return found

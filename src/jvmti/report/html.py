@@ -7,12 +7,14 @@ each time it is shown, as its attributes do; docs/notebook.md says what is asked
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, singledispatch
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from jvmti.classfile import Annotation, ClassFile, MalformedClassFile
 from jvmti.display import Rows
 from jvmti.events.records import Records
 from jvmti.heap.elements import Content, Element, element, more, said, table, written
@@ -32,6 +34,7 @@ from jvmti.model.layouts import layout_of
 from jvmti.model.locks import Deadlock
 from jvmti.model.objects import Attributes, Object, String
 from jvmti.model.reading import read_fields
+from jvmti.model.sources import Source, SourceNotFound, last_line
 from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
 from jvmti.model.values import supertypes
@@ -48,6 +51,8 @@ _ROWS = 20
 """Rows of a table of what may be many."""
 _THREADS = 200
 _FRAMES = 64
+_SOURCE = 400
+"""Lines of source."""
 _OBJECT = 50
 """Fields, or lines, of an object."""
 _LISTED = frozenset(("Ljava/util/Map;", "Ljava/util/Collection;"))
@@ -222,38 +227,106 @@ def _(cls: Class) -> list[Content]:
     above = cls.superclass
     interfaces = [one.name for one in cls.interfaces] if not cls.is_array else []
     loader = cls.loader
+    file = _class_file(cls)
     found: list[Content] = [
         _titled(cls.name),
         _facts(
             ("extends", None if above is None else above.name),
             ("implements", ", ".join(interfaces) or None),
             ("loader", "bootstrap" if loader is None else loader.cls.name),
+            ("annotations", None if file is None else _annotations(file.annotations)),
             ("source", cls.source_file),
         ),
     ]
     fields, methods = cls.fields, cls.methods
-    for what, names, rows in (
-        ("fields", ["type", "field"], [(one.type, one.name) for one in fields]),
+    for what, names, rows, members in (
+        ("fields", ["type", "field"], [[one.type, one.name] for one in fields],
+         [] if file is None else file.fields),
         ("methods", ["method", "parameters"],
-         [(one.name, ", ".join(one.parameter_types)) for one in methods]),
+         [[one.name, ", ".join(one.parameter_types)] for one in methods],
+         [] if file is None else file.methods),
     ):  # fmt: skip
+        annotated = {(one.name, one.descriptor): _annotations(one.annotations) for one in members}
+        if any(annotated.values()):
+            names.append("annotations")
+            named: Iterable[Any] = fields if what == "fields" else methods
+            for row, one in zip(rows, named, strict=True):
+                row.append(annotated.get((one.name, one.signature)) or "")
         if rows:
             summary = element("summary", f"{len(rows):,} {what}")
             found.append(element("details", summary, table(names, rows)))
-    return found
+    return found + _source(lambda: _declaration(cls, list(methods)))
+
+
+def _annotations(annotations: Iterable[Annotation]) -> str | None:
+    return ", ".join(map(str, annotations)) or None
+
+
+def _class_file(cls: Class) -> ClassFile | None:
+    """The class file; ``None`` where the VM gives none, as of arrays and hidden classes."""
+    if cls.is_array or cls.is_primitive:
+        return None
+    try:
+        return cls.class_file
+    except (Error, MalformedClassFile):
+        return None
+
+
+def _declaration(cls: Class, methods: list[Method]) -> Source:
+    """The part of its source file that a class is declared in, up to its last method."""
+    source = cls.source
+    tables = cls._vm.lookup_env.map.get_line_number_table(methods).value
+    lines = tables.items["line_number"]
+    if not len(lines):
+        return source
+    simple = re.split(r"[.$]", cls.name)[-1]
+    declared = re.compile(rf"\b(?:class|interface|enum|record)\s+{re.escape(simple)}\b")
+    first, last = int(lines.min()), last_line(source, int(lines.max()))
+    for number in range(min(first, source.first + len(source.lines) - 1), source.first - 1, -1):
+        if declared.search(source.line(number)):
+            first = number
+            break
+    return source.part(first, last_line(source, last))
+
+
+def _source(find: Callable[[], Source]) -> list[Content]:
+    """The source, to be unfolded; nothing where it is not found, or is another version."""
+    try:
+        source = find()
+    except (Error, SourceNotFound, OSError, IndexError):
+        return []
+    if not source.lines:
+        return []
+    shown = source.part(source.first, source.first + _SOURCE - 1)
+    width = len(str(shown.first + len(shown.lines)))
+    numbered = [f"{number:{width}}  {line}" for number, line in enumerate(shown.lines, shown.first)]
+    rest = more(len(source.lines), _SOURCE, "lines")
+    return [
+        element(
+            "details",
+            element("summary", f"source: {source.path}"),
+            _lines(numbered),
+            *([said(rest)] if rest else []),
+        )
+    ]
 
 
 @view.register
 def _(method: Method) -> list[Content]:
     lines = [one.line_number for one in method.lines]
+    file = _class_file(method.declaring_class)
+    found = [one for one in ([] if file is None else file.methods)
+             if (one.name, one.descriptor) == (method.name, method.signature)]  # fmt: skip
     return [
         _titled(f"{method.class_name}.{method.name}"),
         _facts(
             ("parameters", ", ".join(method.parameter_types) or "none"),
+            ("annotations", _annotations(found[0].annotations) if found else None),
             ("signature", method.generic_signature or method.signature),
             ("source", method.source_file),
             ("lines", f"{min(lines)} to {max(lines)}" if lines else None),
         ),
+        *_source(lambda: method.source),
     ]
 
 
