@@ -31,7 +31,7 @@ demo: install $(VENV)/.demo
 
 ## test        install what the tests need and run them all
 test: install java $(VENV)/.spark
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
 
 ## check       lint, formatting, types, layers
 check: install

@@ -156,3 +156,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write down what has been shown."""
     if BOOK.shown:
         BOOK.save(SAVED, whole=is_whole(session.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Several workers (`-n 2`) share the tests file by file."""
+    from scheduling import ByFile
+
+    return ByFile(config, log)
