@@ -4,6 +4,7 @@
 #   PYTHON=python3.12 make test       with another Python
 #   make test ARGS="-k attach -x"     with arguments for pytest
 #   JVMTI_TEST_JVMS=17,25 make test   on some JVMs only
+#   make test ARGS="-n 0"             one test after the other; otherwise a file per core
 
 PYTHON ?= python3
 ARGS ?=

@@ -147,6 +147,12 @@ def is_whole(config: pytest.Config) -> bool:
     )
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A run of the tests that failed completes the run before."""
+    if session.config.getoption("lf"):
+        BOOK.open(SAVED)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of completeness look at what all the others have shown, so they come last."""
     items.sort(key=lambda item: item.path.name == "test_completeness.py")
