@@ -30,7 +30,9 @@ def program(shared_java_program: JavaPrograms) -> JavaProgram:
 @pytest.fixture(scope="module")
 def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(program.pid, timeout=30) as attached:
-        attached.tag_env  # noqa: B018 - made at its first use, and kept
+        # Made at their first use, and kept.
+        attached.tag_env  # noqa: B018
+        attached.well_known("java/lang/Class")
         yield attached
     assert program.running()
 
@@ -561,7 +563,6 @@ def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> Non
         mirror.call("getSimpleNam")
     with pytest.raises(KeyError, match="no field 'modul'; did you mean 'module'"):
         mirror["modul"]
-    vm.kept.pop("java/lang/Class", None)
 
 
 def test_what_only_the_class_object_can_do_is_said_of_calls_of_a_class(vm: jvmti.VM) -> None:
@@ -570,7 +571,6 @@ def test_what_only_the_class_object_can_do_is_said_of_calls_of_a_class(vm: jvmti
         cls.call("getName")
     with pytest.raises(LookupError, match=r"hashCode is not static; .* cls\.mirror\.call"):
         cls.call("hashCode")
-    vm.kept.pop("java/lang/Class", None)
 
 
 # ---- what printing costs ---------------------------------------------------------------------
@@ -606,4 +606,3 @@ def test_the_ancestors_of_a_class_are_those_that_reflection_names(vm: jvmti.VM) 
         for place, signature in enumerate(found.signatures):
             assert found.classes[place].mirror.call("getName").replace(".", "/") == signature[1:-1]
     assert Ancestry(vm.find_class("java.lang.Integer")["TYPE"]).signatures == ["I"]
-    vm.kept.pop("java/lang/Class", None)
