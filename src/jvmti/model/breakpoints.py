@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from jvmti.model import conditions
+from jvmti.model.locals import parameters
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
@@ -166,7 +167,10 @@ class Breakpoint(Stops):
             table = env.get_local_variable_table(method)
         except AbsentInformation:
             table = []
-        return conditions.compiled(self._text, self._tree, table, at)
+        # An empty table is what javac -g:none leaves out, and others do not.
+        return conditions.compiled(
+            self._text, self._tree, table, at, unnamed=() if table else parameters(method)
+        )
 
     def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
         with self._placing:
@@ -180,7 +184,10 @@ class Breakpoint(Stops):
     def _what(self) -> str:
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
-            return f"{self._named[0]}.{self._named[1] or '*'}{at} in {len(self.places)} places"
+            what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
+            if self.is_pending:
+                return f"{what}: pending, as no such class is loaded"
+            return f"{what} in {len(self.places)} place{'s' * (len(self.places) != 1)}"
         if not self.places:
             return at
         method, location = self.places[0]
