@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
 import jvmti
 from jvmti.commands import VERBS, command, prepare
 from jvmti.commands.targets import find_java
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.report.tables import plain
+from jvmti.report.tables import plain, table
 from jvmti.report.text import duration, printable
 from jvmti.spec.capabilities import ALL
 from jvmti.target.agent_library import library_for_executable
@@ -389,6 +391,29 @@ def test_a_reader_that_leaves_early_is_no_error(idle: JavaProgram) -> None:
     )
     assert "process:" in shown.stdout
     assert shown.stderr == ""
+
+
+def test_output_that_finds_no_room_is_told_in_a_line(idle: JavaProgram) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "info", str(idle.pid)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "jvmti: the output cannot be written: No space left on device\n"
+
+
+def test_numbers_in_a_table_are_whole_on_the_narrowest_terminal() -> None:
+    made = table([">BYTES", "CLASS"], [[f"{10**9:,}", "com.acme." + "x" * 60]], width=24)
+    shown = io.StringIO()
+    Console(file=shown, width=24).print(made)
+    assert "1,000,000,000" in shown.getvalue()
+    assert "com." in shown.getvalue()
+    assert max(map(len, shown.getvalue().splitlines())) <= 24
 
 
 def test_output_fits_a_terminal_that_knows_ascii_only(deadlock: JavaProgram) -> None:

@@ -95,6 +95,13 @@ def test_a_summary_counts_by_event_class_method_and_thread(jvm: Jvm) -> None:
     assert "by class" in text
 
 
+def test_a_summary_adds_up_what_threads_waited_for(jvm: Jvm) -> None:
+    words = ["MonitorWait", "--filter", "thread=worker", "--wait", "--summary", "--json"]
+    made = json.loads(events(*words, "--", *java(jvm, "contention")).stdout)
+    [row] = made["by_object"]
+    assert (row["object"], row["count"]) == ("Workload$Shared", 4)
+
+
 def test_json_has_a_line_for_each_event(jvm: Jvm) -> None:
     before = time.time()
     words = ["Monitor*", "--filter", "class=Workload*", "--filter", "thread=work*", "--json"]
@@ -195,6 +202,25 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     program.expect("ready")
     done = events(str(program.pid), "MethodEntry", code=1)
     assert "can_generate_method_entry_events" in done.stderr
+    assert "jvmti options --reserve" in done.stderr
+    # What was not asked for by name is left out, and that is said.
+    done = events(str(program.pid), "--for", "0.1")
+    assert re.search(r"without Exception: .*jvmti options --reserve", done.stderr)
+
+
+def test_a_misspelt_event_is_told_the_near_ones() -> None:
+    done = events("1", "Exeption", code=2)
+    assert "there is no event 'Exeption'; did you mean Exception" in done.stderr
+
+
+def test_a_summary_adds_up_stacks(jvm: Jvm) -> None:
+    words = ["Exception", "--filter", "exception=*IllegalState*", "--wait", "--stack", "2"]
+    text = events(*words, "--summary", "--", *java(jvm, "calls")).stdout
+    found = re.findall(
+        r"^(\d+) × Exception\n    at Workload\$Counted.fail:\d+\n    at Workload.calls:", text, re.M
+    )
+    # Each is thrown once more at the end of its `finally`.
+    assert {int(one) for one in found} == {CALLS["fail"]}
 
 
 def test_names_from_the_target_do_no_harm() -> None:

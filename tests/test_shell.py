@@ -99,7 +99,7 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
         terminal.ask("%heap java.lang.String", r"[\d,]+ objects of 1 classes")
         terminal.ask("%props java.vm.name", r"java\.vm\.name +\S+")
         wrong = terminal.ask("%stack blocket", "UsageError")
-        assert "there are 'blocked'" in wrong
+        assert "did you mean 'blocked'" in wrong
         assert "Traceback" not in wrong
         assert "shell pattern" in terminal.ask("%threads?", "Docstring")
         told = terminal.ask("env.get_thread_state?", r"slot +17, since 1\.0")
@@ -171,7 +171,7 @@ def test_pythons_own_prompt_where_there_is_no_ipython(
         terminal.wait_for("^'BLOCKED'")
         assert "Witness.block(" in terminal.ask("%stack blocked", "Witness.block")
         assert "slot" in terminal.ask("env.get_thread_state?", "GetThreadState")
-        assert "there are 'blocked'" in terminal.ask("%stack blocket", "UsageError")
+        assert "did you mean 'blocked'" in terminal.ask("%stack blocket", "UsageError")
         terminal.type("vm.wait()\r")
         terminal.wait_for(r"vm\.wait\(\)\s*\Z")
         time.sleep(0.2)  # so that the call runs; the outcome is the same if it does not

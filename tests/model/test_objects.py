@@ -96,6 +96,15 @@ def test_static_fields_are_read_and_written_on_classes(vm: jvmti.VM, program: Ja
         cls["countr"]
 
 
+def test_an_error_about_a_name_says_what_was_likely_meant(vm: jvmti.VM) -> None:
+    # A part of the name, as somebody types who remembers half of it.
+    with pytest.raises(KeyError, match="did you mean 'counter'"):
+        vm.find_class("Values")["oun"]
+    [found] = vm.find_class("java.util.concurrent.ConcurrentHashMap").instances(limit=1)
+    with pytest.raises(KeyError, match="no field 'a key'.*value gives what a collection holds"):
+        found["a key"]
+
+
 def test_an_object_is_no_sequence(vm: jvmti.VM, kept: Any) -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(kept("derived"))

@@ -921,8 +921,14 @@ def test_a_class_without_tables_says_what_is_missing(jvm: Jvm, java_program: Jav
         add = method(vm, "add")
         with pytest.raises(ValueError, match=r"without line numbers .*location="):
             add.breakpoint(line=LINE["sum"])
-        with pytest.raises(ConditionError, match=r"javac -g"):
+        told = r"javac -g\); its parameters are slot0 \(int\), slot1 \(java.lang.String\)"
+        with pytest.raises(ConditionError, match=told):
             add.breakpoint(when="n == 1")
+        with add.breakpoint(when="slot0 > 1 and slot1 == 'x2'") as stops:
+            program.ask("start t add 4")
+            stop = taken(stops)
+            assert dict(stop.locals) == {0: 2, 1: "x2"}
+        assert program.ask("join t") == "20"
         with add.breakpoint(location=0) as stops:
             program.ask("start t add 1")
             stop = taken(stops)

@@ -11,6 +11,7 @@ target cannot be reached; 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import errno
 import inspect
 import io
 import os
@@ -27,6 +28,8 @@ from jvmti.commands.failure import (
     USAGE,
     CommandFailed,
 )
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 VERBS = (
     "ps",
@@ -93,14 +96,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has seen enough. What is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return 0
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _write_no_more()
+        print(f"jvmti: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return FAILED
     except Exception as error:
         failure = explained(error)
         if failure is None:
             raise
         print(f"jvmti: {failure}", file=sys.stderr)
         return failure.code
+
+
+def _write_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:

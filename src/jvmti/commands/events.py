@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import fnmatch
 import signal
 import sys
@@ -34,11 +35,12 @@ from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.names import NameColumn
 from jvmti.events.records import Records, has_thread
 from jvmti.events.streams import Stream
+from jvmti.model.allowed import reason
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
 from jvmti.report.tables import print_json, print_table
-from jvmti.report.text import duration
+from jvmti.report.text import duration, printable
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import Error, TargetLost
 
@@ -209,6 +211,14 @@ class _Watch:
             else:
                 for kind in kinds:
                     rows = summary.rows(kind, _TOP)
+                    if kind == "stack":
+                        more = len(summary.kinds[kind]) - len(rows)
+                        print("\nby stack" + (f" (and {more} more)" if more else ""))
+                        for row in rows:
+                            print(f"{row['count']:,} × {row['event']}")
+                            for frame in row["stack"]:
+                                print(f"    at {printable(frame)}")
+                        continue
                     heads = [">COUNT", ">PER SECOND", *(["EVENT"] if kind != "event" else [])]
                     cells = [
                         [row["count"], row["per_second"], row["event"], row[kind]]
@@ -219,7 +229,8 @@ class _Watch:
                     more = len(summary.kinds[kind]) - len(rows)
                     title = f"\nby {kind}" + (f" (and {more} more)" if more else "")
                     print_table([*heads, kind.upper()], cells, title=title)
-        text = f"{summary.total} events in {duration(passed)}, {self.stream.dropped} dropped"
+        events = "1 event" if summary.total == 1 else f"{summary.total} events"
+        text = f"{events} in {duration(passed)}, {self.stream.dropped} dropped"
         if given.output is not None:
             text += f", in {given.output}"
         print(text, file=sys.stderr)
@@ -273,8 +284,10 @@ def chosen(
     for word in words or _USUAL:
         matching = [name for name in names if fnmatch.fnmatchcase(name.lower(), word.lower())]
         if not matching:
+            near = difflib.get_close_matches(word, names, n=2)
+            hint = f"did you mean {' or '.join(near)}? The" if near else "the"
             raise CommandFailed(
-                f"there is no event {word!r}; the events are {', '.join(sorted(names))}", USAGE
+                f"there is no event {word!r}; {hint} events are {', '.join(sorted(names))}", USAGE
             )
         found |= {name: names[name] for name in matching}
     explicit = {word for word in words if word in names}
@@ -355,10 +368,20 @@ def _open(
             needed |= own
         else:
             # It was not asked for by name.
-            print(f"jvmti: {declaration.name} cannot be had: {own}", file=sys.stderr)
+            why = reason(vm, next(iter(own & ~potential)), potential)
+            print(
+                f"jvmti: without {declaration.name}: {'; '.join(filter(None, why))}",
+                file=sys.stderr,
+            )
             declarations.remove(declaration)
     if not declarations:
         raise CommandFailed("this JVM gives none of these events now; see `jvmti info`")
+    if missing := needed & ~potential:
+        why = reason(vm, next(iter(missing)), potential)
+        raise CommandFailed(
+            f"this JVM does not give {', '.join(sorted(missing.names()))} now: "
+            f"{'; '.join(filter(None, why))}"
+        )
     env.add_capabilities(needed)
     stream: Stream = env.stream(
         [declaration.constant for declaration in declarations],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from jvmti.model import conditions
+from jvmti.model.locals import parameters
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
@@ -170,7 +171,10 @@ class Breakpoint(Stops):
             table = env.get_local_variable_table(method)
         except AbsentInformation:
             table = []
-        return conditions.compiled(self._text, self._tree, table, at)
+        # An empty table is what javac -g:none leaves out, and others do not.
+        return conditions.compiled(
+            self._text, self._tree, table, at, unnamed=() if table else parameters(method)
+        )
 
     def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
         with self._placing:
@@ -215,9 +219,11 @@ class Breakpoint(Stops):
     def _what(self) -> str:
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
+            what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
+            if self.is_pending and not self.lost:
+                return f"{what}: pending, as no such class is loaded"
             lost = f", lost in {len(self.lost)}" if self.lost else ""
-            named = f"{self._named[0]}.{self._named[1] or '*'}{at}"
-            return f"{named} in {len(self.places)} places{lost}"
+            return f"{what} in {len(self.places)} place{'s' * (len(self.places) != 1)}{lost}"
         if self.lost:
             method, _, _ = self.lost[0]
             return f"{method.class_name}.{method.name}{at}, lost since the class was redefined"

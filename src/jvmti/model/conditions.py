@@ -14,6 +14,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.model.locals import Variable
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -72,7 +73,11 @@ def parse(text: str) -> ast.expr:
 
 
 def compiled(
-    text: str, tree: ast.expr, table: Sequence[LocalVariableEntry], location: int
+    text: str,
+    tree: ast.expr,
+    table: Sequence[LocalVariableEntry],
+    location: int,
+    unnamed: Sequence[Variable] = (),
 ) -> Condition:
     """A condition over the local variables that there are at a location.
 
@@ -81,11 +86,17 @@ def compiled(
         tree: what `parse` made of it.
         table: the local variables of the method.
         location: the bytecode index of the breakpoint.
+        unnamed: the parameters, where the class was compiled without names: ``slot1`` is the one
+            in slot 1.
 
     Raises:
         ConditionError: there is no such variable, or it cannot be compared so.
     """
-    compiler = _Compiler(text, [one for one in table if _is_there(one, location)], table)
+    there = [
+        Variable(one.name, one.signature, one.slot) for one in table if _is_there(one, location)
+    ]
+    by_slot = [Variable(one.name or f"slot{one.slot}", one.signature, one.slot) for one in unnamed]
+    compiler = _Compiler(text, there or by_slot, table)
     compiler.condition(tree)
     if len(compiler.code) > 128:
         raise ConditionError(f"the condition {text!r} is too long: it makes {len(compiler.code)} "
@@ -103,7 +114,7 @@ class _Compiler:
     def __init__(
         self,
         text: str,
-        variables: Sequence[LocalVariableEntry] | None,
+        variables: Sequence[Variable] | None,
         all_variables: Sequence[LocalVariableEntry] = (),
     ) -> None:
         self.text = text
@@ -186,25 +197,27 @@ class _Compiler:
             raise self.refuse(whole, f"{name.id} is a {java_name(signature)}, which has no order")
         self.code.append([TEST, ord(type_), variable.slot, relation, constant])
 
-    def variable(self, name: ast.Name) -> LocalVariableEntry:
+    def variable(self, name: ast.Name) -> Variable:
         assert self.variables is not None
         for one in self.variables:
             if one.name == name.id:
                 return one
         if not self.all_variables:
+            slots = ", ".join(f"{one.name} ({one.type})" for one in self.variables) or "none"
             raise self.refuse(
                 name,
-                "the class was compiled without the names of local variables (javac -g)" + _OTHERS,
+                "the class was compiled without the names of local variables (javac -g); its "
+                f"parameters are {slots}{_OTHERS}",
             )
         if any(one.name == name.id for one in self.all_variables):
             raise self.refuse(name, "the variable has no value yet at this place")
-        names = [one.name for one in self.variables]
+        names = [str(one.name) for one in self.variables]
         near = difflib.get_close_matches(name.id, names, n=3) or names
         there = f"; there are {', '.join(near)}" if near else ""
         raise self.refuse(name, f"there is no such local variable{there}")
 
     def typed(
-        self, whole: ast.expr, variable: LocalVariableEntry, relation: int, value: Any
+        self, whole: ast.expr, variable: Variable, relation: int, value: Any
     ) -> tuple[str, int]:
         """The type to compare by, and the constant in it."""
         signature = variable.signature

@@ -104,6 +104,10 @@ def near(name: str, names: Iterable[str], *, most: int = 3) -> str:
     known = sorted(set(names))
     found = difflib.get_close_matches(name, known, most, 0.6)
     found += [one for one in known if one.lower() == name.lower() and one not in found]
+    # A part of a name is no close match of it, but it may be what was meant.
+    part = name.lower()
+    longer = [one for one in known if part in one.lower() and one not in found] if part else []
+    found += sorted(longer, key=len)[: most - len(found)]
     if found:
         return f"; did you mean {' or '.join(map(repr, found))}?"
     if known and len(known) <= 12:

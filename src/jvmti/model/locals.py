@@ -14,6 +14,7 @@ from jvmti.spec.signatures import java_name, parameters_of, signature_of
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
+    from jvmti.model.classes import Method
     from jvmti.model.frames import Frame
 
 _STATIC = 0x0008
@@ -40,6 +41,20 @@ class Variable:
 
     def __str__(self) -> str:
         return f"{self.type} {self.name or f'[slot {self.slot}]'}"
+
+
+def parameters(method: Method) -> list[Variable]:
+    """The slots of a method's parameters, which its signature tells, with ``this``."""
+    found = []
+    slot = 0
+    if not method.modifiers & _STATIC:
+        found.append(Variable("this", method.declaring_class.signature, 0))
+        slot = 1
+    for name in parameters_of(method.signature):
+        signature = signature_of(name)
+        found.append(Variable(None, signature, slot))
+        slot += 2 if signature in "JD" else 1
+    return found
 
 
 class Locals(Mapping[Any, Any]):
@@ -96,7 +111,7 @@ class Locals(Mapping[Any, Any]):
             entries = env.get_local_variable_table(frame.method)
         except (AbsentInformation, NativeMethod):
             self._named = False
-            return self._parameters()
+            return parameters(frame.method)
         for entry in entries:
             end = entry.start_location + entry.length
             self._elsewhere.setdefault(entry.name, []).append((entry.start_location, end))
@@ -104,21 +119,8 @@ class Locals(Mapping[Any, Any]):
                 found.append(Variable(entry.name, entry.signature, entry.slot))
         if not entries:
             self._named = False  # javac -g:none leaves out an empty table, others do not
-            return self._parameters()
+            return parameters(frame.method)
         return sorted(found, key=lambda one: one.slot)
-
-    def _parameters(self) -> list[Variable]:
-        method = self._frame.method
-        found = []
-        slot = 0
-        if not method.modifiers & _STATIC:
-            found.append(Variable("this", method.declaring_class.signature, 0))
-            slot = 1
-        for name in parameters_of(method.signature):
-            signature = signature_of(name)
-            found.append(Variable(None, signature, slot))
-            slot += 2 if signature in "JD" else 1
-        return found
 
     def _env(self) -> Env:
         more = ("can_support_virtual_threads",) if self._frame.thread.is_virtual else ()

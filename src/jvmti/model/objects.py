@@ -65,7 +65,7 @@ class Attributes:
 
         JNI: Get<Type>Field.
         """
-        place = layout_of(self.cls).find(_name(name, self))
+        place = _place(self, name)
         return read_fields(self._vm, self, [place.field])[0]
 
     def __setitem__(self, name: Any, value: Any) -> None:
@@ -78,7 +78,7 @@ class Attributes:
 
         JNI: Set<Type>Field.
         """
-        place = layout_of(self.cls).find(_name(name, self))
+        place = _place(self, name)
         write_field(self, self.cls, place, value)
 
     __iter__: Any = None
@@ -326,6 +326,17 @@ class Attributes:
 
     def __str__(self) -> str:
         return repr(self)
+
+
+def _place(item: Any, name: Any) -> Place:
+    try:
+        return layout_of(item.cls).find(_name(name, item))
+    except KeyError as error:
+        if not {"java.util.Map", "java.util.Collection"} & {
+            one.name for one in item.cls.all_interfaces
+        }:
+            raise
+        raise KeyError(f"{error.args[0]} (value gives what a collection holds)") from None
 
 
 def _name(name: Any, item: Any) -> str:

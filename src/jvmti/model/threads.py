@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy
 
 from jvmti import display, refs
 from jvmti.model.frames import Frame, Places
+from jvmti.model.layouts import near
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
 from jvmti.model.stack_tree import at_once, sampled
@@ -499,7 +499,8 @@ _ARROW_TYPES = {
 class Threads:
     """The live platform threads of a VM, without those of this package's agent.
 
-    Iterating gives each `Thread`; ``vm.threads["main"]`` the one of that name.
+    Iterating gives each `Thread`; ``vm.threads["main"]`` the one of that name, ``vm.threads[21]``
+    the one of that number, as stacks show it.
     """
 
     def __init__(self, vm: VM) -> None:
@@ -522,17 +523,23 @@ class Threads:
             return bool(self.named(item))
         return any(item == thread for thread in self._all())
 
-    def __getitem__(self, name: str) -> Thread:
+    def __getitem__(self, name: str | int) -> Thread:
         threads = self._all()
+        if isinstance(name, int):
+            ids = self.ids(threads)
+            if name in ids:
+                return threads[ids.index(name)]
+            known = ", ".join(map(str, sorted(ids)))
+            raise KeyError(f"no live thread has the number {name}; there are {known}")
+        if not isinstance(name, str):
+            raise TypeError(f"a thread is meant by its name or number, not by {name!r}")
         names = self._names(threads)
         found = [thread for thread, its in zip(threads, names, strict=True) if its == name]
         if len(found) == 1:
             return found[0]
         if found:
             raise KeyError(f"{len(found)} threads are named {name!r}; vm.threads.named() has them")
-        near = difflib.get_close_matches(name, [its for its in names if its], n=3)
-        hint = f"; there are {', '.join(map(repr, near))}" if near else ""
-        raise KeyError(f"no live thread is named {name!r}{hint}")
+        raise KeyError(f"no live thread is named {name!r}{near(name, [n for n in names if n])}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return [name for name in self._names(self._all()) if name]

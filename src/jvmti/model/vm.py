@@ -48,7 +48,7 @@ from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import NotAvailable, TargetLost
+from jvmti.spec.errors import TargetLost
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
@@ -353,19 +353,7 @@ class VM:
                 return self.env
             if self._own_env is None:
                 self._own_env = self.new_env()
-            try:
-                self._own_env.add_capabilities(wanted)
-            except NotAvailable as error:
-                if "held by" in error.detail:
-                    raise
-                missing = sorted((wanted & ~self._own_env.get_potential_capabilities()).names())
-                raise NotAvailable(
-                    error.code,
-                    error.function,
-                    f"{', '.join(missing)}: given by most VMs only while they start. Start the "
-                    f"program by jvmti.launch(…, capabilities={missing}), or with "
-                    'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later',
-                ) from None
+            self._own_env.add_capabilities(wanted)
             self._own_capabilities |= wanted
             return self._own_env
 

@@ -52,7 +52,8 @@ def line_of(row: dict[str, Any], clock: Clock) -> str:
     parts = [clock.text(row["time"])]
     thread = row.get("thread")
     if thread is not None:
-        parts.append(f"[{printable(thread, 30)}]")
+        # Not cut: pools number their threads at the end of the name.
+        parts.append(f"[{printable(thread)}]")
     parts.append(str(row["event"]))
     if row.get("method") is not None:
         parts.append(_place(row, "method", "line"))
@@ -97,7 +98,7 @@ def json_of(row: dict[str, Any], clock: Clock) -> str:
 
 
 class Summary:
-    """Counts of events by kind, class, method and thread.
+    """Counts of events by kind, class, method, thread, exception, object and stack.
 
     Attributes:
         kinds: for each of these, a `Counter` of ``(event, name)``; by event alone it is the event.
@@ -106,7 +107,8 @@ class Summary:
     def __init__(self) -> None:
         self.total = 0
         self.kinds: dict[str, Counter[Any]] = {
-            kind: Counter() for kind in ("event", "class", "method", "thread", "exception")
+            kind: Counter()
+            for kind in ("event", "class", "method", "thread", "exception", "object", "stack")
         }
         self.first: int | None = None
         self.last = 0
@@ -122,9 +124,14 @@ class Summary:
         events = records["event"]
         for name, count in events.counts().items():
             self.kinds["event"][name] += count
-        for kind, column in (("thread", "thread"), ("exception", "exception")):
-            if column in records:
-                self._count(kind, events, records[column])
+        for kind in ("thread", "exception"):
+            if kind in records:
+                self._count(kind, events, records[kind])
+        if "object" in records and isinstance(records["object"], NameColumn):
+            self._count("object", events, records["object"])
+        if "stack" in records:
+            stacks = records["stack"]
+            self._count("stack", events, stacks)
         if "method" in records:
             methods, classes = records["method"], records["method_class"]
             named = [

@@ -57,6 +57,8 @@ def table(
             justify="right" if name.startswith(_RIGHT) else "left",
             no_wrap=True,
             overflow="ellipsis",
+            # Half a number is another number, so these are whole on the narrowest terminal.
+            min_width=widths[at] if name.startswith(_RIGHT) else None,
             max_width=widths[at],
         )
     for row, style in zip(cells, styles or [None] * len(cells), strict=True):

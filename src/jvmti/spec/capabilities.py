@@ -209,7 +209,25 @@ SOLO = Capabilities.of(
 )
 """What only one environment of a HotSpot VM can hold at a time."""
 
+
+def why_not_given(detail: str) -> str:
+    """What to tell of capabilities that the VM has refused to give.
+
+    Args:
+        detail: their names, as the agent lists them, and who holds them where it knows.
+    """
+    if "held by" in detail:
+        return detail
+    if detail.partition(", ")[0] in ONLOAD_ONLY.names():
+        return (
+            f"{detail}: given by most VMs only while they start. Start the program by "
+            "jvmti.launch(…, capabilities=…), or with "
+            'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later'
+        )
+    return f"{detail}: this VM does not give it now, or another agent has it; see `jvmti info`"
+
+
 WantedCapabilities = Annotated[Capabilities | str | Iterable[str], CapabilityBits()]
 """Capabilities as flags, as one name, or as several names."""
 
-__all__ = ["ALL", "ONLOAD_ONLY", "SOLO", "Capabilities", "WantedCapabilities"]
+__all__ = ["ALL", "ONLOAD_ONLY", "SOLO", "Capabilities", "WantedCapabilities", "why_not_given"]

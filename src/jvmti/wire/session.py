@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from jvmti.spec.capabilities import why_not_given
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import (
     CallTimeout,
@@ -659,6 +660,8 @@ class Session:
             what = Status(status).name.lower().replace("_", " ")
             return ProtocolError(f"{name}(): {what}{': ' + detail if detail else ''}")
         error = error_for(status, name)
+        if detail and name == "add_capabilities" and type(error).__name__ == "NotAvailable":
+            return error_for(status, name, why_not_given(detail))
         if detail:
             return error_for(status, name, f"{error.detail} [{detail}]")
         if type(error).__name__ == "MustPossessCapability" and declaration.capabilities:
