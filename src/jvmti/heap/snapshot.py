@@ -26,6 +26,7 @@ from jvmti.heap.library import (
     Indices,
     Progress,
     Sizes,
+    Ways,
 )
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
@@ -114,7 +115,7 @@ class Snapshot:
         self.classes = Classes(self)
         self.roots = Roots(self)
         self._trees: dict[int, DominatorTree] = {}
-        self._ways: dict[int, tuple[Indices, Indices]] = {}
+        self._ways: dict[int, Ways] = {}
         self._reached: NDArray[numpy.bool_] | None = None
         self._threads: list[Thread] | None = None
 
@@ -295,9 +296,9 @@ class Snapshot:
         without = 0 if weak else _NOT_STRONG
         ways = self._ways.get(without)
         if ways is None:
-            ways = self._ways[without] = self._dump.shortest(without, self._report)
+            ways = self._ways[without] = self._dump.shortest(without, None, self._report)
         column = objects._column if isinstance(objects, Object) else objects
-        return PathTree(self, column, ways[0], ways[1], limit)
+        return PathTree(self, column, ways, limit)
 
     # The VM
 
