@@ -165,7 +165,7 @@ class _Steps:
         self._read("get_static_object_field", found, rows, receivers, fields)
         own = rows[loads]
         if len(own):
-            self._take(found, own, self._vm.map.get_class_loader(receivers[own]))
+            self._take(found, own, self._vm.env.map.get_class_loader(receivers[own]))
         rows = numpy.flatnonzero(open_ & is_array)
         places = self._element_places(sources[rows], targets[rows])
         own = rows[places >= 0]

@@ -120,7 +120,8 @@ class LiveObjects:
             [loaded.handles[at[names[index]]] for index in usable],
             numbers[order] + 1,
             ordinals[order],
-            column.sizes[chosen][order],
+            # Class and length say it, and a dump does not tell the sizes of all classes.
+            numpy.full(len(chosen), -1),
             column.lengths[chosen][order],
             timeout,
             began,

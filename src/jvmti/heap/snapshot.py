@@ -343,7 +343,7 @@ class Snapshot:
         program; each step must come to an object of the same class and length.  For what only
         stacks or JNI hold, for garbage, and for what has got other references meanwhile, there is a
         pass over the heap that takes the object at the same place among those of its class, if it
-        has the same size and length; about 50 ms for each million objects, during which the program
+        has the same length; about 50 ms for each million objects, during which the program
         stands still, and one for each 20,000 that are looked for.  What the program has made
         meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
         share that was found, and `LiveRows.collections` how many collections there were.  Of classes
