@@ -72,9 +72,7 @@ class Browser:
     def click(self, x: float, y: float) -> None:
         self.move(x, y)
         for kind in ("mousePressed", "mouseReleased"):
-            self.ask(
-                "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1
-            )
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
         code = {"Enter": 13, "Escape": 27, "Tab": 9}[key]

@@ -463,9 +463,7 @@ IN_VIEW = """(() => {
 BOX = "(({x, y, width, height}) => [x, y, width, height])({}.getBoundingClientRect())"
 
 
-def test_the_map_is_walked_through_by_mouse(
-    snapshot: jvmti.heap.Snapshot, tmp_path: Path
-) -> None:
+def test_the_map_is_walked_through_by_mouse(snapshot: jvmti.heap.Snapshot, tmp_path: Path) -> None:
     snapshot.report(tmp_path / "report.html")
     whole = treemap(snapshot)
     # The largest package, and in it the largest place that has any inside.

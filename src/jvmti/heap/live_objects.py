@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["LiveObjects"]
 
 
-
 class LiveObjects:
     """Finds the objects of one snapshot.
 

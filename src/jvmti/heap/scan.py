@@ -407,9 +407,7 @@ class Instances:
         order = numpy.argsort(-self.size, kind="stable")[: max(most, 0)]
         return Instances(self.scan, numpy.sort(self.row[order]))
 
-    def live(
-        self, *, timeout: float | None = 60.0, progress: Progress | None = None
-    ) -> LiveRows:
+    def live(self, *, timeout: float | None = 60.0, progress: Progress | None = None) -> LiveRows:
         """The objects of the VM behind them; see `Scan.live`."""
         return self.scan.live(self, timeout=timeout, progress=progress)
 

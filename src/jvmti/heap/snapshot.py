@@ -335,7 +335,7 @@ class Snapshot:
         objects: Object | Objects,
         *,
         timeout: float | None = 60.0,
-        progress: Callable[[int], object] | None = None,
+        progress: Callable[[int], Any] | None = None,
     ) -> LiveRows:
         """The objects of the VM behind some of a snapshot that was just taken of it.
 
