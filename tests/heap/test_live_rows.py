@@ -1,4 +1,4 @@
-"""Rows of a snapshot as live objects: along references first, by a walk over the heap for the rest."""
+"""Rows of a snapshot as live objects: along references first, by a walk for the rest."""
 
 from __future__ import annotations
 

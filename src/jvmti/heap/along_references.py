@@ -1,8 +1,9 @@
 """Objects of a running VM found again along references: from classes and threads, step by step.
 
-What a static field or a thread leads to is reached by reading fields and elements, in a few messages
-for each step, whatever the heap's size and wherever a collector has moved things.  The program goes
-on meanwhile; what it has changed on the way is noticed by the class and the length of each object.
+What a static field or a thread leads to is reached by reading fields and elements, in a few
+messages for each step, whatever the heap's size and wherever a collector has moved things.  The
+program goes on meanwhile; what it has changed on the way is noticed by the class and the length of
+each object.
 """
 
 from __future__ import annotations

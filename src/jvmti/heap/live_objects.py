@@ -1,7 +1,8 @@
 """From the rows of a snapshot to the objects of the VM that it was taken of.
 
-Most are found along the references that lead to them.  For the others there is a walk: a dump has its objects in the order in which a walk over the heap meets them, as long as nothing has
-moved: so a class and a place among its objects find an object again.
+Most are found along the references that lead to them.  For the others there is a walk: a dump has
+its objects in the order in which a walk over the heap meets them, as long as nothing has moved, so
+a class and a place among its objects find an object again.
 """
 
 from __future__ import annotations

@@ -346,8 +346,8 @@ class Snapshot:
         has the same length; about 50 ms for each million objects, during which the program
         stands still, and one for each 20,000 that are looked for.  What the program has made
         meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
-        share that was found, and `LiveRows.collections` how many collections there were.  Of classes
-        that several loaders have, and of classes themselves, none is found.
+        share that was found, and `LiveRows.collections` how many collections there were.  Of
+        classes that several loaders have, and of classes themselves, none is found.
 
         Args:
             objects: some of the snapshot.
