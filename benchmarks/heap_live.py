@@ -151,7 +151,6 @@ def of_snapshots(vm: jvmti.VM, rounds: int) -> dict[str, float]:
     found = graph.live(some)
     figures["any rows"] = time.perf_counter() - began
     figures["any rows found"] = found.coverage
-    figures["any rows pause"] = found.pause
     began = time.perf_counter()
     graph.paths_to_roots(graph.objects("Heap$Order")).lines()
     figures["paths"] = time.perf_counter() - began
@@ -216,8 +215,7 @@ def rows(figures: dict[str, float], millions: float, feature: int) -> list[tuple
         ),
         (
             "… of all classes",
-            f"{seconds(figures['any rows'])}, {figures['any rows found']:.1%} found, "
-            f"stopped for {seconds(figures['any rows pause'])}",
+            f"{seconds(figures['any rows'])}, {figures['any rows found']:.1%} found",
             "",
         ),
         (

@@ -8,6 +8,7 @@ each object.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
     from jvmti.heap.loaders import LoadedClasses
+    from jvmti.heap.passes import Progress
     from jvmti.heap.snapshot import Snapshot
     from jvmti.model.vm import VM
 
@@ -28,6 +30,8 @@ __all__ = ["AlongReferences"]
 
 _DEEPEST = 100
 """Steps from a root, above which a walk over the heap is the shorter way."""
+_PART = 20_000
+"""Objects that are looked for together."""
 _THREAD = 0x08
 _NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
 
@@ -47,16 +51,33 @@ class AlongReferences:
         self._snapshot = snapshot
         self._ways: Ways | None = None
 
-    def find(self, wanted: Indices, loaded: LoadedClasses) -> list[Any]:
+    def find(
+        self,
+        wanted: Indices,
+        loaded: LoadedClasses,
+        until: float | None = None,
+        progress: Progress | None = None,
+    ) -> list[Any]:
         """The live objects behind some of the snapshot, ``None`` where the ways give none.
 
         Args:
             wanted: the numbers of objects, in ascending order, each once.
             loaded: the classes that are loaded now.
+            until: the time by the monotonic clock after which no more are looked for.
+            progress: told how many have been found.
         """
         if self._ways is None:
             self._ways = self._snapshot._dump.shortest(_NOT_STRONG, self._roots())
-        return _Steps(self._vm, self._snapshot, loaded, self._ways).find(wanted)
+        steps = _Steps(self._vm, self._snapshot, loaded, self._ways)
+        found: list[Any] = []
+        # In parts, so that not all that lies on the ways is held at once.
+        for begin in range(0, len(wanted), _PART):
+            if until is not None and time.monotonic() > until:
+                break
+            if begin and progress is not None:
+                progress(sum(one is not None for one in found))
+            found += steps.find(wanted[begin : begin + _PART])
+        return found + [None] * (len(wanted) - len(found))
 
     def _roots(self) -> Indices:
         """What can be named in the VM: classes and threads; not what stacks and JNI hold."""
@@ -125,6 +146,7 @@ class _Steps:
             for one in self._columns:
                 one.array = one.array[~numpy.isin(one.array, kept)]
                 one.release()
+            self._columns.clear()
         return found
 
     def _named(self, roots: Indices) -> Handles:

@@ -62,7 +62,8 @@ class LiveObjects:
         pause = 0.0
         loaded = LoadedClasses(heap._vm)
         try:
-            found = self._along.find(sought, loaded) if len(sought) else []
+            until = None if timeout is None else began + timeout
+            found = self._along.find(sought, loaded, until, progress) if len(sought) else []
             left = numpy.array([one is None for one in found], bool)
             if left.any():
                 done = len(found) - int(left.sum())

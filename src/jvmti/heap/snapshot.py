@@ -352,7 +352,7 @@ class Snapshot:
         Args:
             objects: some of the snapshot.
             timeout: seconds after which the passes end.
-            progress: called now and then with how many objects have been looked for.
+            progress: called now and then with how many objects are done with.
 
         Raises:
             ValueError: the snapshot is of a file.
