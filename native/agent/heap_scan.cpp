@@ -258,7 +258,6 @@ struct HeapFind {
   const jlong* sizes;
   const jint* lengths;
   jint count;
-  bool one_tag;
   jlong* seen;   // objects of each class so far
   jint* next;    // the next that is looked for in each class, from 0
   jint* places;  // for those that are classes themselves, which have a tag already: their numbers
@@ -277,17 +276,19 @@ jint JNICALL find_object(jlong class_tag, jlong size, jlong* tag, jint length, v
   jint next = find.next[class_tag];
   if (next >= find.count || find.of[next] != class_tag || find.ordinals[next] != ordinal) return 0;
   ++find.next[class_tag];
-  if (find.sizes[next] != size || find.lengths[next] != length) {
+  bool same_size = find.sizes[next] < 0 || find.sizes[next] == size;
+  if (!same_size || find.lengths[next] != length) {
     ++find.different;
-    return 0;
-  }
-  ++find.found;
-  if (*tag != 0) {
-    find.places[next] = static_cast<jint>(*tag);
   } else {
-    *tag = find.one_tag ? kFoundTag : kFoundTag + next;
+    ++find.found;
+    if (*tag != 0) {
+      find.places[next] = static_cast<jint>(*tag);
+    } else {
+      *tag = kFoundTag + next;
+    }
   }
-  return 0;
+  // Behind the last one the VM need not call any more.
+  return find.found + find.different == find.count ? static_cast<jint>(JVMTI_VISIT_ABORT) : 0;
 }
 
 struct HeapTake {
@@ -312,6 +313,11 @@ jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
 }
 
 constexpr jint kOnlyTaggedClasses = JVMTI_HEAP_FILTER_CLASS_UNTAGGED;
+
+// The VM passes over objects of other classes than a single one without looking up any tag.
+jclass single(const In<List<kinds::Class>>& classes) {
+  return classes.count() == 1 ? classes.items()[0] : nullptr;
+}
 
 }  // namespace
 
@@ -381,8 +387,9 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
     scan.with_values();
   }
   control.begin();
-  error = tags.env()->IterateThroughHeap(all.c() ? 0 : kOnlyTaggedClasses, nullptr, &callbacks,
-                                         &scan);
+  error = all.c() ? tags.env()->IterateThroughHeap(0, nullptr, &callbacks, &scan)
+                  : tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks,
+                                                   &scan);
   control.finish();
   if (error != JVMTI_ERROR_NONE) return error;
   scan.close_values();
@@ -478,11 +485,11 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
       if (next[i] == 0 && (wanted == 0 || of.items()[0] != i)) next[i] = wanted;
     }
     HeapFind find{control, classes.count(), of.items(), ordinals.items(), sizes.items(),
-                  lengths.items(), wanted, false, seen, next, own_tags, 0, 0};
+                  lengths.items(), wanted, seen, next, own_tags, 0, 0};
     jvmtiHeapCallbacks callbacks{};
     callbacks.heap_iteration_callback = find_object;
     control.begin();
-    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, nullptr, &callbacks, &find);
+    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &find);
     control.finish();
     jint ask = 0;
     jint extra = 0;
@@ -528,7 +535,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   callbacks.heap_iteration_callback = take_object;
   control.begin();
   if (most.c() > 0) {
-    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, nullptr, &callbacks, &take);
+    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &take);
   }
   control.finish();
   if (error != JVMTI_ERROR_NONE) return error;

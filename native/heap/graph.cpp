@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t kBreath = 0x3FFFF;
 constexpr uint64_t kAhead = 8;
+constexpr uint64_t kFarAhead = 16;
 
 bool is_cancelled(const jvmti_heap_progress* progress) {
   return progress != nullptr && __atomic_load_n(&progress->cancel, __ATOMIC_RELAXED) != 0;
@@ -52,30 +53,34 @@ int32_t reach_in(const Graph<Row>& graph, const uint8_t* avoided, jvmti_heap_pro
 }
 
 template <class Row>
-int32_t shortest_in(const Graph<Row>& graph, jvmti_heap_progress* progress, uint32_t* before,
-                    uint32_t* order, uint64_t* reached) {
-  uint64_t objects = graph.objects();
-  std::memset(before, 0xFF, objects * sizeof *before);
-  uint64_t found = 0;
+int32_t shortest_in(const Graph<Row>& graph, const uint32_t* roots, uint64_t root_count,
+                    jvmti_heap_progress* progress, const Ways& ways, uint64_t* reached) {
+  std::memset(ways.place, 0xFF, graph.objects() * sizeof *ways.place);
+  uint32_t found = 0;
+  auto begin_at = [&](uint32_t root) {
+    if (ways.place[root] != kNone) return;
+    ways.place[root] = found;
+    ways.above[found] = kNone;
+    ways.order[found++] = root;
+  };
   const jvmti_heap_dump& dump = graph.dump();
-  for (uint64_t i = 0; i < dump.roots.size(); ++i) {
-    uint32_t root = dump.roots[i].object;
-    if (before[root] != kNone) continue;
-    before[root] = graph.objects();
-    order[found++] = root;
+  if (roots != nullptr) {
+    for (uint64_t i = 0; i < root_count; ++i) begin_at(roots[i]);
+  } else {
+    for (uint64_t i = 0; i < dump.roots.size(); ++i) begin_at(dump.roots[i].object);
   }
-  for (uint64_t next = 0; next < found; ++next) {
+  for (uint32_t next = 0; next < found; ++next) {
     if ((next & kBreath) == 0 && is_cancelled(progress)) return JVMTI_HEAP_CANCELLED;
-    uint32_t object = order[next];
+    uint32_t object = ways.order[next];
     // What is far apart in memory is asked for ahead, each from what has come of the one before.
-    if (next + 24 < found) graph.prefetch(order[next + 24]);
-    if (next + 16 < found) graph.prefetch_targets(order[next + 16]);
-    if (next + 8 < found) {
-      uint32_t ahead = order[next + 8];
+    if (found - next > 24) {
+      graph.prefetch(ways.order[next + 24]);
+      graph.prefetch_targets(ways.order[next + 16]);
+      uint32_t ahead = ways.order[next + 8];
       uint64_t end = graph.last(ahead);
       uint64_t most = graph.first(ahead) + kAhead;
       for (uint64_t k = graph.first(ahead); k < end && k < most; ++k) {
-        __builtin_prefetch(before + graph.target(k), 1);
+        __builtin_prefetch(ways.place + graph.target(k), 1);
       }
     }
     if (graph.leaf(object)) continue;
@@ -83,9 +88,10 @@ int32_t shortest_in(const Graph<Row>& graph, jvmti_heap_progress* progress, uint
     uint64_t last = graph.last(object);
     for (uint64_t k = graph.first(object); k < last; ++k) {
       uint32_t target = graph.target(k);
-      if (before[target] != kNone || k == skipped) continue;
-      before[target] = object;
-      order[found++] = target;
+      if (ways.place[target] != kNone || k == skipped) continue;
+      ways.place[target] = found;
+      ways.above[found] = next;
+      ways.order[found++] = target;
     }
   }
   *reached = found;
@@ -121,12 +127,54 @@ int32_t reach(const jvmti_heap_dump& dump, uint32_t without, const uint8_t* avoi
   return reach_in(Graph<uint32_t>(dump, without), avoided, progress, reached);
 }
 
-int32_t shortest(const jvmti_heap_dump& dump, uint32_t without, jvmti_heap_progress* progress,
-                 uint32_t* before, uint32_t* order, uint64_t* reached) {
+int32_t shortest(const jvmti_heap_dump& dump, uint32_t without, const uint32_t* roots,
+                 uint64_t root_count, jvmti_heap_progress* progress, const Ways& ways,
+                 uint64_t* reached) {
   if (dump.wide) {
-    return shortest_in(Graph<uint64_t>(dump, without), progress, before, order, reached);
+    return shortest_in(Graph<uint64_t>(dump, without), roots, root_count, progress, ways, reached);
   }
-  return shortest_in(Graph<uint32_t>(dump, without), progress, before, order, reached);
+  return shortest_in(Graph<uint32_t>(dump, without), roots, root_count, progress, ways, reached);
+}
+
+bool mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above, uint64_t reached,
+               const uint32_t* chosen, uint64_t count, uint8_t* marks) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i + kFarAhead < count && chosen[i + kFarAhead] < objects) {
+      __builtin_prefetch(place + chosen[i + kFarAhead]);
+    }
+    if (chosen[i] >= objects) return false;
+    uint32_t at = place[chosen[i]];
+    if (at == kNone) continue;
+    if (at >= reached) return false;
+    marks[at] = JVMTI_HEAP_CHOSEN;
+  }
+  // Those above come before, so that one pass backwards reaches the roots, in order through memory.
+  for (uint64_t i = reached; i-- > 0;) {
+    if (marks[i] == 0 || above[i] == kNone) continue;
+    if (above[i] >= i) return false;
+    marks[above[i]] |= JVMTI_HEAP_ON_WAY;
+  }
+  return true;
+}
+
+bool gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks, uint32_t* places,
+                 uint32_t* parents, uint64_t room) {
+  uint64_t found = 0;
+  uint64_t parent = 0;
+  for (uint64_t i = 0; i < reached; ++i) {
+    if (marks[i] == 0) continue;
+    if (found == room) return false;
+    places[found] = static_cast<uint32_t>(i);
+    if (above[i] == kNone) {
+      parents[found++] = kNone;
+      continue;
+    }
+    // Parents come in the order of their children.
+    while (parent < found && places[parent] < above[i]) ++parent;
+    if (parent == found || places[parent] != above[i]) return false;
+    parents[found++] = static_cast<uint32_t>(parent);
+  }
+  return found == room;
 }
 
 uint64_t referrers(const jvmti_heap_dump& dump, const uint8_t* chosen, uint32_t* sources,

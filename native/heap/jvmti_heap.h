@@ -237,16 +237,30 @@ int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t
                                      const uint32_t* children, uint64_t child_count,
                                      const uint64_t* retained, uint64_t retaineds,
                                      uint64_t* totals, uint64_t groups);
-/* Shortest ways from the roots: the object before, the number of objects for a root, NONE for
- * what cannot be reached; order has the objects nearest first, *reached how many. */
-int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without,
-                            jvmti_heap_progress* progress, uint32_t* before, uint64_t befores,
-                            uint32_t* order, uint64_t orders, uint64_t* reached);
-/* Adds up what objects have over the ways to them: before and order are those of
- * jvmti_heap_shortest, sums has one item per object and one for the root above all. */
-int32_t jvmti_heap_sum_ways(const jvmti_heap_dump* dump, const uint32_t* before,
-                            uint64_t befores, const uint32_t* order, uint64_t reached,
-                            uint64_t* sums, uint64_t sum_count);
+/* What a place is on the ways to some objects. */
+enum {
+  JVMTI_HEAP_ON_WAY = 1, /* they lead through it */
+  JVMTI_HEAP_CHOSEN = 2, /* it is one of the objects */
+};
+
+/* Shortest ways from some objects, or from the roots of the dump where roots is NULL.  order has
+ * the objects nearest first, *reached how many; place says for each object where in it, NONE for
+ * what cannot be reached; above for each place that of the object before it on the way, NONE for
+ * a root.  All three have room for all objects. */
+int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const uint32_t* roots,
+                            uint64_t root_count, jvmti_heap_progress* progress, uint32_t* place,
+                            uint32_t* order, uint32_t* above, uint64_t count, uint64_t* reached);
+/* The places that the ways to some objects lead through: marks has a byte for each place, 0 before,
+ * and the flags below after; what cannot be reached is left out. */
+int32_t jvmti_heap_mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above,
+                             uint64_t reached, const uint32_t* chosen, uint64_t count,
+                             uint8_t* marks);
+/* The marked places in order, and for each where in this list its parent is, NONE for a root;
+ * room is how many are marked. */
+int32_t jvmti_heap_gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks,
+                               uint32_t* places, uint32_t* parents, uint64_t room);
+/* Adds to the number of each in such a list those of all below it. */
+int32_t jvmti_heap_sum_ways(const uint32_t* parents, uint64_t count, uint64_t* sums);
 /* The references to chosen objects (a byte per object): pairs of source and target, in the order
  * of sources.  *found is how many there are, of which at most room are written. */
 int32_t jvmti_heap_referrers(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t count,

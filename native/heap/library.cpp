@@ -252,31 +252,36 @@ int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t
   return retained_by_group(*dump, group_of_class, as_itself != 0, rows, items, retained, totals, groups);
 }
 
-int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without,
-                            jvmti_heap_progress* progress, uint32_t* before, uint64_t befores,
-                            uint32_t* order, uint64_t orders, uint64_t* reached) {
-  if (dump == nullptr || befores != dump->objects || orders != dump->objects ||
-      reached == nullptr) {
+int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const uint32_t* roots,
+                            uint64_t root_count, jvmti_heap_progress* progress, uint32_t* place,
+                            uint32_t* order, uint32_t* above, uint64_t count, uint64_t* reached) {
+  if (dump == nullptr || count != dump->objects || reached == nullptr) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
-  return shortest(*dump, without, progress, before, order, reached);
+  for (uint64_t i = 0; roots != nullptr && i < root_count; ++i) {
+    if (roots[i] >= dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
+  }
+  return shortest(*dump, without, roots, root_count, progress, Ways{place, order, above}, reached);
 }
 
-int32_t jvmti_heap_sum_ways(const jvmti_heap_dump* dump, const uint32_t* before,
-                            uint64_t befores, const uint32_t* order, uint64_t reached,
-                            uint64_t* sums, uint64_t sum_count) {
-  if (dump == nullptr || befores != dump->objects || sum_count != dump->objects + 1 ||
-      reached > dump->objects) {
-    return JVMTI_HEAP_BAD_ARGUMENT;
-  }
-  constexpr uint64_t kAhead = 16;
-  for (uint64_t i = reached; i-- > 0;) {
-    if (i >= kAhead) __builtin_prefetch(sums + order[i - kAhead]);
-    uint32_t object = order[i];
-    if (object >= dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
-    if (sums[object] == 0) continue;
-    if (before[object] > dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
-    sums[before[object]] += sums[object];
+int32_t jvmti_heap_mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above,
+                             uint64_t reached, const uint32_t* chosen, uint64_t count,
+                             uint8_t* marks) {
+  return mark_ways(place, objects, above, reached, chosen, count, marks) ? JVMTI_HEAP_OK
+                                                                         : JVMTI_HEAP_BAD_ARGUMENT;
+}
+
+int32_t jvmti_heap_gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks,
+                               uint32_t* places, uint32_t* parents, uint64_t room) {
+  return gather_ways(above, reached, marks, places, parents, room) ? JVMTI_HEAP_OK
+                                                                   : JVMTI_HEAP_BAD_ARGUMENT;
+}
+
+int32_t jvmti_heap_sum_ways(const uint32_t* parents, uint64_t count, uint64_t* sums) {
+  for (uint64_t i = count; i-- > 0;) {
+    if (parents[i] == kNone) continue;
+    if (parents[i] >= i) return JVMTI_HEAP_BAD_ARGUMENT;
+    sums[parents[i]] += sums[i];
   }
   return JVMTI_HEAP_OK;
 }

@@ -8,7 +8,6 @@ import inspect
 import json
 import re
 import resource
-import shutil
 import stat
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import jvmti.heap
+from heap.browser import browser, chromium
 from heap.conftest import attach_command
 from heap.hprof import BYTE, OBJECT, Writer
 from jvmti.heap import report
@@ -432,14 +432,6 @@ def test_long_and_wide_heaps_have_short_reports(tmp_path: Path) -> None:
     assert depth(page.main) < 300  # browsers stop at 512
 
 
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
-        found = shutil.which(name)
-        if found is not None:
-            return found
-    pytest.skip("no Chromium here; `apt-get install chromium` has one")
-
-
 def shown_by_a_browser(path: Path, directory: Path) -> str:
     done = subprocess.run(
         [chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
@@ -463,6 +455,89 @@ def test_a_browser_shows_it(snapshot: jvmti.heap.Snapshot, tmp_path: Path) -> No
     assert shown.count('<button type="button">retained</button>') >= 5
     assert "Show only rows with" in shown
     assert 'tabindex="0" role="group"' in shown
+
+
+AREAS = "[...document.querySelectorAll('#treemap .area')]"
+IN_VIEW = """(() => {
+    const opened = [...document.querySelectorAll('#treemap .opened')].pop();
+    return opened ? opened.querySelector(':scope > .inside') : document.getElementById('treemap');
+})()"""
+BOX = "(({x, y, width, height}) => [x, y, width, height])({}.getBoundingClientRect())"
+
+
+def test_the_map_is_walked_through_by_mouse(snapshot: jvmti.heap.Snapshot, tmp_path: Path) -> None:
+    snapshot.report(tmp_path / "report.html")
+    whole = treemap(snapshot)
+    # The largest package, and in it the largest place that has any inside.
+    package = whole.areas[0]
+    place = package.areas[0]
+    assert place.areas
+    with browser(tmp_path / "browser") as page:
+        page.open(tmp_path / "report.html")
+        everything = page.js("document.getElementById('area').textContent")
+        page.js("document.getElementById('treemap').scrollIntoView({block: 'center'})")
+        frame = page.js(BOX.replace("{}", "document.getElementById('treemap')", 1))
+
+        def box(area: Area) -> list[float]:
+            """Where an area is that is in view, as large as it is."""
+            number = page.js(
+                f"{AREAS}.findIndex(one => one.parentElement === {IN_VIEW} && "
+                f"one.dataset.what.startsWith({json.dumps(area.name + ': ')}))"
+            )
+            assert number >= 0, area.name
+            found: list[float] = page.js(BOX.replace("{}", f"{AREAS}[{number}]", 1))
+            return found
+
+        def said() -> str:
+            return str(page.js("document.getElementById('area').textContent"))
+
+        def opened() -> list[str]:
+            return [str(one).split(": ")[0] for one in page.js(
+                f"{AREAS}.filter(one => one.classList.contains('opened'))"
+                ".map(one => one.dataset.what)"
+            )]  # fmt: skip
+
+        def upper_left(where: list[float]) -> tuple[float, float]:
+            return where[0] + 5, where[1] + 8
+
+        # Its name is there to be pointed at, and what it is stands above the map.
+        at = upper_left(box(package))
+        page.move(*at)
+        assert said().startswith(f"{package.name}: ")
+        assert f"{package.count:,} objects" in said()
+        assert opened() == []
+        small = box(package)
+        page.click(*at)
+        assert opened() == [package.name]
+        [large] = page.js(
+            f"{AREAS}.filter(one => one.classList.contains('opened'))"
+            f".map(one => {BOX.replace('{}', 'one', 1)})"
+        )
+        assert large[2] * large[3] > small[2] * small[3] or small == large
+        assert large[2] == pytest.approx(frame[2], abs=3)
+        assert large[3] == pytest.approx(frame[3], abs=3)
+        # One step further in, and what is on top there is the place that was clicked.
+        at = upper_left(box(place))
+        page.click(*at)
+        assert opened() == [package.name, place.name]
+        top = page.js(
+            f"document.elementFromPoint({at[0]}, {frame[1] + frame[3] / 2})"
+            ".closest('.opened:not(:has(.opened))')?.dataset.what"
+        )
+        assert top is not None
+        assert top.startswith(f"{place.name}: ")
+        # Back by the keyboard, a step at a time; in again; and out at once.
+        page.press("Escape")
+        assert opened() == [package.name]
+        page.press("Enter")
+        assert opened() == [package.name, place.name]
+        out = page.js(BOX.replace("{}", "document.getElementById('out')", 1))
+        assert out[2] > 0
+        page.click(out[0] + out[2] / 2, out[1] + out[3] / 2)
+        assert opened() == []
+        assert said() == everything
+        assert page.js("document.getElementById('out').hidden") is True
+        assert page.complaints == []
 
 
 def test_a_browser_runs_nothing_of_the_heap(harmful: Page, tmp_path: Path) -> None:

@@ -128,3 +128,75 @@ def test_the_memory_limit_of_the_target_is_looked_at(
     finally:
         started.process.kill()
         started.process.wait()
+
+
+@pytest.fixture
+def unified() -> Iterator[Path]:
+    """A control group of version 2, with one in it for a process."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    tops = [Path(words[1]) for words in mounts if words[2] == "cgroup2"]
+    if not tops:
+        pytest.skip("no control groups of version 2 are mounted here")
+    outer = tops[0] / f"jvmti-test-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        (outer / "inner").mkdir(parents=True)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    yield outer
+    (outer / "inner").rmdir()
+    outer.rmdir()
+
+
+LAID_OUT = """
+mount -t tmpfs tmpfs /sys/fs/cgroup
+mkdir -p /sys/fs/cgroup$1/inner
+cd /sys/fs/cgroup$1
+echo $2 >memory.max
+echo $((30 << 20)) >memory.current
+echo $3 >inner/memory.max
+echo $((20 << 20)) >inner/memory.current
+shift 3
+cd /
+exec "$@"
+"""
+"""Where the memory of this machine is limited by groups of version 1, those of version 2 have no
+such files: so a process sees them here as the kernel has them elsewhere. The root has none."""
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "leaves"),
+    [(80 << 20, "max", 50), (1 << 40, 70 << 20, 50), ("max", "max", None)],
+)
+def test_limits_of_unified_groups_are_looked_at(
+    unified: Path,
+    outer: int | str,
+    inner: int | str,
+    leaves: int | None,
+    program: programs.JavaProgram,
+    tmp_path: Path,
+) -> None:
+    (unified / "inner" / "cgroup.procs").write_text(str(program.pid))
+    path = tmp_path / "heap.hprof"
+    try:
+        ended = subprocess.run(
+            [
+                *("unshare", "--mount", "sh", "-ec", LAID_OUT, "sh"),
+                *(f"/{unified.name}", str(outer), str(inner)),
+                *(sys.executable, "-m", "jvmti.commands", "heap", "dump"),
+                *(str(program.pid), str(path)),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        (unified.parent / "cgroup.procs").write_text(str(program.pid))
+    if leaves is None:
+        assert ended.returncode == 0, ended.stderr
+        assert path.stat().st_size > 1 << 20
+    else:
+        assert ended.returncode == 1
+        assert f"the target's memory limit leaves {leaves} MB; nothing was done" in ended.stderr
+        assert not path.exists()
+    assert left_behind(program.pid) == []

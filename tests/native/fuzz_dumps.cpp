@@ -164,7 +164,8 @@ int32_t ask_contents(jvmti_heap_dump* dump, uint64_t size, uint64_t objects) {
 }
 
 int32_t ask_graph(jvmti_heap_dump* dump, uint64_t objects, uint64_t classes, uint32_t without) {
-  Column<uint32_t> idom(objects), before(objects), order(objects);
+  Column<uint32_t> idom(objects), place(objects), order(objects), above(objects);
+  Column<uint8_t> marks(objects);
   Column<uint64_t> retained(objects + 1), rows(objects + 2), sums(objects + 1);
   Column<uint64_t> counts(classes), bytes(classes);
   Column<uint8_t> reached(objects);
@@ -173,19 +174,27 @@ int32_t ask_graph(jvmti_heap_dump* dump, uint64_t objects, uint64_t classes, uin
         JVMTI_HEAP_OK);
   uint64_t found = 0;
   uint64_t live = 0;
-  CHECK(jvmti_heap_shortest(dump, without, nullptr, before, objects, order, objects, &found) ==
-        JVMTI_HEAP_OK);
+  CHECK(jvmti_heap_shortest(dump, without, nullptr, 0, nullptr, place, order, above, objects,
+                            &found) == JVMTI_HEAP_OK);
   for (uint64_t i = 0; i < objects; ++i) {
     live += reached[i];
     bool has = idom[i] != JVMTI_HEAP_NONE;
-    CHECK(has == (reached[i] != 0) && has == (before[i] != JVMTI_HEAP_NONE));
+    CHECK(has == (reached[i] != 0) && has == (place[i] != JVMTI_HEAP_NONE));
     CHECK(!has || (idom[i] <= objects && idom[i] != i));
-    if (has) sums[i] = 1;
   }
   CHECK(found == live);
-  CHECK(jvmti_heap_sum_ways(dump, before, objects, order, found, sums, objects + 1) ==
-        JVMTI_HEAP_OK);
-  CHECK(sums[objects] == live);
+  // The ways to all that is reached are all of it, and the roots lead to each once.
+  CHECK(jvmti_heap_mark_ways(place, objects, above, found, order, found, marks) == JVMTI_HEAP_OK);
+  Column<uint32_t> places(found), parents(found);
+  CHECK(jvmti_heap_gather_ways(above, found, marks, places, parents, found) == JVMTI_HEAP_OK);
+  for (uint64_t i = 0; i < found; ++i) sums[i] = 1;
+  CHECK(jvmti_heap_sum_ways(parents, found, sums) == JVMTI_HEAP_OK);
+  uint64_t led = 0;
+  for (uint64_t i = 0; i < found; ++i) {
+    CHECK((marks[i] & JVMTI_HEAP_CHOSEN) != 0 && place[order[i]] == i);
+    if (parents[i] == JVMTI_HEAP_NONE) led += sums[i];
+  }
+  CHECK(led == live);
   // All that is reached is retained by the root above all, and the tree has each of it once.
   CHECK(jvmti_heap_histogram(dump, reached, counts, bytes, classes) == JVMTI_HEAP_OK);
   uint64_t total = 0;

@@ -411,7 +411,7 @@ class Operations(Calling):
             classes: the classes, which are numbered from 1.
             of: of each object, the number of its class; in order.
             ordinals: which object of its class it was, from 0; in order within a class.
-            sizes: its size in bytes.
+            sizes: its size in bytes; -1 where that is not known.
             lengths: its length as an array, -1 if it is none.
             limit: milliseconds after which the pass ends; -1 for none.
         """

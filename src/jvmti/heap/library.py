@@ -12,7 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -112,6 +112,37 @@ _COLUMNS: dict[str, tuple[int, tuple[numpy.dtype[Any], ...]]] = {
 _OK, _OUT_OF_MEMORY, _NOT_A_DUMP, _BAD_ARGUMENT, _CANCELLED, _TOO_MANY = range(6)
 
 
+_CHOSEN = 2
+
+
+class Ways(NamedTuple):
+    """Shortest ways from roots to all objects.
+
+    Attributes:
+        place: for each object its place in the order, `NONE` where no way leads to it.
+        order: the objects, nearest to a root first.
+        above: for each place that of the object before it on the way, `NONE` for a root.
+    """
+
+    place: Indices
+    order: Indices
+    above: Indices
+
+
+class MergedWays(NamedTuple):
+    """The ways to some objects, as a tree: a row for each object on one of them.
+
+    Attributes:
+        objects: the objects, nearest to a root first; those with one parent are together.
+        parents: for each the row of the object before it, `NONE` for a root.
+        chosen: which are the objects in question.
+    """
+
+    objects: Indices
+    parents: Indices
+    chosen: NDArray[numpy.bool_]
+
+
 class Summary(ctypes.Structure):
     """``jvmti_heap_summary``."""
 
@@ -172,8 +203,10 @@ def _load() -> ctypes.CDLL:
             *[place, place, size, number, place, size, place, size],
             *[place, size, place, size],
         ],
-        "shortest": [place, number, place, place, size, place, size, place],
-        "sum_ways": [place, place, size, place, size, place, size],
+        "shortest": [place, number, place, size, place, place, place, place, size, place],
+        "mark_ways": [place, size, place, size, place, size, place],
+        "gather_ways": [place, size, place, place, place, size],
+        "sum_ways": [place, size, place],
         "referrers": [place, place, size, place, place, size, place],
         "blank_arrays": [place, place, size, place, size],
         "blank_fields": [place, place, size, number, place, size],
@@ -448,23 +481,51 @@ class Dump:
         )
         return totals
 
-    def shortest(self, without: int, report: Progress | None = None) -> tuple[Indices, Indices]:
-        """The object before each on a shortest way from a root, and objects nearest first."""
-        before = numpy.empty(len(self.class_of), numpy.uint32)
-        order = numpy.empty(len(self.class_of), numpy.uint32)
+    def shortest(
+        self, without: int, roots: Indices | None = None, report: Progress | None = None
+    ) -> Ways:
+        """Shortest ways to all objects from the roots, or from some objects."""
+        place, order, above = (numpy.empty(len(self.class_of), numpy.uint32) for _ in range(3))
         reached = ctypes.c_uint64()
         function = self._library.jvmti_heap_shortest
-        fixed = (pointer(before), len(before), pointer(order), len(order), ctypes.byref(reached))
+        begin = (pointer(roots), 0 if roots is None else len(roots))
+        columns = (pointer(place), pointer(order), pointer(above), len(place))
+        fixed = (*columns, ctypes.byref(reached))
         _check(
-            _watched(lambda place: int(function(self._handle, without, place, *fixed)), report),
+            _watched(
+                lambda watch: int(function(self._handle, without, *begin, watch, *fixed)), report
+            ),
             "the shortest ways from the roots",
         )
-        return before, order[: reached.value]
+        return Ways(place, order[: reached.value], above[: reached.value])
 
-    def sum_ways(self, before: Indices, order: Indices, sums: Sizes) -> None:
-        """Add to each object's number those of the objects that the ways lead to through it."""
-        fixed = (pointer(order), len(order), pointer(sums), len(sums))
-        self._call("sum_ways", pointer(before), len(before), *fixed)
+    def merged(self, ways: Ways, objects: Indices) -> MergedWays:
+        """The ways to some objects as a tree; objects that none leads to are left out."""
+        marks = numpy.zeros(len(ways.order), numpy.uint8)
+        above = (pointer(ways.above), len(ways.above))
+        _check(
+            self._library.jvmti_heap_mark_ways(
+                *(pointer(ways.place), len(ways.place), *above),
+                *(pointer(objects), len(objects), pointer(marks)),
+            ),
+            "the ways to objects",
+        )
+        count = int(numpy.count_nonzero(marks))
+        places, parents = (numpy.empty(count, numpy.uint32) for _ in range(2))
+        _check(
+            self._library.jvmti_heap_gather_ways(
+                *above, pointer(marks), pointer(places), pointer(parents), count
+            ),
+            "the ways to objects",
+        )
+        return MergedWays(ways.order[places], parents, (marks[places] & _CHOSEN) != 0)
+
+    def sum_ways(self, parents: Indices, sums: Sizes) -> None:
+        """Add to the number of each node of merged ways those of all nodes below it."""
+        _check(
+            self._library.jvmti_heap_sum_ways(pointer(parents), len(parents), pointer(sums)),
+            "what the ways lead to",
+        )
 
     def referrers(self, chosen: NDArray[numpy.bool_]) -> tuple[Indices, Indices]:
         """Sources and targets of the references to chosen objects."""

@@ -282,17 +282,15 @@ class LiveHeap:
             scale *= 1.5 * (len(made) + made.missed) / max(len(made), 1)
         return made
 
-    def _find(self, scan: Scan, rows: Any, timeout: float | None) -> LiveRows:
+    def _find(
+        self, scan: Scan, rows: Any, timeout: float | None, progress: Progress | None
+    ) -> LiveRows:
         """Finds rows of a scan again; see `Scan.live`."""
+        began = time.monotonic()
         self._check("live")
         loaded = scan._loaded
         if loaded is None:
             raise ValueError("the scan is closed")
-        if len(rows) > _MOST_WANTED:
-            raise ValueError(
-                f"{len(rows):,} rows are more than {_MOST_WANTED:,}, which one pass looks for; "
-                "choose among them first"
-            )
         if not len(rows):
             return LiveRows(rows, [], 1.0, 0.0, 0)
         numbers = scan.class_number[rows]
@@ -314,7 +312,11 @@ class LiveHeap:
             sizes[order],
             scan.length[rows][order],
             timeout,
+            began,
+            progress,
         )
+        if progress is not None:
+            progress(len(rows))
         objects: list[Any] = [None] * len(rows)
         for at, one in zip(order.tolist(), found, strict=True):
             objects[at] = one
@@ -426,24 +428,42 @@ class LiveHeap:
         return made
 
     def _find_objects(
-        self, classes: Any, numbers: Any, ordinals: Any, sizes: Any, lengths: Any, timeout: Any
+        self,
+        classes: Any,
+        numbers: Any,
+        ordinals: Any,
+        sizes: Any,
+        lengths: Any,
+        timeout: float | None,
+        began: float,
+        progress: Progress | None,
     ) -> tuple[list[Any], float]:
         """Objects by class (from 1), place among those of their class, size and length.
 
-        They are in order of class and place; the second result is for how long the VM was stopped.
+        They are in order of class and place; many are looked for in several passes, as long as the
+        time since `began` is not over.  The second result is for how long the VM was stopped, all
+        passes together.
         """
-        found: FoundInHeap = passes.run(
-            self._vm._session,
-            "find_in_heap",
-            (classes, numbers.tolist(), ordinals.tolist(), sizes.tolist(), lengths.tolist()),
-            timeout=timeout,
-        )
-        if not found.whole:
-            raise PassOverran("live", timeout)
         objects: list[Any] = [None] * len(numbers)
-        for one, place in zip(found.objects, found.places, strict=True):
-            objects[place] = one
-        return objects, found.stopped / 1e9
+        stopped = 0
+        for begin in range(0, len(numbers), _MOST_WANTED):
+            if begin and progress is not None:
+                progress(begin)
+            part = slice(begin, begin + _MOST_WANTED)
+            columns = (numbers, ordinals, sizes, lengths)
+            left = None if timeout is None else max(began + timeout - time.monotonic(), 0.0)
+            found: FoundInHeap = passes.run(
+                self._vm._session,
+                "find_in_heap",
+                (classes, *(column[part].tolist() for column in columns)),
+                timeout=left,
+            )
+            if not found.whole:
+                raise PassOverran("live", timeout)
+            for one, place in zip(found.objects, found.places, strict=True):
+                objects[begin + place] = one
+            stopped += found.stopped
+        return objects, stopped / 1e9
 
     # ---- who holds what --------------------------------------------------------------------
 

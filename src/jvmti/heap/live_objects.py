@@ -1,29 +1,30 @@
 """From the rows of a snapshot to the objects of the VM that it was taken of.
 
-A dump has its objects in the order in which a walk over the heap meets them, as long as nothing has
-moved: so a class and a place among its objects find an object again.
+Most are found along the references that lead to them.  For the others there is a walk: a dump has
+its objects in the order in which a walk over the heap meets them, as long as nothing has moved, so
+a class and a place among its objects find an object again.
 """
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap.library import NONE
+from jvmti.heap.along_references import AlongReferences
+from jvmti.heap.library import EXTENT_CLASS, NONE, Indices
 from jvmti.heap.loaders import LoadedClasses
+from jvmti.heap.objects import Objects
+from jvmti.heap.passes import Progress
 from jvmti.heap.scan import LiveRows
 
 if TYPE_CHECKING:
     from jvmti.heap.live import LiveHeap
-    from jvmti.heap.objects import Objects
     from jvmti.heap.snapshot import Snapshot
 
 __all__ = ["LiveObjects"]
-
-_MOST = 20_000
-"""Objects that one pass looks for; GetObjectsWithTags takes the square of it."""
-_CLASS = "java.lang.Class"
 
 
 class LiveObjects:
@@ -44,59 +45,92 @@ class LiveObjects:
         self._by_address = by_address
         self._collections = collections
         self._places: dict[int, Any] = {}
+        self._along = AlongReferences(heap._vm, snapshot)
 
-    def find(self, column: Objects, timeout: float | None) -> LiveRows:
+    def find(
+        self, column: Objects, timeout: float | None, progress: Progress | None = None
+    ) -> LiveRows:
         """The objects of a column; see `Snapshot.live`."""
-        heap, snapshot = self._heap, self._snapshot
+        heap = self._heap
         heap._check("live")
-        if len(column) > _MOST:
-            raise ValueError(
-                f"{len(column):,} objects are more than {_MOST:,}, which one pass looks for; "
-                "choose among them first"
-            )
+        began = time.monotonic()
         rows = column.indices
-        objects: list[Any] = [None] * len(rows)
-        class_indices = column.class_indices
-        names = snapshot.classes.names
-        wanted = {
-            int(index): names[int(index)]
-            for index in numpy.unique(class_indices)
-            if index != NONE and names[int(index)] != _CLASS
-        }
-        loaded = LoadedClasses(heap._vm)
+        wanted, inverse = numpy.unique(rows, return_inverse=True)
+        # Neither null nor what is a class has anything behind it here.
+        there = self._snapshot._dump.extent[wanted[wanted != NONE]] & EXTENT_CLASS == 0
+        sought = wanted[: len(there)][there]
         pause = 0.0
+        loaded = LoadedClasses(heap._vm)
         try:
-            # A name that several loaders have a class of says nothing.
-            twice = {name for name in wanted.values() if names.count(name) > 1}
-            at = {name: place for place, name in enumerate(loaded.names)}
-            twice |= {name for name in wanted.values() if loaded.names.count(name) != 1}
-            usable = sorted(index for index, name in wanted.items() if name not in twice)
-            chosen = numpy.flatnonzero(numpy.isin(class_indices, usable))
-            if len(chosen):
-                numbers = numpy.searchsorted(usable, class_indices[chosen])
-                ordinals = self._ordinals(rows[chosen], class_indices[chosen])
-                order = numpy.lexsort((ordinals, numbers))
-                found, pause = heap._find_objects(
-                    [loaded.handles[at[names[index]]] for index in usable],
-                    numbers[order] + 1,
-                    ordinals[order],
-                    column.sizes[chosen][order],
-                    column.lengths[chosen][order],
-                    timeout,
-                )
-                for place, one in zip(chosen[order].tolist(), found, strict=True):
-                    objects[place] = one
+            until = None if timeout is None else began + timeout
+            found = self._along.find(sought, loaded, until, progress) if len(sought) else []
+            left = numpy.array([one is None for one in found], bool)
+            if left.any():
+                done = len(found) - int(left.sum())
+                report = None if progress is None else lambda count: progress(done + count)
+                more, pause = self._walked(sought[left], loaded, timeout, began, report)
+                for at, one in zip(numpy.flatnonzero(left).tolist(), more, strict=True):
+                    found[at] = one
+            if progress is not None:
+                progress(len(found))
         finally:
             loaded.release()
+        by_number: list[Any] = [None] * len(wanted)
+        for at, one in zip(numpy.flatnonzero(there).tolist(), found, strict=True):
+            by_number[at] = one
+        objects = [by_number[at] for at in inverse.tolist()]
         now, before = heap._collections(), self._collections
-        there = sum(one is not None for one in objects)
+        have = sum(one is not None for one in objects)
         return LiveRows(
             rows,
             objects,
-            there / len(rows) if len(rows) else 1.0,
+            have / len(rows) if len(rows) else 1.0,
             pause,
             None if now is None or before is None else now - before,
         )
+
+    def _walked(
+        self,
+        sought: Indices,
+        loaded: LoadedClasses,
+        timeout: float | None,
+        began: float,
+        progress: Progress | None,
+    ) -> tuple[list[Any], float]:
+        """The objects at the same places among those of their classes."""
+        snapshot = self._snapshot
+        objects: list[Any] = [None] * len(sought)
+        column = Objects(snapshot, sought)
+        class_indices = column.class_indices
+        # A name that several loaders have a class of says nothing.
+        here, live = Counter(snapshot.classes.names), Counter(loaded.names)
+        at = {name: place for place, name in enumerate(loaded.names)}
+        names = snapshot.classes.names
+        usable = [
+            index
+            for index in numpy.unique(class_indices).tolist()
+            if here[names[index]] == live[names[index]] == 1
+        ]
+        chosen = numpy.flatnonzero(numpy.isin(class_indices, usable))
+        if not len(chosen):
+            return objects, 0.0
+        numbers = numpy.searchsorted(usable, class_indices[chosen])
+        ordinals = self._ordinals(sought[chosen], class_indices[chosen])
+        order = numpy.lexsort((ordinals, numbers))
+        found, pause = self._heap._find_objects(
+            [loaded.handles[at[names[index]]] for index in usable],
+            numbers[order] + 1,
+            ordinals[order],
+            # Class and length say it, and a dump does not tell the sizes of all classes.
+            numpy.full(len(chosen), -1),
+            column.lengths[chosen][order],
+            timeout,
+            began,
+            progress,
+        )
+        for place, one in zip(chosen[order].tolist(), found, strict=True):
+            objects[place] = one
+        return objects, pause
 
     def _ordinals(self, rows: Any, classes: Any) -> Any:
         """The place of each object among those of its class, in the order of the heap."""

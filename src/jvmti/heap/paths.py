@@ -7,16 +7,17 @@ objects make a tree, in which each node knows how many of them it leads to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
-from numpy.typing import NDArray
 
 from jvmti import display
-from jvmti.heap.library import NONE, Indices, Sizes
+from jvmti.heap.library import NONE, Sizes, Ways
 from jvmti.heap.reference_names import reference_names
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jvmti.heap.objects import Object, Objects
     from jvmti.heap.snapshot import Snapshot
 
@@ -31,13 +32,16 @@ class Node:
         count: how many of the objects in question lie behind it, itself included.
     """
 
-    __slots__ = ("_parent", "_tree", "count", "object")
+    __slots__ = ("_at", "_parent", "_tree", "count", "object")
 
-    def __init__(self, tree: PathTree, obj: Object, parent: Object | None) -> None:
+    def __init__(self, tree: PathTree, at: int, parent: Object | None) -> None:
+        obj = tree._snapshot._object(int(tree._merged.objects[at]))
+        assert obj is not None
         self._tree = tree
+        self._at = at
         self._parent = parent
         self.object = obj
-        self.count = int(tree._counts[obj.index])
+        self.count = int(tree._counts[at])
 
     @property
     def reference(self) -> str:
@@ -49,17 +53,17 @@ class Node:
     @property
     def size(self) -> int:
         """Bytes of the objects in question behind it, without what they retain."""
-        return int(self._tree._sizes()[self.object.index])
+        return int(self._tree._sizes()[self._at])
 
     @property
     def is_target(self) -> bool:
         """Whether it is one of the objects in question."""
-        return bool(self._tree._targets[self.object.index])
+        return bool(self._tree._merged.chosen[self._at])
 
     @property
     def children(self) -> list[Node]:
         """The next nodes, those that lead to most first, at most as many as the tree's limit."""
-        return self._tree._children(self.object.index, self.object)
+        return self._tree._children(self._at, self.object)
 
     def __repr__(self) -> str:
         return f"<{self.reference} → {self.object!r}, {self.count:,} objects>"
@@ -73,60 +77,38 @@ class PathTree:
         unreached: those of them that no way leads to.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, objects: Objects, before: Indices, order: Indices, limit: int
-    ) -> None:
-
+    def __init__(self, snapshot: Snapshot, objects: Objects, ways: Ways, limit: int) -> None:
         self._snapshot = snapshot
         self._limit = limit
+        self._ways = ways
         self.objects = objects.unique()
-        reached = before[self.objects.indices] != NONE
-        self.unreached = self.objects[~reached]
-        found = self.objects.indices[reached]
-        count = len(before)
-        self._targets = numpy.zeros(count, numpy.bool_)
-        self._targets[found] = True
-        self._counts: Sizes = numpy.zeros(count + 1, numpy.uint64)
-        self._counts[found] = 1
-        snapshot._dump.sum_ways(before, order, self._counts)
-        self._order = order
-        self._found = found
+        self.unreached = self.objects[ways.place[self.objects.indices] == NONE]
+        self._merged = snapshot._dump.merged(ways, self.objects.indices)
+        self._counts = self._summed(self._merged.chosen)
+        self._roots = int(numpy.count_nonzero(self._merged.parents == NONE))
         self._bytes: Sizes | None = None
-        self._grouped: tuple[Indices, Indices, NDArray[numpy.int64]] | None = None
-        self._root = count
-        self._before = before
+
+    def _summed(self, own: NDArray[Any]) -> Sizes:
+        """For each node the sum over the objects in question that lie behind it."""
+        sums = own.astype(numpy.uint64)
+        self._snapshot._dump.sum_ways(self._merged.parents, sums)
+        return sums
 
     def _sizes(self) -> Sizes:
-        """For each object the bytes of those in question that lie behind it."""
+        """For each node the bytes of the objects in question that lie behind it."""
         from jvmti.heap.objects import Objects
 
         if self._bytes is None:
-            sums = numpy.zeros(len(self._before) + 1, numpy.uint64)
-            sums[self._found] = Objects(self._snapshot, self._found).sizes
-            self._snapshot._dump.sum_ways(self._before, self._order, sums)
-            self._bytes = sums
+            _, _, chosen = self._merged
+            own = numpy.zeros(len(chosen), numpy.uint64)
+            own[chosen] = Objects(self._snapshot, self._merged.objects[chosen]).sizes
+            self._bytes = self._summed(own)
         return self._bytes
-
-    def _groups(self) -> tuple[Indices, Indices, NDArray[numpy.int64]]:
-        """The nodes with those of one parent together; the parents, sorted; where theirs begin.
-
-        In the order of a breadth-first walk the children of a node are together already.
-        """
-        if self._grouped is None:
-            nodes = self._order[(self._counts != 0)[self._order]]
-            above = self._before[nodes]
-            starts = numpy.flatnonzero(numpy.append(True, above[1:] != above[:-1])[: len(above)])
-            parents = above[starts]
-            sorting = numpy.argsort(parents)
-            ends = numpy.append(starts[1:], len(nodes))[: len(starts)]
-            ranges = numpy.stack([starts, ends], axis=1)[sorting]
-            self._grouped = nodes, parents[sorting], ranges
-        return self._grouped
 
     @property
     def roots(self) -> list[Node]:
         """The nodes of the roots, those that lead to most first."""
-        return self._children(self._root, None)
+        return self._children(NONE, None)
 
     def path(self, obj: Object) -> list[tuple[str, Object]]:
         """One way from a root to an object: what leads to each, and the object.
@@ -135,14 +117,14 @@ class PathTree:
         """
         from jvmti.heap.objects import Object
 
-        at = obj.index
-        if int(self._before[at]) == NONE:
+        at = int(self._ways.place[obj.index])
+        places = []
+        while at != NONE:
+            places.append(at)
+            at = int(self._ways.above[at])
+        if not places:
             return []
-        numbers = []
-        while at < self._root:
-            numbers.append(at)
-            at = int(self._before[at])
-        way = numpy.array(numbers[::-1], numpy.uint32)
+        way = self._ways.order[places[::-1]]
         objects = [Object(self._snapshot, index) for index in way.tolist()]
         names = reference_names(self._snapshot, way[:-1], way[1:])
         return list(zip([self._snapshot.roots.describe(objects[0]), *names], objects, strict=True))
@@ -159,18 +141,16 @@ class PathTree:
         return found
 
     def _children(self, above: int, parent: Object | None) -> list[Node]:
-        nodes, parents, ranges = self._groups()
-        at = int(numpy.searchsorted(parents, above))
-        if at == len(parents) or int(parents[at]) != above:
-            return []
-        children = nodes[ranges[at, 0] : ranges[at, 1]]
-        order = numpy.argsort(self._counts[children], kind="stable")[::-1][: self._limit]
-        found = []
-        for index in children[order].tolist():
-            obj = self._snapshot._object(index)
-            assert obj is not None
-            found.append(Node(self, obj, parent))
-        return found
+        # The roots are at the beginning; behind them parents come in the order of their children.
+        parents = self._merged.parents
+        roots = self._roots
+        if above == NONE:
+            first, last = 0, roots
+        else:
+            first, last = numpy.searchsorted(parents[roots:], [above, above + 1]) + roots
+        counts = self._counts[first:last]
+        order = numpy.argsort(counts, kind="stable")[::-1][: self._limit]
+        return [Node(self, at, parent) for at in (order + first).tolist()]
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.roots)

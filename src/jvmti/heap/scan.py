@@ -18,7 +18,7 @@ from jvmti.env.heap_columns import NO_TEXT, SIZE_UNIT, Columns
 from jvmti.heap.field_numbers import FieldNumbers, NumberedField
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
-from jvmti.heap.passes import PassMemory
+from jvmti.heap.passes import PassMemory, Progress
 from jvmti.spec.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -52,14 +52,15 @@ _NAME_OF_NONE = "?"
 
 @dataclass(frozen=True)
 class LiveRows:
-    """Rows of a scan as objects of the VM, as far as they were found again.
+    """Rows of a scan or a snapshot as objects of the VM, as far as they were found again.
 
     Attributes:
-        rows: the rows, in ascending order.
+        rows: the rows, in the order in which they were asked for.
         objects: the object behind each, ``None`` where none was found.
         coverage: the share of the rows that have one.
-        pause: for how many seconds the VM was stopped.
-        collections: how many garbage collections there were since the scan; objects may have
+        pause: for how many seconds the VM was stopped, all passes together; 0 where none was
+            needed.
+        collections: how many garbage collections there were since then; objects may have
             moved, so that rows of one class and size have changed places.  ``None`` if the VM does
             not tell.
     """
@@ -250,16 +251,20 @@ class Scan:
 
     # ---- live objects ----------------------------------------------------------------------
 
-    def live(self, which: Any, *, timeout: float | None = 60.0) -> LiveRows:
+    def live(
+        self, which: Any, *, timeout: float | None = 60.0, progress: Progress | None = None
+    ) -> LiveRows:
         """The objects of the VM behind rows.
 
         A second pass counts the objects of each class in the same order and takes those of the
         rows, if they have the same size and length.  What the program has made, and what the
-        collector has moved in between, can change the order; so do this soon after the scan.
+        collector has moved in between, can change the order; so do this soon after the scan.  More
+        than 20,000 rows take a pass for each 20,000, between which the program goes on.
 
         Args:
             which: numbers of rows, a mask, or `Instances`.
-            timeout: seconds after which the pass ends.
+            timeout: seconds after which the passes end.
+            progress: called with how many rows have been looked for, after each pass.
 
         Raises:
             IndexError: there is no such row.
@@ -267,7 +272,7 @@ class Scan:
             ValueError: the scan is closed.
         """
         rows = which.row if isinstance(which, Instances) else self.rows(which).row
-        return self._heap._find(self, rows, timeout)
+        return self._heap._find(self, rows, timeout, progress)
 
     def close(self) -> None:
         """Let the classes be unloaded.  The columns stay; names of fields cannot be looked up."""
@@ -402,9 +407,9 @@ class Instances:
         order = numpy.argsort(-self.size, kind="stable")[: max(most, 0)]
         return Instances(self.scan, numpy.sort(self.row[order]))
 
-    def live(self, *, timeout: float | None = 60.0) -> LiveRows:
+    def live(self, *, timeout: float | None = 60.0, progress: Progress | None = None) -> LiveRows:
         """The objects of the VM behind them; see `Scan.live`."""
-        return self.scan.live(self, timeout=timeout)
+        return self.scan.live(self, timeout=timeout, progress=progress)
 
     def __repr__(self) -> str:
         return f"<{len(self):,} of {self.scan!r}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -26,6 +26,7 @@ from jvmti.heap.library import (
     Indices,
     Progress,
     Sizes,
+    Ways,
 )
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
@@ -114,7 +115,7 @@ class Snapshot:
         self.classes = Classes(self)
         self.roots = Roots(self)
         self._trees: dict[int, DominatorTree] = {}
-        self._ways: dict[int, tuple[Indices, Indices]] = {}
+        self._ways: dict[int, Ways] = {}
         self._reached: NDArray[numpy.bool_] | None = None
         self._threads: list[Thread] | None = None
 
@@ -295,9 +296,9 @@ class Snapshot:
         without = 0 if weak else _NOT_STRONG
         ways = self._ways.get(without)
         if ways is None:
-            ways = self._ways[without] = self._dump.shortest(without, self._report)
+            ways = self._ways[without] = self._dump.shortest(without, None, self._report)
         column = objects._column if isinstance(objects, Object) else objects
-        return PathTree(self, column, ways[0], ways[1], limit)
+        return PathTree(self, column, ways, limit)
 
     # The VM
 
@@ -329,25 +330,41 @@ class Snapshot:
 
         return tables(self)
 
-    def live(self, objects: Object | Objects, *, timeout: float | None = 60.0) -> LiveRows:
+    def live(
+        self,
+        objects: Object | Objects,
+        *,
+        timeout: float | None = 60.0,
+        progress: Callable[[int], Any] | None = None,
+    ) -> LiveRows:
         """The objects of the VM behind some of a snapshot that was just taken of it.
 
-        One pass over the heap takes the object at the same place among those of its class, if it
-        has the same size and length; about 30 ms for each million objects, during which the program
-        stands still.  What the program has made meanwhile, and what a collection has moved, changes
-        the places: `LiveRows.coverage` is the share that was found, and `LiveRows.collections` how
-        many collections there were.  Of classes that several loaders have, and of classes
-        themselves, none is found.
+        What classes and threads lead to is found along those references, without stopping the
+        program; each step must come to an object of the same class and length.  For what only
+        stacks or JNI hold, for garbage, and for what has got other references meanwhile, there is a
+        pass over the heap that takes the object at the same place among those of its class, if it
+        has the same length; about 50 ms for each million objects, during which the program
+        stands still, and one for each 20,000 that are looked for.  What the program has made
+        meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
+        share that was found, and `LiveRows.collections` how many collections there were.  Of
+        classes that several loaders have, and of classes themselves, none is found.
+
+        Args:
+            objects: some of the snapshot.
+            timeout: seconds after which the passes end.
+            progress: called now and then with how many objects are done with.
 
         Raises:
-            ValueError: the snapshot is of a file, or there are too many objects.
+            ValueError: the snapshot is of a file.
             PassOverran: the time has passed.
             SessionClosed: the session that it was taken in is over.
+
+        JVM TI and JNI: GetObjectField and its like; IterateThroughHeap.
         """
         if self._live is None:
             raise ValueError("the snapshot is of a file; only those of a running VM have objects")
         column = objects._column if isinstance(objects, Object) else objects
-        return self._live.find(column, timeout)
+        return self._live.find(column, timeout, progress)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the dump to a file, readable by its owner only.

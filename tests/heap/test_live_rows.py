@@ -1,0 +1,158 @@
+"""Rows of a snapshot as live objects: along references first, by a walk for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import jvmti
+import programs
+from jvmti.heap.objects import Objects
+from jvmti.spec.errors import CallTimeout
+
+
+def numbers_of(vm: jvmti.VM, class_name: str, objects: list[Any]) -> list[int]:
+    field = vm.jni.get_field_id(vm.find_class(class_name), "number", "I")
+    return [vm.jni.get_int_field(one, field) for one in objects]
+
+
+def test_what_a_class_holds_is_found_without_a_pause(vm: jvmti.VM) -> None:
+    snapshot = vm.heap.snapshot()
+    orders = snapshot.objects("Holdings$Order")
+    found = snapshot.live(orders)
+    assert found.coverage == 1
+    assert found.pause == 0
+    assert numbers_of(vm, "Holdings$Order", found.objects) == orders["number"].tolist()
+    texts = snapshot.live(orders["name"])
+    assert texts.pause == 0
+    assert list(map(str, texts.objects)) == orders["name"].strings()
+
+
+@pytest.mark.parametrize("collector", ["Serial", "Parallel", "G1"])
+def test_objects_that_a_collector_has_moved_are_found(
+    collector: str, java_program: programs.JavaPrograms
+) -> None:
+    started = java_program("Holdings", jvm_args=["-Xmx256m", f"-XX:+Use{collector}GC"])
+    started.expect("ready")
+    with jvmti.attach(started.pid) as vm:
+        snapshot = vm.heap.snapshot()
+        items = snapshot.objects("Holdings$Item")[::7]
+        started.ask("fill 20000")  # garbage and more, and then all of it moves
+        started.ask("gc")
+        found = snapshot.live(items)
+        assert found.collections is None or found.collections > 0
+        assert (found.coverage, found.pause) == (1, 0)
+        assert numbers_of(vm, "Holdings$Item", found.objects) == items["number"].tolist()
+
+
+def test_every_kind_of_step_leads_to_the_right_object(vm: jvmti.VM) -> None:
+    snapshot = vm.heap.snapshot()
+    # A static field, an array in arrays, a field of a superclass, a table of a map.
+    for name in ("Holdings$Safe", "Holdings$Secret", "java.lang.Object[][]"):
+        column = snapshot.objects(name)
+        found = snapshot.live(column)
+        assert found.coverage == 1, name
+        assert [one.cls.name for one in found] == [name] * len(column)
+    safe = snapshot.objects("Holdings$Safe")
+    one = snapshot.live(safe["numbers"]).objects[0]
+    assert numpy.array_equal(vm.jni.get_int_array_region(one, 0, 5), [3, 1, 4, 1, 5])
+    threads = snapshot.objects("java.lang.Thread")
+    names = [vm.env.get_thread_info(thread).name for thread in snapshot.live(threads)]
+    assert names == threads["name"].strings()
+    assert "keeper" in names
+
+
+def test_what_no_class_holds_is_found_by_a_walk(vm: jvmti.VM) -> None:
+    snapshot = vm.heap.snapshot()
+    # A stack holds one, weak and soft references the others; the chain is deeper than is followed.
+    for name in ("Holdings$Local", "Holdings$Weakly", "Holdings$Softly", "Holdings$Link"):
+        column = snapshot.objects(name)
+        found = snapshot.live(column)
+        assert found.coverage == 1, name
+        assert found.pause > 0, name
+        assert [one.cls.name for one in found] == [name] * len(column)
+        if name == "Holdings$Link":
+            assert numbers_of(vm, name, found.objects) == column["number"].tolist()
+
+
+def test_rows_come_in_the_order_asked_for(vm: jvmti.VM) -> None:
+    snapshot = vm.heap.snapshot()
+    orders = snapshot.objects("Holdings$Order")
+    none = numpy.array([jvmti.heap.NONE], numpy.uint32)
+    [last, first] = orders.indices[-1:], orders.indices[:1]
+    column = Objects(snapshot, numpy.concatenate([last, none, first, last]))
+    found = snapshot.live(column)
+    assert found.objects[1] is None
+    assert found.coverage == 0.75
+    assert found.objects[0] is found.objects[3]
+    wanted = orders["number"].tolist()
+    assert numbers_of(vm, "Holdings$Order", list(found)) == [wanted[-1], wanted[0], wanted[-1]]
+    assert snapshot.live(snapshot.object(int(first[0]))).objects == [found.objects[2]]
+    assert snapshot.live(orders[:0]).coverage == 1
+
+
+def test_what_was_put_in_the_place_of_another_is_noticed(changing: programs.JavaProgram) -> None:
+    with jvmti.attach(changing.pid) as vm:
+        snapshot = vm.heap.snapshot()
+        safe = snapshot.objects("Holdings$Safe")
+        drawers = safe["drawers"]
+        changing.ask("drop")
+        vm.env.force_garbage_collection()
+        assert snapshot.live(safe).objects == [None]
+        assert snapshot.live(drawers).objects == [None]
+        # The list of orders has another array from now on, of another length.
+        changing.ask("add 3000")
+        along = snapshot.live(snapshot.objects("Holdings$Order"))
+        assert along.pause > 0
+
+
+def test_handles_go_back(vm: jvmti.VM) -> None:
+    snapshot = vm.heap.snapshot()
+    orders = snapshot.objects("Holdings$Order")
+    snapshot.live(orders)
+    before = vm.stats.agent
+    found = snapshot.live(orders)
+    held = vm.stats.agent
+    del found
+    after = vm.stats.agent
+    assert before is not None
+    assert held is not None
+    assert after is not None
+    # Those of the result, and none of the objects that were passed on the way.
+    assert held.objects - before.objects == len(orders)
+    assert after.objects == before.objects
+
+
+def test_more_rows_than_one_pass_looks_for(changing: programs.JavaProgram) -> None:
+    changing.ask("add 3000")
+    with jvmti.attach(changing.pid) as vm:
+        scan = vm.heap.scan("Holdings$Item", fields=True)
+        items = scan["Holdings$Item"]
+        told: list[int] = []
+        live = items.live(progress=told.append)
+        assert live.coverage == 1
+        assert told == [20_000, 40_000]
+        assert numbers_of(vm, "Holdings$Item", live.objects[::997]) == (
+            items["number"][::997].tolist()
+        )
+        with pytest.raises(CallTimeout, match="after 0 s"):
+            items.live(timeout=0)
+        snapshot = vm.heap.snapshot()
+        column = snapshot.objects()
+        assert len(column) > 60_000
+        told.clear()
+        found = snapshot.live(column, progress=told.append)
+        classes = len(snapshot.objects("java.lang.Class"))
+        assert sum(one is not None for one in found.objects) >= 0.95 * (len(column) - classes)
+        assert told
+        assert told == sorted(told)
+        at = numpy.flatnonzero(column.class_indices == items_class(snapshot))[::997]
+        own = [found.objects[place] for place in at.tolist()]
+        assert numbers_of(vm, "Holdings$Item", own) == column[at]["number"].tolist()
+
+
+def items_class(snapshot: jvmti.heap.Snapshot) -> int:
+    [index] = snapshot.classes.indices("Holdings$Item")
+    return index
