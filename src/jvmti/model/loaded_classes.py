@@ -14,9 +14,9 @@ import numpy
 
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
-from jvmti.heap.names import BOOTSTRAP, package_of
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
+from jvmti.spec.names import BOOTSTRAP, package_of
 from jvmti.spec.signatures import fitting, java_name, signature_of
 from jvmti.wire import text
 from jvmti.wire.columns import HandleColumn

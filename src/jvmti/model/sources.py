@@ -6,9 +6,10 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -29,7 +30,7 @@ class SourceNotFound(LookupError):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """A piece of a source file, or all of it.
 

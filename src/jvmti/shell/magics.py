@@ -10,7 +10,6 @@ from __future__ import annotations
 import fnmatch
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.classes import Class, Method
@@ -18,6 +17,7 @@ from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
 from jvmti.report.text import printable
 from jvmti.shell.expressions import NotEvaluated, evaluate
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -30,7 +30,7 @@ class UsageError(Exception):
     """A magic was used wrongly; the message says how it is used."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Magic:
     """One of the commands."""
 
