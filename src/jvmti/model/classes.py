@@ -12,23 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import display, refs
-from jvmti.classfile import (
-    Annotation,
-    ClassFile,
-    ConstantPool,
-    FieldInfo,
-    Instruction,
-    MethodInfo,
-    disassemble,
-    disassemble_method,
-    instructions,
-)
-from jvmti.classfile.constant_pool import Constant, constants
-from jvmti.classfile.disassembly import (
-    disassemble_code,
-    field_declaration,
-    method_declaration,
-)
 from jvmti.model import calls
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
@@ -53,6 +36,15 @@ from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jvmti.classfile import (
+        Annotation,
+        ClassFile,
+        ConstantPool,
+        FieldInfo,
+        Instruction,
+        MethodInfo,
+    )
+    from jvmti.classfile.constant_pool import Constant
     from jvmti.classfile.structure import LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
@@ -343,6 +335,8 @@ class Class(Attributes, refs.Class):
         JVM TI: GetConstantPool.
         """
         raw = self._vm.lookup_env.get_constant_pool(self)
+        from jvmti.classfile.constant_pool import constants
+
         pool: ConstantPool = constants(raw.constant_pool_bytes, raw.constant_pool_count)
         return pool
 
@@ -414,6 +408,8 @@ class Class(Attributes, refs.Class):
             UnmodifiableClass: as for `class_file`; the methods of a hidden class can be
                 disassembled one by one.
         """
+        from jvmti.classfile import disassemble
+
         return disassemble(self.class_file, verbose=verbose)
 
     def redefine(self, class_file: bytes) -> None:
@@ -764,6 +760,8 @@ class Method(refs.Method):
     @property
     def instructions(self) -> list[Instruction]:
         """Its code, instruction by instruction; empty for an abstract or native method."""
+        from jvmti.classfile import instructions
+
         return list(instructions(self.bytecodes))
 
     @property
@@ -813,6 +811,8 @@ class Method(refs.Method):
         Args:
             verbose: as ``javap -v``: lines and local variables as well.
         """
+        from jvmti.classfile.disassembly import disassemble_code, disassemble_method
+
         owner = self.declaring_class
         try:
             file = owner.class_file
@@ -834,6 +834,8 @@ class Method(refs.Method):
         return method_source(self)
 
     def __str__(self) -> str:
+        from jvmti.classfile.disassembly import method_declaration
+
         in_interface = bool(
             self.declaring_class.modifiers & ClassModifiers.INTERFACE
             and not self.name.startswith("<")
@@ -976,6 +978,8 @@ class Field(refs.Field):
         return self.class_file.constant_value
 
     def __str__(self) -> str:
+        from jvmti.classfile.disassembly import field_declaration
+
         known = self._known
         return field_declaration(
             self.modifiers, known.name, known.generic_signature or known.signature
