@@ -288,6 +288,15 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
     assert "MAX_PRIORITY" in found('vm.find_class("java.lang.Thread")["MAX')
     assert "java.lang.Integer" in found("%class Integ")
     assert "java.lang.Integer" in found('vm.heap.histogram(classes="java.lang.Integ')
+    # Of the arrays, those that there are classes of.
+    assert {"int[]", "int[][]"} <= set(found('vm.classes["int['))
+    assert set(found('vm.find_class("java.lang.String[')) >= {"java.lang.String[]"}
+    assert "java.lang.String[]" in found('vm.classes("Strin')
+    assert "byte[]" in found("%heap by")
+    assert not [one for one in found('vm.breakpoint("java.lang.Str') if "[" in one]
+    assert not [one for one in found('jni.find_class("java/lang/Str') if "[" in one]
+    for name in found('vm.classes["int['):
+        assert vm.classes[name].name == name
     thread = vm.threads["busy"]
     names["t"] = thread
     assert set(found('t["')) >= {"name", "tid"}

@@ -25,6 +25,7 @@ class Command:
       jvmti shell MyServer -c 'print(len(vm.threads))'
       jvmti shell MyServer script.py arguments …
       jvmti shell --capabilities all -- java -jar app.jar
+      jvmti shell --hold -- java -jar app.jar
 
     IPython, where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
     with `vm`, `env`, `jni` and `jvmti` at hand, names of Java that Tab completes, and commands of
@@ -54,6 +55,11 @@ class Command:
             help="take these for vm.env: names separated by commas, or all that can be had",
         )
         parser.add_argument(
+            "--hold",
+            action="store_true",
+            help="keep the program after -- from beginning; %%go lets it go on",
+        )
+        parser.add_argument(
             "--no-banner", action="store_true", help="begin without saying what the JVM allows"
         )
         parser.add_argument(
@@ -67,7 +73,7 @@ class Command:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _leave)
         source = _source(given, words)
-        with opened(given, apart=True) as vm:
+        with opened(given, apart=True, hold=given.hold) as vm:
             wanted = given.capabilities
             add_capabilities(vm, wanted if wanted == "all" else _names(wanted))
             if source is not None:

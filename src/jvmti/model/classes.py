@@ -990,7 +990,7 @@ class Field(refs.Field):
         *,
         read: bool = False,
         write: bool = True,
-        when: Callable[[Stop], object] | None = None,
+        when: str | Callable[[Stop], object] | None = None,
         hits: int | str | None = None,
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
@@ -1003,12 +1003,16 @@ class Field(refs.Field):
         Args:
             read: stop before it is read.
             write: stop before it is written.
-            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+            when: a condition on local variables of the method that does so, as for
+                `Method.breakpoint` but decided here, while the thread waits: it does not hold in
+                methods without such variables.  Or a function, given the stop.
+            hits, thread, caller, do: as for `Method.breakpoint`.
 
         Raises:
             LookupError: the field did not come from ``cls.fields``.
-            ValueError: neither reads nor writes are wanted.
-            NotAvailable: this JVM does not give watches, or somebody else has them.
+            ValueError: neither reads nor writes are wanted, or the condition is none.
+            NotAvailable: this JVM does not give watches or, for a condition, variables; or
+                somebody else has them.
 
         JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
         """
