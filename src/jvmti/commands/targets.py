@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -114,8 +116,8 @@ def opened(given: argparse.Namespace, *, apart: bool = False, hold: bool = False
             try:
                 yield vm
             finally:
-                if vm.held and not vm.closed:
-                    vm.refuse()
+                if vm.held:
+                    os.kill(vm.process.pid, signal.SIGKILL)  # leaving would let it start
     except TargetLost:
         status = _ended(vm)
         if status is None:

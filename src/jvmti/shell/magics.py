@@ -17,6 +17,7 @@ from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
 from jvmti.report.text import printable
 from jvmti.shell.expressions import NotEvaluated, evaluate
+from jvmti.spec.errors import WrongPhase
 from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
     """
     if name not in MAGICS:
         raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
-    MAGICS[name].function(vm, names, text.strip())
+    try:
+        MAGICS[name].function(vm, names, text.strip())
+    except WrongPhase:
+        if not vm.held:
+            raise
+        raise UsageError(f"%{name} needs a program that runs; %go lets it go on") from None
 
 
 @magic("threads")
