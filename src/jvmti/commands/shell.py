@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib.util
 import os
 import signal
@@ -140,7 +141,11 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
     if plain:
         from jvmti.shell.plain import prompt
     else:
+        # Modules are no garbage, and IPython's many objects would be searched for some repeatedly.
+        gc.disable()
         from jvmti.shell.ipython import prompt
+
+        gc.enable()
     with Watch(vm, _tell):
         prompt(vm, names)
     with contextlib.suppress(OSError):
