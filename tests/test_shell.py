@@ -160,6 +160,57 @@ def test_a_started_program_has_everything_and_keys_do_not_reach_it(
         os.kill(pid, 0)
 
 
+def test_a_held_program_runs_when_it_is_let_go(
+    jvm: Jvm, java_classes: Any, home: dict[str, str]
+) -> None:
+    words = [jvm.java, *jvm.args, "-cp", str(java_classes("Witness")), "Witness"]
+    with Terminal([*SHELL, "--hold", "--", *words], home) as terminal:
+        first = terminal.wait_for(PROMPT)
+        assert "held at its start: none of its code has run yet" in first
+        assert re.search(
+            r"^to be had +\d+: breakpoints, single steps, local variables", first, re.M
+        )
+        assert re.search(r"^try +%go", first, re.M)
+        assert "ready" not in first  # which the program prints first of all
+        terminal.ask("vm.held, vm.phase.name", r"\(True, 'ONLOAD'\)")
+        assert "%go lets it go on" in terminal.ask("%threads", "UsageError")
+        # A breakpoint before the class is loaded; what the program prints comes after it.
+        terminal.type("%break Witness.main\r")
+        shown = terminal.wait_for("ready$")
+        assert re.search(
+            r'(?s)"main" at Witness\.main\(Witness\.java:\d+\)\n +java\.lang\.String\[\] \w+ = .*'
+            r"In \[\d+\]: ready",
+            shown,
+        ), shown
+        terminal.ask("vm.held, vm.phase.name", r"\(False, 'LIVE'\)")
+        terminal.ask("%go", "UsageError: the program is not held")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    with Terminal([*SHELL, "--no-banner", "--hold", "--plain", "--", *words], home) as terminal:
+        terminal.wait_for("^>>>")
+        terminal.type("%go\r")
+        terminal.wait_for("ready")
+        terminal.ask("vm.find_class('java.lang.String')", "^<Class java.lang.String")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+
+
+@ONE_JVM
+def test_a_held_program_that_is_not_let_go_never_runs(jvm: Jvm, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    options = ["--hold", "-c", "print(vm.held, vm.process.pid)", "--"]
+    done = run(*options, jvm.java, *jvm.args, f"-Xlog:class+init:file={log}", "NoSuchClass")
+    assert (done.returncode, done.stderr) == (0, "")
+    held, pid = done.stdout.split()
+    assert held == "True"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+    assert not log.exists() or not log.read_text()
+    refused = run("--hold", "Witness", "-c", "1")
+    assert refused.returncode == 2
+    assert "--hold is for a program that is started: -- java" in refused.stderr
+
+
 def test_pythons_own_prompt_where_there_is_no_ipython(
     witness: JavaProgram, home: dict[str, str]
 ) -> None:
@@ -290,6 +341,15 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
     assert "MAX_PRIORITY" in found('vm.find_class("java.lang.Thread")["MAX')
     assert "java.lang.Integer" in found("%class Integ")
     assert "java.lang.Integer" in found('vm.heap.histogram(classes="java.lang.Integ')
+    # Of the arrays, those that there are classes of.
+    assert "int[]" in found('vm.classes["int[')
+    assert set(found('vm.find_class("java.lang.String[')) >= {"java.lang.String[]"}
+    assert "java.lang.String[]" in found('vm.classes("Strin')
+    assert "byte[]" in found("%heap by")
+    assert not [one for one in found('vm.breakpoint("java.lang.Str') if "[" in one]
+    assert not [one for one in found('jni.find_class("java/lang/Str') if "[" in one]
+    for name in found('vm.classes["int['):
+        assert vm.classes[name].name == name
     thread = vm.threads["busy"]
     names["t"] = thread
     assert set(found('t["')) >= {"name", "tid"}

@@ -413,6 +413,13 @@ def test_names_are_completed(vm: jvmti.VM) -> None:
     assert "java.util.concurrent.ConcurrentHashMap" in vm.classes.complete("ConcurrentHashM")
     assert vm.classes.complete("Described$Ci", limit=1) == ["Described$Circle"]
     assert vm.classes.complete("no.such.package.") == []
+    # Arrays are among them where their classes are loaded.
+    arrays = vm.classes.complete("int[")
+    assert arrays[0] == "int[]"
+    assert all(vm.classes[name].is_array and vm.classes[name].name == name for name in arrays)
+    assert "java.lang.String[]" in vm.classes.complete("java.lang.Str")
+    assert "java.lang.String[]" in vm.classes.complete("String[")
+    assert not [one for one in vm.classes.complete("java.l", 9999, arrays=False) if "[" in one]
 
 
 def test_a_class_loaded_since_is_completed(vm: jvmti.VM) -> None:

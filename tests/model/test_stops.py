@@ -15,7 +15,7 @@ import pytest
 
 import jvmti
 from jvmti.env.environment import AgentOperations
-from jvmti.model.conditions import ConditionError
+from jvmti.model.conditions import Asked, ConditionError
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import NotAvailable, OpaqueFrame, StopOver
@@ -366,8 +366,21 @@ def test_conditions_are_what_python_makes_of_them(vm: jvmti.VM, program: JavaPro
         point.cancel()
 
 
+def test_a_condition_decided_here_is_what_the_agent_makes_of_it(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    mixed = method(vm, "mixed")
+    points = [mixed.breakpoint(line=LINE["mixed"], when=Asked(vm, when)) for when, _ in CONDITIONS]
+    program.ask("start t mixed 0")
+    program.ask("join t")
+    hits = [(when, point.hits) for point, (when, _) in zip(points, CONDITIONS, strict=True)]
+    assert hits == [(when, int(holds)) for when, holds in CONDITIONS]
+    for point in points:
+        point.cancel()
+
+
 REFUSED = [
-    ("nn == 1", r"'nn'.*no such local variable; there are n"),
+    ("nn == 1", r"'nn'.*no such local variable; there are n, name$"),
     ("sum == 1", r"'sum'.*no value yet"),
     ("n == 'x'", r"n is a int, which compares with an integer, not 'x'"),
     ("name > 'x'", r"no order"),
@@ -389,6 +402,16 @@ def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
     for when, says in REFUSED:
         with pytest.raises(ConditionError, match=says):
             add.breakpoint(line=LINE["twice"], when=when)
+
+
+def test_of_many_variables_those_with_near_names_are_listed(vm: jvmti.VM) -> None:
+    mixed = method(vm, "mixed")
+    with pytest.raises(ConditionError, match=r"there are text$"):
+        mixed.breakpoint(when="texd == 'x'")
+    with pytest.raises(ConditionError, match=r"there are flag, b, c, s, i, l, f, d, others$"):
+        mixed.breakpoint(when="zyx == 1")
+    with pytest.raises(ConditionError, match=r"there are none at this place"):
+        method(vm, "unload").breakpoint(location=0, when="zyx == 1")
 
 
 def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
@@ -806,6 +829,46 @@ def test_an_exception_is_stopped_at_where_it_is_thrown(vm: jvmti.VM, program: Ja
         assert stop.catch_method is not None
         assert stop.catch_method.name == "nothing"
     assert program.ask("join t") == "caught"
+
+
+def test_a_watch_stops_where_a_condition_on_variables_holds(
+    vm: jvmti.VM, program: JavaProgram, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "jvmti")
+    written, label = stopping.field(vm, "written"), stopping.field(vm, "label")
+    every = written.watch(when="i >= 1", hits="every 2")
+    elsewhere = label.watch(when="i == 3")  # where the loop's variable is gone
+    with written.watch(when="i == 1 and one is not None and n != 4") as stops:
+        program.ask("start t fields 4")
+        program.ask("join t")
+        program.ask("start t fields 5")
+        stop = taken(stops)
+        assert (stop.value, stop.line, stop.locals["n"]) == (1, LINE["static"], 5)
+        assert stops.next(0) is None
+    program.ask("join t")
+    assert every.hits == (3 + 4) // 2
+    assert elsewhere.hits == 0
+    told = [one.message for one in caplog.records if "nothing stops in" in one.message]
+    assert len(told) == 1
+    assert "Stopping.fields: 'i' in the condition 'i == 3': the variable has no value" in told[0]
+    with pytest.raises(ConditionError, match="no expression"):
+        label.watch(when="i ==")
+    for watch in (every, elsewhere):
+        watch.cancel()
+    assert not list(vm.stops)
+
+
+def test_an_exception_is_stopped_at_where_a_condition_on_variables_holds(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.catch("java.lang.IllegalStateException", when="n > 1") as stops:
+        for number in (1, 2):
+            program.ask(f"start t{number} guarded {number}")
+        stop = taken(stops)
+        assert stop.exception is not None
+        assert stop.exception.call("getMessage") == "n is 2"
+        assert stops.next(0) is None
+    assert [program.ask(f"join t{number}") for number in (1, 2)] == ["-1", "-1"]
 
 
 def test_exceptions_are_chosen_by_superclass_pattern_and_fate(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.jni.interface import FUNCTIONS
 from jvmti.spec.errors import SessionClosed
+from jvmti.spec.frozen import frozen
 from jvmti.wire.codecs import F64, I64, U64, codec_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _answer(letter: str, value: Any, session: Session, name: str) -> bytes:
     return b"\1" + I64.pack(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class JniCount:
     """How often a JNI function was called."""
 

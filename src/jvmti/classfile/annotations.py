@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jvmti.classfile.constant_pool import ConstantPool
 from jvmti.classfile.reading import MalformedClassFile, Reader
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
 
 
@@ -32,7 +32,7 @@ class ClassLiteral(NamedTuple):
         return f"{self.name}.class"
 
 
-@dataclass(frozen=True)
+@frozen
 class Annotation:
     """An annotation.
 
@@ -63,7 +63,7 @@ class Annotation:
         return f"@{self.type}({given})" if given else f"@{self.type}"
 
 
-@dataclass(frozen=True)
+@frozen
 class TypeAnnotation:
     """An annotation of the use of a type.
 

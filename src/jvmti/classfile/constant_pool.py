@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
+from jvmti.spec.frozen import frozen
 from jvmti.wire import text
 
 
@@ -49,7 +49,7 @@ class Bootstrapped(NamedTuple):
     """The type that it is given."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Constant:
     """An entry of a constant pool.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jvmti.classfile.reading import MalformedClassFile
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassSignature:
     """What a class is declared with.
 
@@ -23,7 +22,7 @@ class ClassSignature:
     interfaces: list[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class MethodSignature:
     """What a method is declared with.
 

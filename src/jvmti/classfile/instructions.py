@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
+from jvmti.spec.frozen import frozen
 
 # In the order of their numbers.  Behind a colon what an instruction takes:
 # c, C: a constant, its number in one byte or two; b, s: a number of one byte or two; l: a local;
@@ -49,7 +49,7 @@ ARRAY_TYPES = {
 """The element types of ``newarray``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Instruction:
     """An instruction in the code of a method.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from jvmti.classfile.annotations import (
 from jvmti.classfile.constant_pool import Constant, ConstantPool
 from jvmti.classfile.instructions import Instruction, instructions
 from jvmti.classfile.reading import MalformedClassFile, Reader
+from jvmti.spec.frozen import frozen
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import java_name
 
@@ -172,7 +172,7 @@ def _attributes(reader: Reader, pool: ConstantPool) -> dict[str, bytes]:
     return found
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Code(_Attributed):
     """The code of a method.
 
@@ -221,7 +221,7 @@ class Code(_Attributed):
         return f"<Code of {len(self.bytecodes)} bytes>"
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Member(_Attributed):
     """A field or method of a class file.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from jvmti.commands import harmless
@@ -29,6 +29,7 @@ from jvmti.spec.errors import (
     NotInThisVersion,
     TargetLost,
 )
+from jvmti.spec.frozen import frozen
 
 RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
     "returned",
@@ -92,7 +93,7 @@ class Command:
         return FAILED if broken else 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """What one function gave."""
 

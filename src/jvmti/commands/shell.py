@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib.util
 import os
 import signal
@@ -25,6 +26,7 @@ class Command:
       jvmti shell MyServer -c 'print(len(vm.threads))'
       jvmti shell MyServer script.py arguments …
       jvmti shell --capabilities all -- java -jar app.jar
+      jvmti shell --hold -- java -jar app.jar
 
     IPython, where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
     with `vm`, `env`, `jni` and `jvmti` at hand, names of Java that Tab completes, and commands of
@@ -54,6 +56,11 @@ class Command:
             help="take these for vm.env: names separated by commas, or all that can be had",
         )
         parser.add_argument(
+            "--hold",
+            action="store_true",
+            help="keep the program after -- from beginning; %%go lets it go on",
+        )
+        parser.add_argument(
             "--no-banner", action="store_true", help="begin without saying what the JVM allows"
         )
         parser.add_argument(
@@ -67,7 +74,7 @@ class Command:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _leave)
         source = _source(given, words)
-        with opened(given, apart=True) as vm:
+        with opened(given, apart=True, hold=given.hold) as vm:
             wanted = given.capabilities
             add_capabilities(vm, wanted if wanted == "all" else _names(wanted))
             if source is not None:
@@ -134,7 +141,11 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
     if plain:
         from jvmti.shell.plain import prompt
     else:
+        # Modules are no garbage, and IPython's many objects would be searched for some repeatedly.
+        gc.disable()
         from jvmti.shell.ipython import prompt
+
+        gc.enable()
     with Watch(vm, _tell):
         prompt(vm, names)
     with contextlib.suppress(OSError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,7 +90,7 @@ def named_target(given: argparse.Namespace) -> str:
 
 
 @contextlib.contextmanager
-def opened(given: argparse.Namespace, *, apart: bool = False) -> Iterator[VM]:
+def opened(given: argparse.Namespace, *, apart: bool = False, hold: bool = False) -> Iterator[VM]:
     """A session with the target; a program that was started is ended afterwards.
 
     A started program has all capabilities reserved, and writes its standard output to ours for
@@ -97,17 +99,25 @@ def opened(given: argparse.Namespace, *, apart: bool = False) -> Iterator[VM]:
     Args:
         given: the arguments.
         apart: keep a started program from the terminal; see `started`.
+        hold: leave a started program in the OnLoad phase; where it still is afterwards, it is
+            ended without having run.
     """
     if given.launched is None:
+        if hold:
+            given.parser.error("--hold is for a program that is started: -- java …")
         with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
             yield vm
         return
     if given.target is not None:
         given.parser.error("either a target or -- java …, not both")
-    vm = started(given, launched_command(given), apart=apart)
+    vm = started(given, launched_command(given), hold=hold, apart=apart)
     try:
         with vm:
-            yield vm
+            try:
+                yield vm
+            finally:
+                if vm.held:
+                    os.kill(vm.process.pid, signal.SIGKILL)  # leaving would let it start
     except TargetLost:
         status = _ended(vm)
         if status is None:

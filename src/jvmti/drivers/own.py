@@ -15,12 +15,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from multiprocessing import Pipe
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from jvmti.spec.errors import TargetLost
+from jvmti.spec.frozen import frozen
 from jvmti.target.errors import NotAJvm
 from jvmti.target.options import AgentOptions
 from jvmti.target.processes import inspect
@@ -44,7 +44,7 @@ class RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept:
     """Stands for an object that is kept in a controller; see `Controller.keep`."""
 

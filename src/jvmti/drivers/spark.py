@@ -7,9 +7,9 @@ which application and which executor they are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.errors import JvmDied, NoSuchProcess, TargetNotFound
 from jvmti.target.processes import Process, inspect, processes
 
@@ -22,7 +22,7 @@ _DRIVER = "driver"  # what Spark calls the executor that is a thread of the driv
 _CLOCKS = 2.0  # seconds by which two ways to tell when a process started may differ
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkExecutor:
     """An executor of a Spark application.
 

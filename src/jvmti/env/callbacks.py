@@ -8,7 +8,6 @@ callback-safe.  Only tags tell objects apart there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from jvmti.env.structures import HeapReferenceInfo
@@ -22,6 +21,7 @@ from jvmti.spec.constants import (
     PrimitiveType,
 )
 from jvmti.spec.errors import ErrorCode
+from jvmti.spec.frozen import frozen
 from jvmti.spec.types import (
     Elements,
     Int,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@dataclass(frozen=True)
+@frozen
 class InOut(Marker):
     """A pointer to a value that the callback may read and replace; ``c`` is the value's type."""
 

@@ -13,12 +13,12 @@ stream before the first record that names it.  0 is none.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from functools import cache
 
 from jvmti.env.events import EventDeclaration
 from jvmti.refs import Class, Field, Method, Thread
 from jvmti.spec import shapes
+from jvmti.spec.frozen import frozen
 
 HEAD = 8
 """Bytes of a record before its words."""
@@ -44,7 +44,7 @@ class Holds(enum.Enum):
     """The first character of a type's signature, 0 for none."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordField:
     """One field of an event's record."""
 

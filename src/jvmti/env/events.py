@@ -18,6 +18,7 @@ from jvmti.env.structures import AddrLocationMap, PCStackInfo
 from jvmti.refs import Class, ClassLoader, Field, Method, Object, Thread
 from jvmti.spec.constants import Event, ResourceExhaustionFlags
 from jvmti.spec.declaration import ANY, LIVE, START, Parameter, Phase
+from jvmti.spec.frozen import frozen
 from jvmti.spec.types import (
     Address,
     Boolean,
@@ -89,7 +90,7 @@ class EventDeclaration:
         return tuple(Parameter(field.name, hints[field.name]) for field in fields(self.event))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class JvmtiEvent:
     """Base of the events."""
 
@@ -171,7 +172,7 @@ def event(
 
 
 @event(50, phase=LIVE)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VMInit(JvmtiEvent):
     """The VM is ready: from now on every function may be called.
 
@@ -189,7 +190,7 @@ class VMInit(JvmtiEvent):
 
 
 @event(51, phase=LIVE)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VMDeath(JvmtiEvent):
     """The VM is about to end, after the shutdown hooks; the last event of all.
 
@@ -206,7 +207,7 @@ class VMDeath(JvmtiEvent):
 
 
 @event(57, phase=START)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VMStart(JvmtiEvent):
     """JNI can be used from now on; only some functions of JVM TI can.
 
@@ -221,7 +222,7 @@ class VMStart(JvmtiEvent):
 
 
 @event(71, phase=LIVE, jni_env=False)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DataDumpRequest(JvmtiEvent):
     """Somebody asked the VM for a dump: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``.
 
@@ -244,7 +245,7 @@ class DataDumpRequest(JvmtiEvent):
         "can_generate_resource_exhaustion_threads_events",
     ),
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ResourceExhausted(JvmtiEvent):
     """The heap is full or a thread could not be created; the two capabilities promise to tell.
 
@@ -270,7 +271,7 @@ class ResourceExhausted(JvmtiEvent):
 
 
 @event(52, phase=START, own_work=OwnWork.NEVER)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ThreadStart(JvmtiEvent):
     """A platform thread has begun to run and has not yet executed its first method.
 
@@ -289,7 +290,7 @@ class ThreadStart(JvmtiEvent):
 
 
 @event(53, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ThreadEnd(JvmtiEvent):
     """A platform thread has left its last method and is about to end.
 
@@ -315,7 +316,7 @@ class ThreadEnd(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VirtualThreadStart(JvmtiEvent):
     """A virtual thread has begun to run and has not yet executed its first method.
 
@@ -341,7 +342,7 @@ class VirtualThreadStart(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VirtualThreadEnd(JvmtiEvent):
     """A virtual thread has left its last method and is about to end.
 
@@ -374,7 +375,7 @@ class VirtualThreadEnd(JvmtiEvent):
     told_with="class_being_redefined",
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassFileLoadHook(JvmtiEvent):
     """The VM has a class file in hand: to load it, or because the class is being changed.
 
@@ -406,7 +407,7 @@ class ClassFileLoadHook(JvmtiEvent):
 
 
 @event(55, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassLoad(JvmtiEvent):
     """A class has come into being; its fields and methods cannot be asked for yet.
 
@@ -427,7 +428,7 @@ class ClassLoad(JvmtiEvent):
 
 
 @event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, stops=True)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassPrepare(JvmtiEvent):
     """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
 
@@ -460,7 +461,7 @@ class ClassPrepare(JvmtiEvent):
     frequent=True,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SingleStep(JvmtiEvent):
     """A thread is about to execute one more bytecode; there are none in native methods.
 
@@ -493,7 +494,7 @@ class SingleStep(JvmtiEvent):
     limit=None,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Breakpoint(JvmtiEvent):
     """A thread has come to a location with a breakpoint and not yet executed it.
 
@@ -522,7 +523,7 @@ class Breakpoint(JvmtiEvent):
     limit=None,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FramePop(JvmtiEvent):
     """A frame for which ``notify_frame_pop`` was called is being left; it is still on the stack.
 
@@ -555,7 +556,7 @@ class FramePop(JvmtiEvent):
     limit=None,
     frequent=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MethodEntry(JvmtiEvent):
     """A method, native or not, has been entered; its arguments are its first local variables.
 
@@ -584,7 +585,7 @@ class MethodEntry(JvmtiEvent):
     ends="MethodEntry",
     frequent=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MethodExit(JvmtiEvent):
     """A method, native or not, is being left; its frame is still on the stack.
 
@@ -615,7 +616,7 @@ class MethodExit(JvmtiEvent):
     limit=None,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Exception(JvmtiEvent):
     """Java code has thrown an exception, or a native method has returned with one.
 
@@ -653,7 +654,7 @@ class Exception(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ExceptionCatch(JvmtiEvent):
     """A thrown exception has been caught; native code that clears one counts too.
 
@@ -687,7 +688,7 @@ class ExceptionCatch(JvmtiEvent):
     frequent=True,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FieldAccess(JvmtiEvent):
     """A thread is about to read a field that is watched for reads.
 
@@ -724,7 +725,7 @@ class FieldAccess(JvmtiEvent):
     frequent=True,
     stops=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FieldModification(JvmtiEvent):
     """A thread is about to write a field that is watched for writes; it has its old value still.
 
@@ -765,7 +766,7 @@ class FieldModification(JvmtiEvent):
     answers=("new_address",),
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class NativeMethodBind(JvmtiEvent):
     """A native method is being bound to its implementation, at its first call or by registration.
 
@@ -797,7 +798,7 @@ class NativeMethodBind(JvmtiEvent):
     capabilities=("can_generate_compiled_method_load_events",),
     jni_env=False,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CompiledMethodLoad(JvmtiEvent):
     """Compiled code of a method was installed; there may be several at a time.
 
@@ -830,7 +831,7 @@ class CompiledMethodLoad(JvmtiEvent):
     capabilities=("can_generate_compiled_method_load_events",),
     jni_env=False,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CompiledMethodUnload(JvmtiEvent):
     """Compiled code was removed, perhaps some time ago and by another thread.
 
@@ -846,7 +847,7 @@ class CompiledMethodUnload(JvmtiEvent):
 
 
 @event(70, phase=ANY, jni_env=False)
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DynamicCodeGenerated(JvmtiEvent):
     """The VM has generated machine code of its own, such as its interpreter.
 
@@ -879,7 +880,7 @@ class DynamicCodeGenerated(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MonitorWait(JvmtiEvent):
     """A thread has called ``Object.wait`` and is about to wait.
 
@@ -910,7 +911,7 @@ class MonitorWait(JvmtiEvent):
     own_work=OwnWork.NEVER,
     ends="MonitorWait",
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MonitorWaited(JvmtiEvent):
     """A thread has finished waiting in ``Object.wait``.
 
@@ -940,7 +941,7 @@ class MonitorWaited(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MonitorContendedEnter(JvmtiEvent):
     """A thread wants a monitor that another thread holds, and is about to queue for it.
 
@@ -975,7 +976,7 @@ class MonitorContendedEnter(JvmtiEvent):
     own_work=OwnWork.NEVER,
     ends="MonitorContendedEnter",
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MonitorContendedEntered(JvmtiEvent):
     """A thread has got the monitor it had to queue for.
 
@@ -1013,7 +1014,7 @@ class MonitorContendedEntered(JvmtiEvent):
     jni_env=False,
     vm_stopped=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GarbageCollectionStart(JvmtiEvent):
     """A pause of the collector begins; collecting beside the running program is not reported.
 
@@ -1032,7 +1033,7 @@ class GarbageCollectionStart(JvmtiEvent):
     jni_env=False,
     vm_stopped=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GarbageCollectionFinish(JvmtiEvent):
     """A pause of the collector has ended; the VM is still stopped.
 
@@ -1051,7 +1052,7 @@ class GarbageCollectionFinish(JvmtiEvent):
     jni_env=False,
     vm_stopped=True,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ObjectFree(JvmtiEvent):
     """A tagged object was collected.
 
@@ -1070,7 +1071,7 @@ class ObjectFree(JvmtiEvent):
 @event(
     84, phase=LIVE, capabilities=("can_generate_vm_object_alloc_events",), own_work=OwnWork.NEVER
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class VMObjectAlloc(JvmtiEvent):
     """The VM has allocated an object that Java code can see and no bytecode or JNI call made.
 
@@ -1104,7 +1105,7 @@ class VMObjectAlloc(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
 )
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SampledObjectAlloc(JvmtiEvent):
     """An allocation was sampled, on average one for each sampling interval's worth of bytes.
 

@@ -7,7 +7,7 @@ far it is (written by the agent).  Then the columns, each at a multiple of 64 by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jvmti.spec.frozen import frozen
 
 PASS_CONTROL_SIZE = 4096
 CANCELLED = 0
@@ -25,7 +25,7 @@ def _aligned(size: int) -> int:
     return (size + 63) // 64 * 64
 
 
-@dataclass(frozen=True)
+@frozen
 class Columns:
     """How many there may be of each, and where they begin."""
 

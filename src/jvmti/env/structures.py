@@ -7,7 +7,6 @@ count the items of another are not fields, but named by its `CountField`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from jvmti.refs import (
@@ -27,6 +26,7 @@ from jvmti.spec.constants import (
     TimerKind,
 )
 from jvmti.spec.errors import ErrorCode
+from jvmti.spec.frozen import frozen
 from jvmti.spec.types import (
     Address,
     Boolean,
@@ -65,7 +65,7 @@ def structure(c: str, *, union: bool = False) -> Callable[[S], S]:
     return mark
 
 
-@dataclass(frozen=True)
+@frozen
 class FunctionPointer(Marker):
     """A Python callable that the agent calls through a C function of type ``c``."""
 
@@ -76,7 +76,7 @@ class FunctionPointer(Marker):
 
 
 @structure("jvmtiThreadInfo")
-@dataclass(frozen=True)
+@frozen
 class ThreadInfo(Structure):
     """What ``get_thread_info`` tells about a thread."""
 
@@ -93,7 +93,7 @@ class ThreadInfo(Structure):
 
 
 @structure("jvmtiMonitorStackDepthInfo")
-@dataclass(frozen=True)
+@frozen
 class MonitorStackDepthInfo(Structure):
     """A monitor that a thread owns, and the frame that took it."""
 
@@ -104,7 +104,7 @@ class MonitorStackDepthInfo(Structure):
 
 
 @structure("jvmtiThreadGroupInfo")
-@dataclass(frozen=True)
+@frozen
 class ThreadGroupInfo(Structure):
     """What ``get_thread_group_info`` tells about a thread group."""
 
@@ -122,7 +122,7 @@ class ThreadGroupInfo(Structure):
 
 
 @structure("jvmtiFrameInfo")
-@dataclass(frozen=True)
+@frozen
 class FrameInfo(Structure):
     """One frame of a stack."""
 
@@ -133,7 +133,7 @@ class FrameInfo(Structure):
 
 
 @structure("jvmtiStackInfo")
-@dataclass(frozen=True)
+@frozen
 class StackInfo(Structure):
     """The stack of one of several threads, all taken at the same moment."""
 
@@ -149,7 +149,7 @@ class StackInfo(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoField")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoField(Structure):
     """Details of a reference from an instance or static field."""
 
@@ -158,7 +158,7 @@ class HeapReferenceInfoField(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoArray")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoArray(Structure):
     """Details of a reference from an element of an array."""
 
@@ -167,7 +167,7 @@ class HeapReferenceInfoArray(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoConstantPool")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoConstantPool(Structure):
     """Details of a reference from a class's constant pool."""
 
@@ -176,7 +176,7 @@ class HeapReferenceInfoConstantPool(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoStackLocal")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoStackLocal(Structure):
     """Details of a reference from a local variable."""
 
@@ -195,7 +195,7 @@ class HeapReferenceInfoStackLocal(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoJniLocal")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoJniLocal(Structure):
     """Details of a JNI local reference."""
 
@@ -210,7 +210,7 @@ class HeapReferenceInfoJniLocal(Structure):
 
 
 @structure("jvmtiHeapReferenceInfoReserved")
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfoReserved(Structure):
     """Room that the specification keeps for later versions."""
 
@@ -226,7 +226,7 @@ class HeapReferenceInfoReserved(Structure):
 
 
 @structure("jvmtiHeapReferenceInfo", union=True)
-@dataclass(frozen=True)
+@frozen
 class HeapReferenceInfo(Structure):
     """Details of a reference: the one field that its kind calls for (`MEMBER_OF`)."""
 
@@ -256,7 +256,7 @@ MEMBER_OF: dict[HeapReferenceKind, str] = {
 
 
 @structure("jvmtiHeapCallbacks")
-@dataclass(frozen=True)
+@frozen
 class HeapCallbacks(Structure):
     """What a heap walk calls; what is left out is not called.
 
@@ -302,7 +302,7 @@ class HeapCallbacks(Structure):
 
 
 @structure("jvmtiClassDefinition")
-@dataclass(frozen=True)
+@frozen
 class ClassDefinition(Structure):
     """A class and its new class file, for ``redefine_classes``."""
 
@@ -313,7 +313,7 @@ class ClassDefinition(Structure):
 
 
 @structure("jvmtiMonitorUsage")
-@dataclass(frozen=True)
+@frozen
 class MonitorUsage(Structure):
     """Who uses an object's monitor."""
 
@@ -328,7 +328,7 @@ class MonitorUsage(Structure):
 
 
 @structure("jvmtiLineNumberEntry")
-@dataclass(frozen=True)
+@frozen
 class LineNumberEntry(Structure):
     """Where the code of a source line begins."""
 
@@ -339,7 +339,7 @@ class LineNumberEntry(Structure):
 
 
 @structure("jvmtiLocalVariableEntry")
-@dataclass(frozen=True)
+@frozen
 class LocalVariableEntry(Structure):
     """A local variable of a method and where it can be used."""
 
@@ -361,7 +361,7 @@ class LocalVariableEntry(Structure):
 
 
 @structure("jvmtiParamInfo")
-@dataclass(frozen=True)
+@frozen
 class ParamInfo(Structure):
     """A parameter of an extension function or event."""
 
@@ -376,7 +376,7 @@ class ParamInfo(Structure):
 
 
 @structure("jvmtiExtensionFunctionInfo")
-@dataclass(frozen=True)
+@frozen
 class ExtensionFunctionInfo(Structure):
     """A function of the VM's own."""
 
@@ -393,7 +393,7 @@ class ExtensionFunctionInfo(Structure):
 
 
 @structure("jvmtiExtensionEventInfo")
-@dataclass(frozen=True)
+@frozen
 class ExtensionEventInfo(Structure):
     """An event of the VM's own."""
 
@@ -411,7 +411,7 @@ class ExtensionEventInfo(Structure):
 
 
 @structure("jvmtiTimerInfo")
-@dataclass(frozen=True)
+@frozen
 class TimerInfo(Structure):
     """What a timer can be trusted with."""
 
@@ -429,7 +429,7 @@ class TimerInfo(Structure):
 
 
 @structure("jvmtiAddrLocationMap")
-@dataclass(frozen=True)
+@frozen
 class AddrLocationMap(Structure):
     """From where on compiled code belongs to a location."""
 
@@ -440,7 +440,7 @@ class AddrLocationMap(Structure):
 
 
 @structure("PCStackInfo")
-@dataclass(frozen=True)
+@frozen
 class PCStackInfo(Structure):
     """Which methods are inlined at an address of compiled code; of ``jvmticmlr.h``."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -21,6 +20,7 @@ from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.names import NameColumn, Names
 from jvmti.refs import Thread
 from jvmti.spec.errors import ProtocolError
+from jvmti.spec.frozen import frozen
 from jvmti.spec.shapes import Reference, shape_of
 
 Array = numpy.ndarray[Any, Any]
@@ -34,7 +34,7 @@ _FRACTIONS = numpy.array([letter in tuple("FD") for letter in map(chr, range(256
 _OBJECTS = numpy.array([letter in tuple("L[") for letter in map(chr, range(256))])
 
 
-@dataclass(frozen=True)
+@frozen
 class _Place:
     """Where a field is in the record of one event."""
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from jvmti.heap.errors import NoSuchField
 from jvmti.heap.library import DUMPED, HELD, NONE
-from jvmti.heap.names import BOOTSTRAP, loader_name, matching, near
+from jvmti.heap.names import matching
+from jvmti.spec.names import BOOTSTRAP, loader_name, near
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:

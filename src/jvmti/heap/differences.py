@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy
 
 from jvmti.heap.places import places_below
 from jvmti.heap.reference_names import reference_names
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Growth", "growth", "path_growth"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Growth:
     """One class, or one way from the roots, in both snapshots.
 

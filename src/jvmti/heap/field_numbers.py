@@ -7,17 +7,17 @@ its superclasses from ``java.lang.Object`` down, then its own; those of each cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.spec.errors import Error
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 
-@dataclass(frozen=True)
+@frozen
 class NumberedField:
     """A field as a heap walk numbers it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 
 from jvmti import display
 from jvmti.heap.errors import NoSuchClass
-from jvmti.heap.names import Patterns, matching, near, package_of
+from jvmti.heap.names import Patterns, matching
 from jvmti.spec.errors import ProtocolError
+from jvmti.spec.frozen import frozen
+from jvmti.spec.names import near, package_of
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -24,14 +25,14 @@ Array = numpy.ndarray[Any, Any]
 _ROW = re.compile(r"^ *\d+: +(\d+) +(\d+) +(\S.*?)(?: \(([^()]*)\))?$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@frozen
 class HistogramRow:
     """What there is of one class."""
 
     name: str
     """The class as Java writes it: ``java.lang.String``, ``int[]``."""
     loader: str | None
-    """Its class loader, as `jvmti.heap.names.loader_name` has it; ``None`` where several loaders
+    """Its class loader, as `jvmti.spec.names.loader_name` has it; ``None`` where several loaders
     have a class of that name, and the VM does not tell which one it means."""
     module: str | None
     """Its module, ``java.base@17.0.9``, where it has a named one."""
@@ -317,7 +318,7 @@ def _summed(values: Array, group: Array, groups: int) -> Array:
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Inspected:
     """The VM's own inspection of the heap, as text gives it."""
 

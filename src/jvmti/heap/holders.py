@@ -7,7 +7,6 @@ handles in Python is left out: it neither shows as a root nor keeps anything rea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
@@ -17,6 +16,7 @@ from jvmti.heap.field_numbers import FieldNumbers
 from jvmti.heap.passes import PassOverran, Progress
 from jvmti.spec.constants import HeapReferenceKind
 from jvmti.spec.errors import ProtocolError
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference:
     """A reference to an object."""
 
@@ -156,7 +156,7 @@ class RootPath(Sequence[Reference]):
     _repr_html_ = display.html
 
 
-@dataclass(frozen=True)
+@frozen
 class Retained:
     """What would be freed if an object were not there."""
 

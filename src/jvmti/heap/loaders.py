@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap.names import BOOTSTRAP, loader_name
 from jvmti.spec.errors import Error
+from jvmti.spec.names import BOOTSTRAP, loader_name
 from jvmti.spec.signatures import java_name
 from jvmti.wire.columns import HandleColumn
 

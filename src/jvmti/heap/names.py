@@ -1,20 +1,12 @@
-"""Names of classes and class loaders: shell patterns, and what is said when one fits nothing."""
+"""Shell patterns for names of classes, and what is said when one fits nothing."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from jvmti.heap.errors import NoSuchClass
+from jvmti.spec.names import near
 from jvmti.spec.signatures import fitting
-
-BOOTSTRAP = "bootstrap"
-"""What the class loader of the VM itself is called here."""
-
-_JDK = {
-    "jdk.internal.loader.ClassLoaders$AppClassLoader": "app",
-    "jdk.internal.loader.ClassLoaders$PlatformClassLoader": "platform",
-}
 
 Patterns = str | Sequence[str]
 """One shell pattern for names of classes, or several: ``"java.util.*Map"``."""
@@ -58,38 +50,4 @@ def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> lis
     return [name in chosen for name in names]
 
 
-def loader_name(name: str | None, cls: str, number: int) -> str:
-    """What a class loader is called: ``platform``, ``app``, or its name, or class, and number.
-
-    Args:
-        name: the name that it has been given.
-        cls: the Java name of its class.
-        number: what tells it from others.
-    """
-    return _JDK.get(cls) or f"{name or cls} @{number:x}"
-
-
-def package_of(class_name: str) -> str:
-    """The package of a class or of an array's elements: ``(none)`` for ``int[]``."""
-    return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
-
-
-def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
-    """Names that look like a pattern, the nearest first."""
-    names = sorted(set(names))
-    word = pattern.strip("*?").rpartition(".")[2].strip("*?").lower()
-    if not word:
-        return []
-    containing = [name for name in names if word in name.lower()]
-    containing.sort(key=lambda name: (name.rpartition(".")[2].lower() != word, len(name)))
-    if len(containing) >= most:
-        return containing[:most]
-    lasts: dict[str, list[str]] = {}
-    for name in names:
-        lasts.setdefault(name.rpartition(".")[2].lower(), []).append(name)
-    alike = difflib.get_close_matches(word, lasts, most, 0.6)
-    further = [name for last in alike for name in lasts[last] if name not in containing]
-    return (containing + further)[:most]
-
-
-__all__ = ["BOOTSTRAP", "Patterns", "listed", "loader_name", "matching", "near", "package_of"]
+__all__ = ["Patterns", "listed", "matching"]

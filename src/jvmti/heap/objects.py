@@ -15,8 +15,8 @@ from jvmti.heap.errors import HeapError, NoSuchField
 from jvmti.heap.groups import Groups, group
 from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
-from jvmti.heap.names import near
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
+from jvmti.spec.names import near
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

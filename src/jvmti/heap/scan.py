@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, Progress
 from jvmti.spec.errors import ProtocolError
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from jvmti.env.operations import HeapScanned
@@ -50,7 +50,7 @@ _ELEMENTS = {
 _NAME_OF_NONE = "?"
 
 
-@dataclass(frozen=True)
+@frozen
 class LiveRows:
     """Rows of a scan or a snapshot as objects of the VM, as far as they were found again.
 

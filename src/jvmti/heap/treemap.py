@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from jvmti.heap.names import package_of
 from jvmti.heap.places import Place, places_below
+from jvmti.spec.frozen import frozen
+from jvmti.spec.names import package_of
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree
@@ -153,7 +154,7 @@ def _joined(areas: list[Area], least: int) -> list[Area]:
     return large
 
 
-@dataclass(frozen=True)
+@frozen
 class Rectangle:
     """Where an area is drawn, in the units of the room that was given."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.classfile import ClassFile
 from jvmti.env.structures import ClassDefinition
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import Error, UnmodifiableClass
 
 if TYPE_CHECKING:
+    from jvmti.classfile import ClassFile
     from jvmti.env.environment import Env
     from jvmti.model.classes import Class
     from jvmti.model.vm import VM
@@ -39,6 +39,8 @@ class _Own:
 
 def read_class_file(cls: Class) -> ClassFile:
     """The class file of a loaded class, as `Class.class_file` has it."""
+    from jvmti.classfile import ClassFile  # when somebody looks
+
     vm = cls._vm
     found: list[bytes] = []
 

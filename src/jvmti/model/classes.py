@@ -12,23 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import display, refs
-from jvmti.classfile import (
-    Annotation,
-    ClassFile,
-    ConstantPool,
-    FieldInfo,
-    Instruction,
-    MethodInfo,
-    disassemble,
-    disassemble_method,
-    instructions,
-)
-from jvmti.classfile.constant_pool import Constant, constants
-from jvmti.classfile.disassembly import (
-    disassemble_code,
-    field_declaration,
-    method_declaration,
-)
 from jvmti.model import calls
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
@@ -54,6 +37,15 @@ from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jvmti.classfile import (
+        Annotation,
+        ClassFile,
+        ConstantPool,
+        FieldInfo,
+        Instruction,
+        MethodInfo,
+    )
+    from jvmti.classfile.constant_pool import Constant
     from jvmti.classfile.structure import LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
     from jvmti.heap.scan import Where
@@ -344,6 +336,8 @@ class Class(Attributes, refs.Class):
         JVM TI: GetConstantPool.
         """
         raw = self._vm.lookup_env.get_constant_pool(self)
+        from jvmti.classfile.constant_pool import constants
+
         pool: ConstantPool = constants(raw.constant_pool_bytes, raw.constant_pool_count)
         return pool
 
@@ -415,6 +409,8 @@ class Class(Attributes, refs.Class):
             UnmodifiableClass: as for `class_file`; the methods of a hidden class can be
                 disassembled one by one.
         """
+        from jvmti.classfile import disassemble
+
         return disassemble(self.class_file, verbose=verbose)
 
     def redefine(self, class_file: bytes) -> None:
@@ -775,6 +771,8 @@ class Method(refs.Method):
     @property
     def instructions(self) -> list[Instruction]:
         """Its code, instruction by instruction; empty for an abstract or native method."""
+        from jvmti.classfile import instructions
+
         return list(instructions(self.bytecodes))
 
     @property
@@ -824,6 +822,8 @@ class Method(refs.Method):
         Args:
             verbose: as ``javap -v``: lines and local variables as well.
         """
+        from jvmti.classfile.disassembly import disassemble_code, disassemble_method
+
         owner = self.declaring_class
         try:
             file = owner.class_file
@@ -845,6 +845,8 @@ class Method(refs.Method):
         return method_source(self)
 
     def __str__(self) -> str:
+        from jvmti.classfile.disassembly import method_declaration
+
         in_interface = bool(
             self.declaring_class.modifiers & ClassModifiers.INTERFACE
             and not self.name.startswith("<")
@@ -987,6 +989,8 @@ class Field(refs.Field):
         return self.class_file.constant_value
 
     def __str__(self) -> str:
+        from jvmti.classfile.disassembly import field_declaration
+
         known = self._known
         return field_declaration(
             self.modifiers, known.name, known.generic_signature or known.signature
@@ -997,7 +1001,7 @@ class Field(refs.Field):
         *,
         read: bool = False,
         write: bool = True,
-        when: Callable[[Stop], object] | None = None,
+        when: str | Callable[[Stop], object] | None = None,
         hits: int | str | None = None,
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
@@ -1010,12 +1014,16 @@ class Field(refs.Field):
         Args:
             read: stop before it is read.
             write: stop before it is written.
-            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+            when: a condition on local variables of the method that does so, as for
+                `Method.breakpoint` but decided here, while the thread waits: it does not hold in
+                methods without such variables.  Or a function, given the stop.
+            hits, thread, caller, do: as for `Method.breakpoint`.
 
         Raises:
             LookupError: the field did not come from ``cls.fields``.
-            ValueError: neither reads nor writes are wanted.
-            NotAvailable: this JVM does not give watches, or somebody else has them.
+            ValueError: neither reads nor writes are wanted, or the condition is none.
+            NotAvailable: this JVM does not give watches or, for a condition, variables; or
+                somebody else has them.
 
         JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
         """

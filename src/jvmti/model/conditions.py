@@ -4,21 +4,33 @@ A condition compares local variables with constants: ``n > 1000 and name == "Hos
 parser reads it.  Instructions have five numbers: an operation, and of a test the type of the
 variable, its slot, the relation and the constant; of a jump, where to.  There is one truth value:
 tests set it, ``not`` turns it round, and the jumps of ``and`` and ``or`` go forward only.
+
+A breakpoint is in a method that is known, so its condition goes to the agent.  A watched field and
+a caught exception are met in any method; `Asked` compiles the condition for that one and follows
+the same instructions here.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import logging
+import operator
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.model.locals import Variable
+from jvmti.model.values import to_python
+from jvmti.spec.errors import AbsentInformation, JvmtiError, NativeMethod
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
     from jvmti.env.structures import LocalVariableEntry
+    from jvmti.model.stops import Stop
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
 
 TEST, NOT, SKIP_IF_FALSE, SKIP_IF_TRUE = 1, 2, 3, 4
 _RELATIONS: dict[type[ast.cmpop], int] = {
@@ -31,6 +43,14 @@ _RELATIONS: dict[type[ast.cmpop], int] = {
     ast.Gt: 5,
     ast.GtE: 6,
 }
+_COMPARED: dict[int, Callable[[Any, Any], bool]] = {
+    1: operator.eq,
+    2: operator.ne,
+    3: operator.lt,
+    4: operator.le,
+    5: operator.gt,
+    6: operator.ge,
+}
 _TURNED = {1: 1, 2: 2, 3: 5, 4: 6, 5: 3, 6: 4}
 _TEXTS = {
     "Ljava/lang/String;",
@@ -39,6 +59,9 @@ _TEXTS = {
     "Ljava/lang/Comparable;",
     "Ljava/io/Serializable;",
 }
+_FEW = 8
+"""So many variables are all named where one is not found; of more, those that are near."""
+
 _OTHERS = "; give a Python callable for it, which is asked while the thread waits"
 
 
@@ -106,6 +129,90 @@ def compiled(
 
 def _is_there(variable: LocalVariableEntry, location: int) -> bool:
     return variable.start_location <= location < variable.start_location + variable.length
+
+
+class Asked:
+    """A condition that is decided here, for whatever method a thread has stopped in.
+
+    It does not hold where the method has no such variables, which is logged once for each method.
+
+    Args:
+        vm: the JVM; the model's environment takes ``can_access_local_variables``.
+        text: the condition.
+
+    Raises:
+        ConditionError: it is no condition.
+        NotAvailable: this JVM does not give local variables.
+    """
+
+    def __init__(self, vm: VM, text: str) -> None:
+        self._text = text
+        self._tree = parse(text)
+        self._env = vm.stops.environment("can_access_local_variables")
+        self._without: set[str] = set()
+
+    def __call__(self, stop: Stop) -> bool:
+        """Whether it holds for the frame that has stopped; called on the thread that waits."""
+        with stop._speaking():
+            return self._holds_at(stop)
+
+    def _holds_at(self, stop: Stop) -> bool:
+        try:
+            table = self._env.get_local_variable_table(stop.method)
+        except (AbsentInformation, NativeMethod):
+            table = []
+        try:
+            condition = compiled(self._text, self._tree, table, stop.location)
+        except ConditionError as error:
+            name = f"{stop.method.class_name}.{stop.method.name}"
+            if name not in self._without:
+                self._without.add(name)
+                log.info("nothing stops in %s: %s", name, str(error))
+            return False
+        try:
+            return self._holds(condition, stop)
+        except JvmtiError:
+            return True  # as in the agent: what cannot be read is for the user to see
+
+    def _holds(self, condition: Condition, stop: Stop) -> bool:
+        numbers = condition.instructions
+        truth, at = True, 0
+        while at < len(numbers):
+            operation, type_, slot, relation, constant = numbers[at : at + 5]
+            at += 5
+            if operation == TEST:
+                value, wanted = self._sides(condition.texts, chr(type_), slot, constant, stop)
+                truth = _COMPARED[relation](value, wanted)
+            elif operation == NOT:
+                truth = not truth
+            elif truth == (operation == SKIP_IF_TRUE):
+                at = relation * 5
+        return truth
+
+    def _sides(
+        self, texts: bytes, type_: str, slot: int, constant: int, stop: Stop
+    ) -> tuple[Any, Any]:
+        env, thread = self._env, stop.thread
+        match type_:
+            case "I":
+                return env.get_local_int(thread, 0, slot), constant
+            case "J":
+                return env.get_local_long(thread, 0, slot), constant
+            case "F":
+                return env.get_local_float(thread, 0, slot), _double(constant)
+            case "D":
+                return env.get_local_double(thread, 0, slot), _double(constant)
+        value = env.get_local_object(thread, 0, slot)
+        if type_ == "L":
+            return value is None, True
+        start, length = constant >> 32, constant & 0xFFFFFFFF
+        units = texts[2 * start : 2 * (start + length)]
+        return to_python(stop._vm, value), units.decode("utf-16-le", "surrogatepass")
+
+
+def _double(bits: int) -> float:
+    (value,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(value)
 
 
 class _Compiler:
@@ -212,9 +319,10 @@ class _Compiler:
         if any(one.name == name.id for one in self.all_variables):
             raise self.refuse(name, "the variable has no value yet at this place")
         names = [str(one.name) for one in self.variables]
-        near = difflib.get_close_matches(name.id, names, n=3) or names
-        there = f"; there are {', '.join(near)}" if near else ""
-        raise self.refuse(name, f"there is no such local variable{there}")
+        if len(names) > _FEW:
+            names = difflib.get_close_matches(name.id, names, n=3) or [*names[:_FEW], "others"]
+        there = f"there are {', '.join(names)}" if names else "there are none at this place"
+        raise self.refuse(name, f"there is no such local variable; {there}")
 
     def typed(
         self, whole: ast.expr, variable: Variable, relation: int, value: Any
@@ -269,4 +377,4 @@ class _Compiler:
         raise other("a text or None" if signature in _TEXTS else "None only")
 
 
-__all__ = ["NONE", "Condition", "ConditionError", "compiled", "parse"]
+__all__ = ["NONE", "Asked", "Condition", "ConditionError", "compiled", "parse"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.errors import AttachRefused
 from jvmti.target.hotspot import command
 
@@ -32,7 +32,7 @@ class Arguments(NamedTuple):
     """The arguments of the program itself."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Flag:
     """A flag of the VM, as ``java -XX:+PrintFlagsFinal`` prints it."""
 

@@ -14,9 +14,9 @@ import numpy
 
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
-from jvmti.heap.names import BOOTSTRAP, package_of
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
+from jvmti.spec.names import BOOTSTRAP, package_of
 from jvmti.spec.signatures import fitting, java_name, signature_of
 from jvmti.wire import text
 from jvmti.wire.columns import HandleColumn
@@ -191,7 +191,7 @@ class Classes:
         """
         return ClassNames(self._vm, details=details)
 
-    def complete(self, prefix: str, limit: int = 100) -> list[str]:
+    def complete(self, prefix: str, limit: int = 100, *, arrays: bool = True) -> list[str]:
         """Names of loaded classes that begin so, for completion; shorter ones first.
 
         A prefix without a dot is looked for at the beginning of names without their package, too:
@@ -200,6 +200,7 @@ class Classes:
         Args:
             prefix: how the name begins: ``java.util.Ha``.
             limit: how many at most.
+            arrays: those of arrays as well: ``int[]``, ``java.lang.String[][]``.
         """
         wanted = prefix.replace(".", "/")
         # Most classes are dropped before anything is made of them.
@@ -212,6 +213,11 @@ class Classes:
                 one for one in pieces if inside in one and one.rfind(b"/") == one.find(inside)
             ]
         names = {java_name(text.decode(one)) for one in found if not one.startswith(b"[")}
+        if arrays:
+            for name in [java_name(text.decode(one)) for one in pieces if one.startswith(b"[")]:
+                last = name.rpartition(".")[2]
+                if name.startswith(prefix) or ("." not in prefix and last.startswith(prefix)):
+                    names.add(name)
         return sorted(names, key=lambda name: (len(name), name))[:limit]
 
     def near(self, name: str) -> list[str]:
@@ -243,6 +249,10 @@ class Classes:
             ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
         """
         return self.names(details=True).to_arrow()
+
+    def __getitem__(self, name: str) -> Class:
+        """The loaded class of that name, as `find` gives it."""
+        return self.find(name)
 
     def __iter__(self) -> Iterator[Class]:
         return iter(self())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
 from jvmti.spec.errors import AbsentInformation, Error, InvalidSlot, NativeMethod
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name, parameters_of, signature_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _FUNCTION = dict.fromkeys("ZBCSI", "int") | {"J": "long", "F": "float", "D": "do
 """Which function of JVM TI reads a variable, by the first letter of its type."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """A local variable of a method, or a slot whose type is known."""
 

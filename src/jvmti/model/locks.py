@@ -17,6 +17,7 @@ from jvmti import display
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import JavaException
+from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import command
@@ -36,7 +37,7 @@ _MONITOR = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Lock:
     """A monitor, or a lock of ``java.util.concurrent``."""
 
@@ -63,7 +64,7 @@ class Locks:
     owner: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Look:
     """The locks of all threads at about one moment."""
 
@@ -91,7 +92,7 @@ class Look:
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Waiting:
     """A thread of a deadlock, and what it waits for."""
 
@@ -117,7 +118,7 @@ class Waiting:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Deadlock:
     """Threads that wait for each other for ever."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from jvmti.heap.names import near
+from jvmti.spec.names import near
 from jvmti.spec.signatures import parameters_of
 
 if TYPE_CHECKING:

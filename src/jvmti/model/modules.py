@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
-from jvmti.heap.names import loader_name, near
 from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
+from jvmti.spec.frozen import frozen
+from jvmti.spec.names import loader_name, near
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
@@ -81,7 +81,7 @@ class ClassLoader(Attributes, refs.ClassLoader):
         return _shown(self, super().__repr__())
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassLoaderSummary:
     """A class loader in a list of them.
 

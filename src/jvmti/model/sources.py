@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from jvmti.spec.frozen import frozen
+
 if TYPE_CHECKING:
+    from zipfile import ZipFile
+
     from jvmti.model.vm import VM
 
 Place: TypeAlias = "str | Path"
@@ -29,7 +31,7 @@ class SourceNotFound(LookupError):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """A piece of a source file, or all of it.
 
@@ -157,14 +159,14 @@ class SourcePath(list[Place]):
         entry = self._entries(place).get(wanted)
         if entry is None:
             return None
-        with zipfile.ZipFile(place) as archive:
+        with _zip(place) as archive:
             return _source(f"{place}!{entry}", archive.read(entry))
 
     def _entries(self, archive: Path) -> dict[str, str]:
         """The sources in an archive, by their names with and without a module before them."""
         key = (str(archive), archive.stat().st_mtime_ns)
         if key not in self._archives:
-            with zipfile.ZipFile(archive) as opened:
+            with _zip(archive) as opened:
                 names = [name for name in opened.namelist() if not name.endswith(("/", ".class"))]
             known = {name.partition("/")[2]: name for name in names if "/" in name}
             self._archives[key] = known | {name: name for name in names}
@@ -199,6 +201,12 @@ def last_line(source: Source, last: int) -> int:
 
 def _literal(pattern: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", pattern)
+
+
+def _zip(place: Path) -> ZipFile:
+    from zipfile import ZipFile  # when there is one
+
+    return ZipFile(place)
 
 
 def _source(path: str, data: bytes) -> Source:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jvmti import refs
 from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS
+from jvmti.model.conditions import Asked
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
 from jvmti.wire.session import LentConversation
@@ -249,7 +250,7 @@ class Stops:
         self,
         vm: VM,
         *,
-        when: Callable[[Stop], object] | None,
+        when: str | Callable[[Stop], object] | None,
         hits: int | str | None,
         thread: Thread | Iterable[Thread] | None,
         caller: str | Iterable[str] | Method | None,
@@ -257,6 +258,8 @@ class Stops:
     ) -> None:
         if do is not None and not callable(do):
             raise TypeError(f"do= must be callable, not {type(do).__name__}")
+        if isinstance(when, str):
+            when = Asked(vm, when)
         if when is not None and not callable(when):
             raise TypeError(f"when= must be callable or a text, not {type(when).__name__}")
         self._vm = vm

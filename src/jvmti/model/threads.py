@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -25,6 +24,7 @@ from jvmti.spec.errors import (
     ThreadNotAlive,
     error_for,
 )
+from jvmti.spec.frozen import frozen
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def java_state(state: int) -> str:
     return JavaLangThreadState.of(state).name or "UNKNOWN"
 
 
-@dataclass(frozen=True)
+@frozen
 class ThreadSnapshot:
     """A thread as it was at one moment."""
 

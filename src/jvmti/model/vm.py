@@ -458,7 +458,7 @@ class VM:
         *,
         caught: bool = True,
         uncaught: bool = True,
-        when: Callable[[Stop], object] | None = None,
+        when: str | Callable[[Stop], object] | None = None,
         hits: int | str | None = None,
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
@@ -473,11 +473,14 @@ class VM:
             exceptions: the class, or a shell pattern for several.
             caught: stop where a Java method will catch it, as far as the VM can foresee.
             uncaught: stop where none will.
-            when, hits, thread, caller, do: as for `Method.breakpoint`; ``when`` takes a function.
+            when: a condition on local variables of the method that throws, as for
+                `Method.breakpoint` but decided here, while the thread waits: it does not hold in
+                methods without such variables.  Or a function, given the stop.
+            hits, thread, caller, do: as for `Method.breakpoint`.
 
         Raises:
-            ValueError: neither caught nor uncaught ones are wanted.
-            NotAvailable: this JVM does not tell of exceptions.
+            ValueError: neither caught nor uncaught ones are wanted, or the condition is none.
+            NotAvailable: this JVM does not tell of exceptions or, for a condition, of variables.
 
         JVM TI: Exception.
         """

@@ -35,6 +35,17 @@ _WORDS = {
 }
 """What users call what they may do, for the capabilities that they ask for first."""
 
+_TRY = (
+    ("%threads", "who is there; then %stack NAME, %heap, %class NAME"),
+    ('vm.find_class("java.util.Ha<Tab>', "Tab completes names of Java"),
+    ("env.get_thread_state?", "what the specification says; %threads? for a %command"),
+)
+_TRY_HELD = (
+    ("%go", "lets it go on; until then few functions work"),
+    ("%break com.acme.Main.main", "lets it go on, and shows it there"),
+    ("env.add_capabilities?", "what the specification says; %go? for a %command"),
+)
+
 _WIDEST = 100
 
 
@@ -42,7 +53,7 @@ def banner(vm: VM, *, bold: bool = False) -> str:
     """The text, wrapped to the terminal.
 
     Args:
-        vm: the JVM, in its live phase.
+        vm: the JVM, live or held in its OnLoad phase.
         bold: mark the headings for a terminal.
     """
     process, properties = vm.process, vm.properties
@@ -58,14 +69,12 @@ def banner(vm: VM, *, bold: bool = False) -> str:
 
     version = process.java_version or properties.get("java.version") or ""
     name = f"{properties.get('java.vm.name', '')} {properties.get('java.vm.version', '')}"
-    up = duration(max(0.0, time.time() - process.started))
     allows = allowed(vm)
     held = sorted(allows.held.names())
     lines = [
         marked(printable(process.main or "?", width)) + f", pid {process.pid}: "
         f"Java {printable(version)}, {printable(name)}",
-        f"up for {up}, {len(vm.threads)} threads; "
-        + ("the agent was loaded at the start" if vm.preloaded else "attached now"),
+        _state(vm),
         "",
         entry("held", ", ".join(held) or "no capability: nothing is slower yet"),
         entry(
@@ -81,15 +90,19 @@ def banner(vm: VM, *, bold: bool = False) -> str:
     for (why, how), capabilities in reasons.items():
         said = f"{_count(capabilities)}: {_in_words(capabilities)}; {why}"
         lines.append(entry("not here", f"{said}; {how}" if how else said))
-    tries = (
-        ("%threads", "who is there; then %stack NAME, %heap, %class NAME"),
-        ('vm.find_class("java.util.Ha<Tab>', "Tab completes names of Java"),
-        ("env.get_thread_state?", "what the specification says; %threads? for a %command"),
-    )
+    tries = _TRY_HELD if vm.held else _TRY
     lines.append("")
     for at, (what, meaning) in enumerate(tries):
         lines.append(marked(f"{'try' if not at else '':<11}") + f"{what:<34}{meaning}")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _state(vm: VM) -> str:
+    if vm.held:
+        return "held at its start: none of its code has run yet"
+    up = duration(max(0.0, time.time() - vm.process.started))
+    how = "the agent was loaded at the start" if vm.preloaded else "attached now"
+    return f"up for {up}, {len(vm.threads)} threads; {how}"
 
 
 def _count(capabilities: Capabilities) -> str:

@@ -112,6 +112,8 @@ class Completer:
         before = before.removesuffix("{").rstrip() if before.endswith("({") else before
         if before.endswith("["):
             owner = self._value(last_primary(before[:-1]))
+            if owner is self._vm.classes:
+                return self._found("types", typed)
             keys = getattr(owner, "_ipython_key_completions_", None)
             names = [one for one in keys() if isinstance(one, str)] if keys else None
             return None if names is None else _fitting(typed, names)
@@ -148,15 +150,18 @@ class Completer:
             found = self._found("classes", typed.replace("/", "."))
             names = [] if found is None else found.names
             return Found(typed, [name.replace(".", "/") for name in names])
-        if value is self._vm and function in ("classes", "find_class", "breakpoint", "catch"):
+        if value is self._vm and function in ("breakpoint", "catch"):
             return self._found("classes", typed)
+        if value is self._vm and function in ("classes", "find_class"):
+            return self._found("types", typed)
         if value is self._vm.heap or value is self._vm.classes:
-            return self._found("classes", typed)
+            return self._found("types", typed)
         return None
 
     def _found(self, kind: str, typed: str) -> Found | None:
-        if kind == "classes":
-            return Found(typed, grouped(typed, self._vm.classes.complete(typed, _ALL)))
+        if kind in ("classes", "types"):  # the latter with arrays
+            names = self._vm.classes.complete(typed, _ALL, arrays=kind == "types")
+            return Found(typed, grouped(typed, names))
         of: dict[str, Callable[[], Iterable[str]]] = {
             "capabilities": Capabilities.__members__.keys,
             "properties": lambda: self._vm.properties,

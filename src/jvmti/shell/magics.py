@@ -10,7 +10,6 @@ from __future__ import annotations
 import fnmatch
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.classes import Class, Method
@@ -18,6 +17,8 @@ from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
 from jvmti.report.text import printable
 from jvmti.shell.expressions import NotEvaluated, evaluate
+from jvmti.spec.errors import WrongPhase
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -30,7 +31,7 @@ class UsageError(Exception):
     """A magic was used wrongly; the message says how it is used."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Magic:
     """One of the commands."""
 
@@ -73,7 +74,12 @@ def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
     """
     if name not in MAGICS:
         raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
-    MAGICS[name].function(vm, names, text.strip())
+    try:
+        MAGICS[name].function(vm, names, text.strip())
+    except WrongPhase:
+        if not vm.held:
+            raise
+        raise UsageError(f"%{name} needs a program that runs; %go lets it go on") from None
 
 
 @magic("threads")
@@ -149,7 +155,7 @@ def stack(vm: VM, names: Mapping[str, Any], text: str) -> None:
             print("       no Java frames")
 
 
-@magic("classes")
+@magic("types")
 def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """Show a class: its declaration, loader, fields and methods.
 
@@ -224,6 +230,21 @@ def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
             print(printable(line))
 
 
+@magic()
+def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Let a program go on that `jvmti shell --hold` has started.
+
+        %go
+
+    Until then none of its code has run, and none of the JDK's.  What waits for classes that are not
+    loaded yet, such as `vm.breakpoint("com.acme.Main", "main")`, is in place before they run.
+    `vm.proceed()` does the same.
+    """
+    if not vm.held:
+        raise UsageError("the program is not held; %go is for `jvmti shell --hold -- java …`")
+    vm.proceed()
+
+
 @magic("classes")
 def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """Wait until a thread comes to a place, show it and its variables, and let it go on.
@@ -233,6 +254,7 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %break com.acme.Order.add:42 if n > 1000      where a local variable fits
 
     Ctrl-C gives up waiting.  Nothing is left behind: neither breakpoint nor waiting thread.
+    A program that is held goes on, as after %go.
     `vm.breakpoint(…)` stays, and gives each stop as an object to look at and to step from.
     """
     place, _, condition = text.partition(" if ")
@@ -246,6 +268,8 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         if stops.is_pending:
             print(f"{printable(owner)} is not loaded yet")
         print("waiting for a thread to come by; Ctrl-C gives up", flush=True)
+        if vm.held:
+            vm.proceed()
         stop = stops.next()
         if stop is None:
             return
@@ -264,7 +288,7 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
             print(f"    {printable(row)}")
 
 
-@magic("classes")
+@magic("types")
 def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """Show how many objects of each class there are, and what they take.
 

@@ -13,8 +13,11 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
+
+from jvmti.spec.frozen import frozen
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +48,7 @@ class Table(enum.IntEnum):
     AGENT = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """One Python parameter of a declared function."""
 
@@ -117,15 +120,10 @@ def method_of(declaration: Declaration) -> Callable[..., Any]:
     method = declaration.method
     # `inspect.signature` would know as much, and take a tenth of the time of importing all this.
     code = method.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-    scope: dict[str, Any] = {"declaration": declaration, "__name__": method.__module__}
-    arguments = "".join(f"{name}, " for name in names)
-    exec(  # as dataclasses do: a real signature, and no packing of arguments on the hot path
-        f"def {method.__name__}({', '.join(['self', *names])}):\n"
-        f"    return self._call(declaration, ({arguments}))\n",
-        scope,
-    )
-    made: Callable[..., Any] = scope[method.__name__]
+    names = code.co_varnames[: code.co_argcount]
+    made = _calling(len(names) - 1)(declaration)
+    made.__code__ = made.__code__.replace(co_name=method.__name__, co_varnames=names)
+    made.__name__ = method.__name__
     made.__doc__ = method.__doc__
     made.__qualname__ = method.__qualname__
     made.__module__ = method.__module__
@@ -133,6 +131,25 @@ def method_of(declaration: Declaration) -> Callable[..., Any]:
     made.__defaults__ = method.__defaults__
     made.declaration = declaration  # type: ignore[attr-defined]
     return made
+
+
+@cache
+def _calling(count: int) -> Callable[[Declaration], FunctionType]:
+    """What makes methods with so many parameters; compiled for each number of them only.
+
+    A real signature, and no packing of arguments on the hot path.
+    """
+    names = "".join(f"_{number}, " for number in range(count))
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(
+        "def making(declaration):\n"
+        f"    def method(self, {names}):\n"
+        f"        return self._call(declaration, ({names}))\n"
+        "    return method\n",
+        scope,
+    )
+    making: Callable[[Declaration], FunctionType] = scope["making"]
+    return making
 
 
 def c_name_of(name: str) -> str:

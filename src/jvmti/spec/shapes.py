@@ -7,11 +7,12 @@ import enum
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.declaration import Declaration, Table
+from jvmti.spec.frozen import frozen
 from jvmti.spec.types import (
     UTF16,
     ArrayBeforeCount,
@@ -36,7 +37,7 @@ from jvmti.spec.types import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Number:
     """A number of fixed width, maybe presented as an enumeration or a set of flags."""
 
@@ -45,7 +46,7 @@ class Number:
     python: type | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference:
     """A handle of class ``python``.
 
@@ -58,26 +59,26 @@ class Reference:
     answered: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """Text in modified UTF-8."""
 
     nullable: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Unicode:
     """Text as UTF-16 units."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Bytes:
     """A counted block of bytes."""
 
     buffer_first: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class ElementBlock:
     """Elements of a primitive array."""
 
@@ -85,57 +86,57 @@ class ElementBlock:
     length: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Arguments:
     """Arguments of a Java method."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Token:
     """Any Python object, by token."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CapabilitySet:
     """``jvmtiCapabilities``."""
 
     python: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class Pointer:
     """An address, for information."""
 
     const: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class Value:
     """A value of any Java type; ``given_by`` names the parameter that says which."""
 
     given_by: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Letter:
     """The character of a Java type."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Inlining:
     """Records of ``jvmticmlr.h``, read by the agent."""
 
     item: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class Callback:
     """A Python function that the agent calls; how it does so is what travels (`Told`)."""
 
     nullable: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class List:
     """Several of the same; ``layout`` says how they stand in the C parameter list."""
 
@@ -144,7 +145,7 @@ class List:
     declared_by: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Structure:
     """A C structure presented as a frozen dataclass."""
 

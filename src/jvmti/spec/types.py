@@ -8,8 +8,9 @@ the marker inside ``Annotated`` says which C type stands behind and how it trave
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
+
+from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy
@@ -25,7 +26,7 @@ class Marker:
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Primitive(Marker):
     """A number of fixed width: its C type and its code in the ``struct`` module (and NumPy)."""
 
@@ -33,17 +34,17 @@ class Primitive(Marker):
     code: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ModifiedUTF8(Marker):
     """A C string in modified UTF-8 (``char *``); ``str`` in Python."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UTF16(Marker):
     """A counted buffer of UTF-16 units (``jchar *`` and ``jsize``); ``str`` in Python."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Blob(Marker):
     """A counted buffer of bytes (``unsigned char *`` and a length); ``bytes`` in Python.
 
@@ -53,7 +54,7 @@ class Blob(Marker):
     buffer_first: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Elements(Marker):
     """Elements of a Java primitive array as a NumPy array; ``c`` is the element's C type.
 
@@ -64,17 +65,17 @@ class Elements(Marker):
     length: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class MethodArguments(Marker):
     """Arguments of a Java method (``const jvalue *``), checked against its signature."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Stored(Marker):
     """Any Python object kept by the controller; the VM holds a token (``void *``)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Native(Marker):
     """An address in the target, given for information only; never accepted as an input.
 
@@ -84,7 +85,7 @@ class Native(Marker):
     const: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class JValue(Marker):
     """A value of any Java type (``jvalue``): a number, a ``bool``, a handle or ``None``.
 
@@ -95,17 +96,17 @@ class JValue(Marker):
     given_by: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TypeCharacter(Marker):
     """The character that stands for a Java type in signatures (C ``char``); one-letter ``str``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class InliningRecords(Marker):
     """The records of ``jvmticmlr.h`` behind a pointer: which methods are inlined where."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CapabilityBits(Marker):
     """``jvmtiCapabilities``, also written as names."""
 
@@ -114,45 +115,45 @@ class CapabilityBits(Marker):
 # count, then a pointer to an array that the VM allocates and the agent frees.
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrayBeforeCount(Marker):
     """The pointer to the allocated array comes first, the pointer to the count second."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CountIs(Marker):
     """The VM allocates the array; its length is that of the input list ``parameter``."""
 
     parameter: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CallerBuffer(Marker):
     """The caller provides the array: ``capacity`` elements, then a pointer to the count."""
 
     capacity: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ResultPerItem(Marker):
     """The caller provides an array with one element for each item of the input ``parameter``."""
 
     parameter: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SameCount(Marker):
     """An allocated array whose length is that of the list result before it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DeclaredBy(Marker):
     """Methods or fields of the class given as ``parameter``."""
 
     parameter: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CountField(Marker):
     """Inside a structure: the C member that holds this list's length.
 

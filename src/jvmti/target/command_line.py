@@ -7,7 +7,8 @@ java -cp a.jar -Xmx1g com.acme.Main --port 80
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from jvmti.spec.frozen import frozen
 
 __all__ = ["CommandLine", "parse", "split_argument_file"]
 
@@ -38,7 +39,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 _MAIN_OPTIONS = frozenset({"-jar", "-m", "--module"})
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandLine:
     """The parts of a command line; ``main`` is empty when there is none or it is hidden.
 

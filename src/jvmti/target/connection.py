@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.processes import Process
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Connection:
     """A checked connection to the agent in a JVM. Nothing has been sent or read on it yet.
 

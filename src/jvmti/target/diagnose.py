@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.agent_library import library_for_process
 from jvmti.target.attach_files import attach_files
 from jvmti.target.errors import (
@@ -36,7 +37,7 @@ _AGENT_ARGUMENT = re.compile(r"-(?:agentlib|agentpath|javaagent|Xrun)(?::)?(.+)"
 _DYNAMIC_WARNING_SINCE = 21
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """One question and its answer.
 

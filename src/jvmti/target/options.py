@@ -11,8 +11,8 @@ Values are percent-encoded (UTF-8) wherever they hold anything but letters, digi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.errors import OptionsError
 
 __all__ = ["AgentOptions", "decode_value", "encode_value"]
@@ -63,7 +63,7 @@ def decode_value(text: str) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentOptions:
     """What the agent is told when it is loaded. Every field is optional.
 

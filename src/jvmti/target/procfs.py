@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
 
+from jvmti.spec.frozen import frozen
 from jvmti.target.errors import JvmDied, NoSuchProcess, NotPermitted
 
 __all__ = ["ProcessHandle", "Status", "same_namespace", "ticks_to_epoch"]
@@ -19,7 +19,7 @@ __all__ = ["ProcessHandle", "Status", "same_namespace", "ticks_to_epoch"]
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True)
+@frozen
 class Status:
     """The lines of /proc/PID/status that matter here; ids are the effective ones."""
 

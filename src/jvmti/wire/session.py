@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from jvmti.spec.capabilities import why_not_given
@@ -36,6 +35,7 @@ from jvmti.spec.errors import (
     TargetLost,
     error_for,
 )
+from jvmti.spec.frozen import frozen
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, answer_frame
 from jvmti.wire.codecs import U64, codec_of
@@ -99,7 +99,7 @@ class _Local(threading.local):
     conversation: Conversation | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Greeting:
     """What the agent says of itself when it connects."""
 

@@ -1,0 +1,105 @@
+"""Frozen dataclasses that cost little to make.
+
+`dataclasses.dataclass` compiles six functions for each frozen class, half a millisecond before
+Python 3.13, and this package has more than a hundred of them.  Here only ``__init__`` is compiled;
+what compares, hashes and prints is the same for all and looks at the fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """What type checkers read; `typing` has it from Python 3.11 on."""
+        return lambda decorator: decorator
+
+
+T = TypeVar("T")
+
+
+@overload
+def frozen(cls: type[T]) -> type[T]: ...
+@overload
+def frozen(*, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(frozen_default=True)
+def frozen(cls: type[Any] | None = None, *, eq: bool = True) -> Any:
+    """Make a class a dataclass whose instances cannot be changed.
+
+    As `dataclasses.dataclass` with ``frozen=True``, for fields with plain defaults or none:
+    `dataclasses.fields`, `replace` and `asdict` work.
+
+    Args:
+        cls: the class.
+        eq: compare and hash instances by their fields, otherwise by identity.
+    """
+    return _made(cls, eq) if cls is not None else lambda given: _made(given, eq)
+
+
+def _made(cls: type[T], eq: bool) -> type[T]:
+    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    functions: dict[str, Any] = {"__repr__": _repr}
+    if eq:
+        functions |= {"__eq__": _equal, "__hash__": _hash}
+    functions = {name: made for name, made in functions.items() if name not in cls.__dict__}
+    functions |= {"__init__": _init_of(cls)}
+    functions |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    for name, made in functions.items():
+        setattr(cls, name, made)
+    return cls
+
+
+def _init_of(cls: Any) -> Callable[..., None]:
+    parameters: list[str] = []
+    scope: dict[str, Any] = {"put": object.__setattr__}
+    for field in dataclasses.fields(cls):
+        if field.default is dataclasses.MISSING:
+            parameters.append(field.name)
+        else:
+            parameters.append(f"{field.name}=default_{field.name}")
+            scope[f"default_{field.name}"] = field.default
+    lines = [f"    put(self, {field.name!r}, {field.name})" for field in dataclasses.fields(cls)]
+    head = f"def __init__({', '.join(['self', *parameters])}):"
+    exec("\n".join([head, *lines, "    return"]), scope)
+    made: Any = scope["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__module__ = cls.__module__
+    made.__annotations__ = {
+        **{field.name: field.type for field in dataclasses.fields(cls)},
+        "return": None,
+    }
+    init: Callable[..., None] = made
+    return init
+
+
+def _values(thing: Any) -> tuple[Any, ...]:
+    return tuple([getattr(thing, name) for name in thing.__match_args__])
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _equal(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _refuse_to_set(self: Any, name: str, value: Any) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+__all__ = ["frozen"]

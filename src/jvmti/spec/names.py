@@ -1,0 +1,51 @@
+"""Names that people read, of class loaders and packages, and names that are near to a wrong one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+BOOTSTRAP = "bootstrap"
+"""What the class loader of the VM itself is called here."""
+
+_JDK = {
+    "jdk.internal.loader.ClassLoaders$AppClassLoader": "app",
+    "jdk.internal.loader.ClassLoaders$PlatformClassLoader": "platform",
+}
+
+
+def loader_name(name: str | None, cls: str, number: int) -> str:
+    """What a class loader is called: ``platform``, ``app``, or its name, or class, and number.
+
+    Args:
+        name: the name that it has been given.
+        cls: the Java name of its class.
+        number: what tells it from others.
+    """
+    return _JDK.get(cls) or f"{name or cls} @{number:x}"
+
+
+def package_of(class_name: str) -> str:
+    """The package of a class or of an array's elements: ``(none)`` for ``int[]``."""
+    return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
+
+
+def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
+    """Names that look like a pattern, the nearest first."""
+    names = sorted(set(names))
+    word = pattern.strip("*?").rpartition(".")[2].strip("*?").lower()
+    if not word:
+        return []
+    containing = [name for name in names if word in name.lower()]
+    containing.sort(key=lambda name: (name.rpartition(".")[2].lower() != word, len(name)))
+    if len(containing) >= most:
+        return containing[:most]
+    lasts: dict[str, list[str]] = {}
+    for name in names:
+        lasts.setdefault(name.rpartition(".")[2].lower(), []).append(name)
+    alike = difflib.get_close_matches(word, lasts, most, 0.6)
+    further = [name for last in alike for name in lasts[last] if name not in containing]
+    return (containing + further)[:most]
+
+
+__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of"]
