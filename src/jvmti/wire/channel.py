@@ -9,11 +9,12 @@ a conversation within, which `Channel.answer` carries on until it is answered.
 
 from __future__ import annotations
 
-import os
+import operator
 import select
 import socket
 import struct
 import time
+import weakref
 from collections.abc import Callable
 
 from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
@@ -70,6 +71,8 @@ class Channel:
         self.broken: str | None = None
         self.answer: Callable[[Channel, Frame], None] | None = None
         """Carries on a conversation that the agent has begun, and answers it."""
+        self.end: object = None
+        """What closes it together with the thread that it belongs to."""
         self._waited: set[int] = set()
         """Requests whose replies are waited for; all but one are around a conversation."""
         self._arrived: dict[int, Frame] = {}
@@ -93,13 +96,6 @@ class Channel:
         except OSError:
             pass  # closed already, or the other side is gone
         self.socket.close()
-
-    def __del__(self) -> None:
-        try:
-            # Without a farewell, because a forked child may be what drops its copy here.
-            self.socket.close()
-        except AttributeError:  # the interpreter is shutting down
-            pass
 
     def request(
         self,
@@ -415,20 +411,31 @@ def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> byte
     return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
 
 
+class _End(weakref.ref["ThreadChannel"]):
+    """Closes a socket when what it refers to goes, without code of Python's, which loses Ctrl-C."""
+
+    __slots__ = ("close",)
+    close: Callable[[], None]
+
+
+_close = operator.methodcaller("close")
+
+
 class ThreadChannel:
     """Closes a thread's channel when the thread's locals go."""
 
-    __slots__ = ("channel", "keeps", "process")
+    __slots__ = ("__weakref__", "channel")
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self.keeps = True
-        """False once the session has taken the channel over, with a call still running on it."""
-        self.process = os.getpid()
+        # Without a farewell, because a forked child may be what drops its copy here.
+        end = _End(self, _close)
+        end.close = super(socket.socket, channel.socket).close
+        channel.end = end
 
-    def __del__(self) -> None:
-        if self.keeps and self.process == os.getpid():
-            self.channel.close()
+    def leave(self) -> None:
+        """Let the channel stay open: the session has taken it over, with a call running on it."""
+        self.channel.end = None
 
 
 __all__ = ["Channel", "Frame", "ThreadChannel", "answer_frame"]
