@@ -73,8 +73,8 @@ class HandleColumn(Sequence[Any]):
     def release(self) -> None:
         """Give all of them up now."""
         array, self.array = self.array, self.array[:0]
-        if array.size:
-            self.session.ownership.give_up(block_of(array))
+        if block := block_of(array):
+            self.session.ownership.give_up(block)
 
     def __repr__(self) -> str:
         return f"<{len(self)} handles>"

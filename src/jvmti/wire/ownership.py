@@ -29,6 +29,8 @@ _ISSUED = 32
 def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
     """Gives up handles that have come once each; those that nobody owns are left out."""
     owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]
+    if not owned.size:
+        return b""
     block = numpy.ones(owned.size, _ROWS)
     block["handle"] = owned
     return block.tobytes()
@@ -64,7 +66,8 @@ class Ownership:
         self._lock = threading.RLock()
         # A weak reference tells of nothing unless it is alive itself.
         self._wrappers: dict[int, _Wrapper] = {}
-        self._columns: set[ColumnOwner] = set()
+        self._columns: dict[int, ColumnOwner] = {}
+        """By what they are themselves: those of columns made one after the other hash alike."""
         self._issued: dict[int, Any] = {}
         """Wrappers of what the agent never takes back: method and field ids."""
         self._gone: deque[_Wrapper | ColumnOwner] = deque()
@@ -116,7 +119,7 @@ class Ownership:
         """What knows the handles of a column, to be changed when they change."""
         owner = ColumnOwner(column, self._tell)
         owner.array = handles
-        self._columns.add(owner)
+        self._columns[id(owner)] = owner
         return owner
 
     def give_up(self, block: bytes) -> None:
@@ -148,7 +151,7 @@ class Ownership:
     def _owned(self, gone: _Wrapper | ColumnOwner) -> bytes:
         """What was owned; nothing the second time, as when what was released goes later."""
         if isinstance(gone, ColumnOwner):
-            self._columns.discard(gone)
+            self._columns.pop(id(gone), None)
             array, gone.array = gone.array, gone.array[:0]
             return block_of(array)
         handle = gone.handle
