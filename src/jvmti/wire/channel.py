@@ -16,6 +16,7 @@ import struct
 import time
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
 from jvmti.wire import protocol
@@ -59,6 +60,27 @@ class Frame:
         self.payload = payload
 
 
+class _End(weakref.ref[Any]):
+    """Closes a socket when what it refers to goes, without code of Python's, which loses Ctrl-C.
+
+    It does so without a farewell, because a forked child may be what drops its copy here.
+    """
+
+    __slots__ = ("close",)
+    close: Callable[[], None]
+
+
+_close = operator.methodcaller("close")
+_ends: dict[int, _End] = {}
+"""Of channels that are open: a weak reference tells of nothing unless it is alive itself."""
+
+
+def _closing(connected: socket.socket, with_: object) -> _End:
+    end = _End(with_, _close)
+    end.close = super(socket.socket, connected).close
+    return end
+
+
 class Channel:
     """A socket to one service thread of the agent."""
 
@@ -71,8 +93,13 @@ class Channel:
         self.broken: str | None = None
         self.answer: Callable[[Channel, Frame], None] | None = None
         """Carries on a conversation that the agent has begun, and answers it."""
-        self.end: object = None
-        """What closes it together with the thread that it belongs to."""
+        self.thread_end: _End | None = None
+        """Closes it together with the thread that it belongs to."""
+        self._closer = _closing(connected, self)
+        for key, end in list(_ends.items()):
+            if end() is None:
+                _ends.pop(key, None)
+        _ends[id(self._closer)] = self._closer
         self._waited: set[int] = set()
         """Requests whose replies are waited for; all but one are around a conversation."""
         self._arrived: dict[int, Frame] = {}
@@ -96,6 +123,7 @@ class Channel:
         except OSError:
             pass  # closed already, or the other side is gone
         self.socket.close()
+        _ends.pop(id(self._closer), None)
 
     def request(
         self,
@@ -411,16 +439,6 @@ def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> byte
     return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
 
 
-class _End(weakref.ref["ThreadChannel"]):
-    """Closes a socket when what it refers to goes, without code of Python's, which loses Ctrl-C."""
-
-    __slots__ = ("close",)
-    close: Callable[[], None]
-
-
-_close = operator.methodcaller("close")
-
-
 class ThreadChannel:
     """Closes a thread's channel when the thread's locals go."""
 
@@ -428,14 +446,11 @@ class ThreadChannel:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        # Without a farewell, because a forked child may be what drops its copy here.
-        end = _End(self, _close)
-        end.close = super(socket.socket, channel.socket).close
-        channel.end = end
+        channel.thread_end = _closing(channel.socket, self)
 
     def leave(self) -> None:
         """Let the channel stay open: the session has taken it over, with a call running on it."""
-        self.channel.end = None
+        self.channel.thread_end = None
 
 
 __all__ = ["Channel", "Frame", "ThreadChannel", "answer_frame"]
