@@ -23,8 +23,8 @@ _PACKAGE = str(Path(jvmti.__file__).parent)
 _call = operator.methodcaller("__call__")
 
 lost_ones = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""For tests that are interrupted often: Python cannot raise what comes while it forgets an object,
-and says so in a warning."""
+"""For tests that are interrupted often: Python's own library has finalizers and callbacks of weak
+references, as for each thread that was started, and says in a warning what has come there."""
 
 
 @contextmanager
