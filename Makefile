@@ -4,6 +4,7 @@
 #   PYTHON=python3.12 make test       with another Python
 #   make test ARGS="-k attach -x"     with arguments for pytest
 #   JVMTI_TEST_JVMS=17,25 make test   on some JVMs only
+#   make test ARGS="-n 0"             one test after the other; otherwise a file per core
 
 PYTHON ?= python3
 ARGS ?=
@@ -31,7 +32,7 @@ demo: install $(VENV)/.demo
 
 ## test        install what the tests need and run them all
 test: install java $(VENV)/.spark
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
 
 ## check       lint, formatting, types, layers
 check: install

@@ -147,8 +147,30 @@ def is_whole(config: pytest.Config) -> bool:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of completeness look at what all the others have shown, so they come last."""
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A run of the tests that failed completes the run before."""
+    if session.config.getoption("lf"):
+        BOOK.open(SAVED)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the JVMs of what is the same on all, and put the tests of completeness last.
+
+    These look at what all the others have shown.
+    """
+    between = set(jvms.selected()) - jvms.oldest_and_newest()
+    left_out = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and hasattr(item, "callspec")
+        and item.callspec.params.get("jvm") in between
+        and item.get_closest_marker("oldest_and_newest")
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
     items.sort(key=lambda item: item.path.name == "test_completeness.py")
 
 
@@ -156,3 +178,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write down what has been shown."""
     if BOOK.shown:
         BOOK.save(SAVED, whole=is_whole(session.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Several workers (`-n 2`) share the tests file by file."""
+    from scheduling import ByFile
+
+    return ByFile(config, log)

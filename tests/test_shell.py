@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 SHELL = [sys.executable, "-m", "jvmti.commands", "shell"]
 WITHOUT_IPYTHON = [
     sys.executable,

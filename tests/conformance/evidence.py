@@ -38,6 +38,14 @@ class Book:
         """Note that a passing test showed ``what`` of ``function`` on ``jvm``."""
         self.shown.setdefault(function, {}).setdefault(jvm, set()).add(what)
 
+    def open(self, path: Path) -> None:
+        """Go on with what an earlier run has saved."""
+        known = json.loads(path.read_text()) if path.exists() else {}
+        self.shown = {
+            function: {jvm: set(what) for jvm, what in by_jvm.items()}
+            for function, by_jvm in known.items()
+        }
+
     def errors(self, function: str) -> set[str]:
         """Every error of a function that was shown on some JVM."""
         everything = set().union(*self.shown.get(function, {}).values())

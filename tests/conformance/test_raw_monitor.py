@@ -123,7 +123,7 @@ def test_a_wait_ends_with_its_time(env: jvmti.Env, monitor: RawMonitor, evidence
     env.raw_monitor_enter(monitor)
     start = time.monotonic()
     env.raw_monitor_wait(monitor, 150)
-    assert 0.14 <= time.monotonic() - start < 5
+    assert 0.14 <= time.monotonic() - start < 60
     env.raw_monitor_exit(monitor)
 
 

@@ -174,7 +174,7 @@ def test_a_read_that_finds_nothing_comes_back_in_time(streamed: Streamed) -> Non
     with streamed.vm.env.stream("MethodEntry", **WORK) as it:
         started = time.monotonic()
         assert not it.read(0.1)
-        assert 0.09 < time.monotonic() - started < 2
+        assert 0.09 < time.monotonic() - started < 20
         assert not it.read(0)
 
 

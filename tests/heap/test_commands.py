@@ -14,6 +14,8 @@ import pytest
 
 import programs
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
 
 

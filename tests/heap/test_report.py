@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     import programs
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti.commands", "heap", "report"]
 EVIL = [
     "</script><script>document.title='broken'</script>",

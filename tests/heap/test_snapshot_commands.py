@@ -14,6 +14,8 @@ import pytest
 import programs
 from heap.test_live_snapshot import left_behind
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from programs import JavaProgram, JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 HARMFUL = "<img src=x onerror=alert(1)>&lt;\x1b[2J\u202e\ud800</div></style>"
 NOTEBOOK = jvms.ROOT / "examples" / "notebooks" / "leak_and_deadlock.ipynb"
 

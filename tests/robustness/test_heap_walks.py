@@ -41,17 +41,21 @@ def vm(target: steady.Steady) -> Iterator[jvmti.VM]:
         yield attached
 
 
-def in_blocks(delay: float) -> Callable[..., HeapVisitControl]:
+def in_blocks(delay: float, made: list[int] | None = None) -> Callable[..., HeapVisitControl]:
     def visit(class_tag: int, size: int, tag: TagCell, length: int) -> HeapVisitControl:
         time.sleep(delay)
+        if made is not None:
+            made.append(size)
         return GO_ON
 
     return visit
 
 
-def at_once(delay: float) -> Callable[..., HeapVisitControl]:
+def at_once(delay: float, made: list[int] | None = None) -> Callable[..., HeapVisitControl]:
     def visit(*given: Any) -> HeapVisitControl:
         time.sleep(delay)
+        if made is not None:
+            made.append(0)
         return GO_ON
 
     return visit
@@ -88,10 +92,13 @@ def test_ctrl_c_at_any_moment_of_a_walk_leaves_the_session_usable(
 
 @pytest.mark.parametrize("how", [in_blocks, at_once])
 def test_a_walk_that_overruns_its_limit_is_ended(how: Any, vm: jvmti.VM) -> None:
-    callbacks = HeapCallbacks(heap_iteration_callback=how(0.002))
+    made: list[int] = []
+    callbacks = HeapCallbacks(heap_iteration_callback=how(0.002, made))
     limited = vm.env.with_timeout(0.2)
-    with pytest.raises(CallTimeout, match="the walk has been ended"):
+    with pytest.raises(CallTimeout, match=r"^iterate_through_heap\(\) did .* and has been ended$"):
         limited.iterate_through_heap(NONE, None, callbacks)
+    # Not those of all objects, and not even those of one block of 4,096.
+    assert 0 < len(made) <= 100 + 32
     begun = time.monotonic()
     assert len(vm.env.get_all_threads()) > 5, "the VM runs"
     assert time.monotonic() - begun < 5

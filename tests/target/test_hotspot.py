@@ -167,7 +167,7 @@ def test_a_stopped_jvm_is_named_as_such_and_answers_when_continued(
             began = time.monotonic()
             with pytest.raises(JvmStopped, match=f"kill -CONT {program.pid}"):
                 command(process, "properties", timeout=1.5)
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 12
         finally:
             os.kill(program.pid, signal.SIGCONT)
         assert "java.home" in command(process, "properties")

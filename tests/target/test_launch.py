@@ -131,7 +131,7 @@ def test_a_program_that_ends_first_is_told_with_its_status(jvm: Jvm, agent: str)
                stdout=subprocess.DEVNULL)  # fmt: skip
     with pytest.raises(FileNotFoundError):
         launch(["/nonexistent/java"], library=agent)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_a_program_that_starts_no_jvm_is_ended_after_the_time_limit(agent: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import struct
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -112,6 +113,8 @@ _object_reference_kind = presenter_of(ObjectReferenceKind)
 _root_kind = presenter_of(HeapRootKind)
 _primitive_type = presenter_of(PrimitiveType)
 _F64 = struct.Struct("<d")
+_BETWEEN_LOOKS = 32
+"""How many calls of a block are made between two looks at the clock, where there is a limit."""
 _I64 = struct.Struct("<q")
 
 
@@ -404,6 +407,7 @@ class HeapWalk:
         self.written = (0, 0, 0)
         self.error: BaseException | None = None
         self._abort = VISIT.abort
+        self._deadline: float | None = None
         self._payload = b""
         self._at = 0
         self._infos: dict[tuple[str, int], HeapReferenceInfo] = {}
@@ -457,6 +461,7 @@ class HeapWalk:
         inner = Conversation(channel, frame.conversation, stopped=True)
         head = HEADER.pack(_ANSWER.size, Kind.ANSWER, 0, 0, 0, 0, frame.conversation)
         block, next_block, payload = self.block, channel.next_block, frame.payload
+        self._deadline = deadline
         try:
             local.conversation = inner  # here, because Ctrl-C comes where something is called
             while True:
@@ -491,7 +496,17 @@ class HeapWalk:
         if count == 1:
             kind, size = _BLOCK.unpack_from(payload, 1)
             self._at = at + size
-            return self.visits[kind].all(payload[at : at + size])
+            visits = self.visits[kind]
+            # All at once, or as many at a time as a limit can wait for.
+            step = size if self._deadline is None else _BETWEEN_LOOKS * visits.record.size
+            control = 0
+            for start in range(at, at + size, step):
+                control = visits.all(payload[start : min(start + step, at + size)])
+                if control in visits.controls.ends:
+                    break
+                if self._is_late():
+                    return self._abort
+            return control
         rows: dict[int, Iterator[tuple[Any, ...]]] = {}
         records = 0
         for i in range(count):
@@ -507,7 +522,13 @@ class HeapWalk:
             control = visits.call(next(rows[kind]))
             if control in visits.controls.ends:
                 break
+            if self._is_late():
+                return self._abort
         return control
+
+    def _is_late(self) -> bool:
+        """Whether the walk's time is over: the frame after this answer is not waited for."""
+        return self._deadline is not None and time.monotonic() >= self._deadline
 
     # ---- what records refer to -------------------------------------------------------------
 

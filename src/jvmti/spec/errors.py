@@ -802,12 +802,13 @@ class InHeapCallback(Error, RuntimeError):
 class CallTimeout(Error, TimeoutError):
     """A call overran its time limit.
 
-    It is still running in the VM: what it does will be done, but its reply is discarded.
+    Mostly it is still running in the VM: what it does will be done, but its reply is discarded.
 
     Attributes:
         function: the PEP 8 name of the function, if it is known.
         timeout: the time limit in seconds, if it is known.
         detail: what it waits for, if that was found out.
+        outcome: what has become of it.
     """
 
     def __init__(
@@ -815,17 +816,19 @@ class CallTimeout(Error, TimeoutError):
         function: str | None = None,
         timeout: float | None = None,
         detail: str | None = None,
+        outcome: str = "still runs in the VM",
     ) -> None:
-        super().__init__(function, timeout, detail)
+        super().__init__(function, timeout, detail, outcome)
         self.function = function
         self.timeout = timeout
         self.detail = detail
+        self.outcome = outcome
 
     def __str__(self) -> str:
         after = "in time" if self.timeout is None else f"within {self.timeout:g} s"
         why = f": {self.detail}" if self.detail else ""
         called = self.function or "the call"
-        return f"{called} did not return {after} and still runs in the VM{why}"
+        return f"{called} did not return {after} and {self.outcome}{why}"
 
 
 class ForeignHandle(Error, ValueError):

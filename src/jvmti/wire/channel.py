@@ -179,11 +179,10 @@ class Channel:
                     return self._arrived.pop(sequence)
         except CallTimeout:
             self.late[sequence] = name
-            still = "it still runs in the VM"
-            if walk is not None:
-                self._abandon(sequence)
-                still = "the walk has been ended"
-            raise CallTimeout(f"{name}() has not returned within {timeout:g} s; {still}") from None
+            if walk is None:
+                raise CallTimeout(f"{name}()", timeout) from None
+            self._abandon(sequence)
+            raise CallTimeout(f"{name}()", timeout, outcome="has been ended") from None
         except (KeyboardInterrupt, SystemExit):
             if self._arrived.pop(sequence, None) is None:
                 self.late[sequence] = name
@@ -334,6 +333,9 @@ class Channel:
                 if received == HEADER.unpack_from(self._inbox)[0] + _HEADER_SIZE:
                     self._end = 0
                     return self._view[_HEADER_SIZE:received].tobytes()
+        if deadline is not None and time.monotonic() >= deadline:
+            # Blocks that are always there in time must not make a walk last for ever.
+            raise CallTimeout("the next block comes too late")
         sequence, frame = self._receive(deadline)
         return frame.payload if frame.kind == _CALLBACK else (sequence, frame)
 

@@ -335,7 +335,7 @@ class Session:
             try:
                 self.control.wait_for(Kind.LIVE, timeout)
             except CallTimeout:
-                raise CallTimeout("proceed", timeout) from None
+                raise CallTimeout("proceed()", timeout, outcome="the VM is not live yet") from None
             except TargetLost as lost:
                 self.closed = str(lost)
                 raise
@@ -414,7 +414,9 @@ class Session:
         """
         if not self.control_lock.acquire(timeout=30.0 if timeout is None else timeout):
             raise CallTimeout(
-                "another thread is using the only thread that the VM has before it is live"
+                timeout=timeout,
+                detail="another thread is using the only thread that the VM has before it is live",
+                outcome="has not begun",
             )
         try:
             yield
