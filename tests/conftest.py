@@ -162,10 +162,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [
         item
         for item in items
-        if isinstance(item, pytest.Function)
+        if item.get_closest_marker("oldest_and_newest")
+        and isinstance(item, pytest.Function)
         and hasattr(item, "callspec")
         and item.callspec.params.get("jvm") in between
-        and item.get_closest_marker("oldest_and_newest")
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
