@@ -149,7 +149,7 @@ def is_whole(config: pytest.Config) -> bool:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """A run of the tests that failed completes the run before."""
-    if session.config.getoption("lf"):
+    if session.config.getoption("lf", False):
         BOOK.open(SAVED)
 
 

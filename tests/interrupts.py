@@ -1,18 +1,30 @@
-"""Ctrl-C for the test itself, at a moment that cannot be known better than that."""
+"""Ctrl-C for the test itself: in a finalizer, at a line of this package, or after some seconds."""
 
 from __future__ import annotations
 
+import _thread
+import operator
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+import jvmti
+
+_PACKAGE = str(Path(jvmti.__file__).parent)
+_call = operator.methodcaller("__call__")
+
 lost_ones = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""For tests that are interrupted often: Python cannot raise what comes while it forgets an object,
-and says so in a warning."""
+"""For tests that are interrupted often: Python's own library has finalizers and callbacks of weak
+references, as for each thread that was started, and says in a warning what has come there."""
 
 
 @contextmanager
@@ -33,3 +45,42 @@ def interrupted_after(delay: float) -> Iterator[None]:
     finally:
         done.set()
         sender.join()
+
+
+def interrupt_in(function: Callable[[], object]) -> None:
+    """Call a function that is written in C, with an interrupt that has come just before.
+
+    Python raises it in the first line of Python that runs: that is in a finalizer, where the
+    function drops something that has one, and nobody hears of it.
+    """
+    deque(map(_call, (_thread.interrupt_main, function)), maxlen=0)
+
+
+@contextmanager
+def interrupted_at(moment: int, leave_out: Callable[[FrameType], bool]) -> Iterator[None]:
+    """Interrupt the block where this package begins its line of that number, counted from 0.
+
+    Args:
+        moment: the number of the line.
+        leave_out: says of which functions lines are not counted.
+    """
+    left = moment
+
+    def begins(frame: FrameType, event: str, _: object) -> Any:
+        mine = frame.f_code.co_filename.startswith(_PACKAGE) and not leave_out(frame)
+        return line if mine else None
+
+    def line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if event == "line":
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(begins)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

@@ -40,7 +40,7 @@ def objects_held(vm: jvmti.VM) -> int:
 
 def messages_sent(vm: jvmti.VM) -> int:
     """How many so far; asking the agent for its part would be one more."""
-    return sum(channel.messages for channel in vm._session._channels)
+    return sum(channel.messages for channel in vm._session.channels)
 
 
 # ---- map requests ----------------------------------------------------------------------------

@@ -12,7 +12,9 @@ import pytest
 
 import jvmti
 import programs
+from interrupts import interrupt_in
 from jvmti.refs import Method, String
+from jvmti.wire.channel import ThreadChannel
 
 errors = jvmti.errors
 
@@ -31,7 +33,7 @@ def objects_held(vm: jvmti.VM) -> int:
 
 def messages_sent(vm: jvmti.VM) -> int:
     """How many so far; asking the agent for its part would be one more."""
-    return sum(channel.messages for channel in vm._session._channels)
+    return sum(channel.messages for channel in vm._session.channels)
 
 
 def test_one_java_object_is_one_python_object_while_held(vm: jvmti.VM) -> None:
@@ -292,3 +294,73 @@ def test_a_wrapper_shows_its_kind_and_no_pointer(vm: jvmti.VM) -> None:
     text = vm.jni.new_string("shown")
     assert "String" in repr(text)
     assert "0x7f" not in repr(text)
+
+
+# ---- Ctrl-C while something is dropped --------------------------------------------------------
+
+
+def strings(vm: jvmti.VM) -> list[Any]:
+    return [vm.jni.new_string("dropped") for _ in range(3)]
+
+
+def circle(vm: jvmti.VM) -> None:
+    """What only the collector finds."""
+    made: list[Any] = strings(vm)
+    made.append(made)
+
+
+def columns(vm: jvmti.VM) -> list[Any]:
+    column = vm.map.new_local_ref(strings(vm)).check().value
+    return [column, column[0]]
+
+
+def channel(vm: jvmti.VM) -> list[Any]:
+    return [ThreadChannel(vm._session.open())]
+
+
+@pytest.mark.parametrize("make", [strings, circle, columns, channel])
+def test_ctrl_c_is_not_lost_where_something_is_dropped(make: Any, vm: jvmti.VM) -> None:
+    before = vm.stats.agent
+    assert before is not None
+    for _ in range(20):
+        dropped = make(vm)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_in(gc.collect if make is circle else dropped.clear)
+    while True:
+        after = vm.stats.agent
+        assert after is not None
+        if (after.objects, after.channels) == (before.objects, before.channels):
+            break
+
+
+def test_ctrl_c_is_not_lost_where_a_session_is_dropped(witness: programs.JavaProgram) -> None:
+    for _ in range(5):
+        sessions = [jvmti.attach(witness.pid, timeout=60)]
+        sessions[0].detach()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_in(sessions.clear)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_in(gc.collect)
+
+
+def test_what_is_given_up_is_told_once(vm: jvmti.VM) -> None:
+    """However it comes, and goes: by hand, with its column, or after it was sent again."""
+    before = objects_held(vm)
+    text = vm.jni.new_string("told")
+    array = vm.jni.new_object_array(2, vm.jni.get_object_class(text), text)
+    assert vm.jni.get_object_array_element(array, 1) is text
+    text.release()
+    text.release()
+    again = vm.jni.get_object_array_element(array, 0)
+    assert again is not text
+    del text
+    assert vm.jni.get_string_length(again) == 4
+    del again
+    column = vm.map.get_object_array_element([array, array], [0, 1]).check().value
+    first = column[0]
+    column.release()
+    first.release()
+    del first, column
+    assert objects_held(vm) == before + 1
+    array.release()
+    assert objects_held(vm) == before

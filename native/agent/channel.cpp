@@ -737,10 +737,10 @@ void Channel::release_monitors(JNIEnv* environment) {
     for (uint32_t i = 0; i < held.count; ++i) agent.env->RawMonitorExit(held.monitor);
   }
   monitors.clear();
-  for (jobject object : objects_held) {
-    environment->MonitorExit(object);
+  for (const HeldObject& held : objects_held) {
+    environment->MonitorExit(held.object);
     environment->ExceptionClear();
-    environment->DeleteGlobalRef(object);
+    environment->DeleteGlobalRef(held.object);
   }
   objects_held.clear();
 }

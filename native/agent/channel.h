@@ -18,6 +18,12 @@ struct HeldMonitor {
   uint32_t count;
 };
 
+// A Java monitor that JNI entered, as a global reference to its object.
+struct HeldObject {
+  jobject object;
+  jlong key;  // of `enter_monitor`; 0 for MonitorEnter
+};
+
 // What the current thread is doing for which session: an entry on its stack for each channel it
 // serves and each handler it is in, the innermost first.
 class Serving {
@@ -98,7 +104,7 @@ class Channel {
   jobject thread = nullptr;          // global reference of the service thread
   jobject pending = nullptr;         // the exception of the last JNI call, as a global reference
   Vector<HeldMonitor> monitors;      // raw monitors entered by this thread
-  Vector<jobject> objects_held;      // whose Java monitor JNI entered; global references
+  Vector<HeldObject> objects_held;   // whose Java monitor this thread entered through JNI
   Vector<uint64_t> issued;           // handles issued inside local frames
   Vector<uint32_t> frames;           // where each local frame starts in `issued`
   jrawMonitorID monitor_in_use = nullptr;  // by the call in progress

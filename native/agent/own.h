@@ -120,6 +120,8 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
                      const In<List<Text>>& signatures, const In<List<Text>>& symbols);
 jint MonitorEnter(Call& call, const In<kinds::Object>& object);
 jint MonitorExit(Call& call, const In<kinds::Object>& object);
+jvmtiError EnterMonitor(Call& call, const In<kinds::Object>& object, const In<jlong>& key);
+jvmtiError LeaveMonitor(Call& call, const In<jlong>& key);
 jobject NewDirectByteBuffer(Call& call, const In<kinds::Memory>& memory,
                             const In<jlong>& capacity);
 void* GetDirectBufferAddress(Call& call, const In<kinds::Object>& buffer);

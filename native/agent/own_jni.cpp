@@ -448,28 +448,53 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
   return result;
 }
 
-jint MonitorEnter(Call& call, const In<kinds::Object>& object) {
-  jint result = call.jni->MonitorEnter(object.c());
+// The book has a reference of its own, so that the monitor can be left whatever becomes of the
+// handle, which may be a weak one.
+static jint enter(Call& call, jobject object, jlong key) {
+  jint result = call.jni->MonitorEnter(object);
   if (result == JNI_OK) {
-    // The book has a reference of its own, so that the monitor can be left whatever becomes of
-    // the handle, which may be a weak one.
-    call.channel.objects_held.push(call.jni->NewGlobalRef(object.c()));
+    call.channel.objects_held.push({call.jni->NewGlobalRef(object), key});
   }
   return result;
 }
 
+jint MonitorEnter(Call& call, const In<kinds::Object>& object) {
+  return enter(call, object.c(), 0);
+}
+
 jint MonitorExit(Call& call, const In<kinds::Object>& object) {
   jint result = call.jni->MonitorExit(object.c());
-  Vector<jobject>& held = call.channel.objects_held;
-  for (size_t i = 0; result == JNI_OK && i < held.size(); ++i) {
-    jobject one = held[i];
-    if (call.jni->IsSameObject(one, object.c())) {
-      held.remove(i);
-      call.jni->DeleteGlobalRef(one);
-      break;
-    }
+  if (result != JNI_OK) return result;
+  Vector<HeldObject>& held = call.channel.objects_held;
+  size_t found = held.size();
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (!call.jni->IsSameObject(held[i].object, object.c())) continue;
+    found = i;
+    if (held[i].key == 0) break;  // what was entered by a key is rather left by it
+  }
+  if (found < held.size()) {
+    call.jni->DeleteGlobalRef(held[found].object);
+    held.remove(found);
   }
   return result;
+}
+
+jvmtiError EnterMonitor(Call& call, const In<kinds::Object>& object, const In<jlong>& key) {
+  return enter(call, object.c(), key.c()) == JNI_OK ? JVMTI_ERROR_NONE : JVMTI_ERROR_INTERNAL;
+}
+
+jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {
+  Vector<HeldObject>& held = call.channel.objects_held;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i].key != key.c()) continue;
+    jobject object = held[i].object;
+    held.remove(i);
+    call.jni->MonitorExit(object);
+    call.jni->ExceptionClear();  // somebody has left it by hand
+    call.jni->DeleteGlobalRef(object);
+    break;
+  }
+  return JVMTI_ERROR_NONE;
 }
 
 jobject NewDirectByteBuffer(Call& call, const In<kinds::Memory>& memory,

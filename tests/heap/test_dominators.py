@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import jvmti.heap
 from heap.hprof import OBJECT, Writer
 from heap.oracle import immediate, reachable
+from interrupts import interrupt_in
 
 FIRST = 0x100000
 
@@ -175,3 +177,12 @@ def test_what_is_only_weakly_held_can_be_left_out(tmp_path: Path) -> None:
     assert snapshot.paths_to_roots(referent).path(referent) == []
     [root, way] = snapshot.paths_to_roots(referent, weak=True).path(referent)
     assert (root[0], way[0]) == ("<other>", "referent")
+
+
+def test_ctrl_c_is_not_lost_where_a_dump_is_closed(tmp_path: Path) -> None:
+    for _ in range(5):
+        snapshots = [graph(tmp_path / "dump", [[0]], [0])]
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_in(snapshots.clear)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_in(gc.collect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import re
 import threading
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,13 @@ import numpy
 import pytest
 
 import jvmti
+from interrupts import interrupted_at
 from jvmti.model.ancestry import Ancestry
 from jvmti.spec.errors import CallTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from programs import JavaProgram, JavaPrograms
 
@@ -437,10 +440,30 @@ def test_a_monitor_is_held_for_the_block_and_no_longer(
             pass
         assert [thread.name for thread in holder.monitor.waiters] == ["main"]
     program.expect("entered")
-    assert holder.monitor.owner is None
+    while holder.monitor.owner is not None:
+        pass  # the program says so before it leaves
     with pytest.raises(RuntimeError, match="on purpose"), holder.locked():
         raise RuntimeError("on purpose")
     assert holder.monitor.owner is None
+
+
+def test_ctrl_c_at_any_line_leaves_no_monitor_held(vm: jvmti.VM, kept: Any) -> None:
+    holder = kept("holder")
+
+    def out_of_reach(frame: FrameType) -> bool:
+        # Python interrupts calls and loops; after a reply has come, a channel has neither.
+        return frame.f_code.co_name == "__exit__" or frame.f_code.co_filename.endswith("channel.py")
+
+    for moment in itertools.count():
+        try:
+            with interrupted_at(moment, out_of_reach), holder.locked():
+                pass
+        except KeyboardInterrupt:
+            while holder.monitor.owner is not None:
+                pass
+        else:
+            break
+    assert moment > 50
 
 
 def test_a_tag_is_that_of_the_models_environment(vm: jvmti.VM, kept: Any) -> None:

@@ -22,6 +22,7 @@ from jvmti.spec import shapes
 from jvmti.spec.constants import Event, EventMode
 from jvmti.spec.declaration import Declaration, Table
 from jvmti.wire.codecs import codec_of
+from jvmti.wire.ownership import RELEASE
 from jvmti.wire.protocol import Kind
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class Fuzzer:
                 self.pools.prey[one._handle >> 56].append(one._handle)
         for one in [*env.get_all_threads(), *env.get_top_thread_groups()]:
             self._found(one._handle)
-            one._count = 0
+            self.session.ownership._wrappers[one._handle].count = 0
 
     def _told(self, number: int, environment: int, payload: bytes) -> bytes:
         """Answer an event that a random call has asked for, mostly with nonsense."""
@@ -542,7 +543,7 @@ class Fuzzer:
                 releases.append(pool.popleft())
         for handle in releases:
             # The same object may have come more than once, and may be kept.
-            self.session.give_up(handle, 1)
+            self.session.ownership.give_up(RELEASE.pack(handle, 1))
             self.pools.stale.append(handle)
 
 

@@ -278,11 +278,12 @@ class Mapped:
 class AgentOperations(Operations):
     """The agent's own operations on one session."""
 
-    __slots__ = ("_number", "_session")
+    __slots__ = ("_number", "_session", "_timeout")
 
-    def __init__(self, session: Session, number: int = 1) -> None:
+    def __init__(self, session: Session, number: int = 1, timeout: float | None = None) -> None:
         self._session = session
         self._number = number
+        self._timeout = timeout
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        return self._session.call(declaration, self._number, arguments)
+        return self._session.call(declaration, self._number, arguments, self._timeout)

@@ -600,6 +600,29 @@ class Operations(Calling):
         """
         ...
 
+    @operation(84)
+    def enter_monitor(self, object: Object, key: Long) -> None:
+        """Enter the monitor of an object, until `leave_monitor` is told the same key.
+
+        Args:
+            object: the object.
+            key: any number but 0 that this session has not used before.
+
+        JNI: MonitorEnter.
+        """
+        ...
+
+    @operation(85)
+    def leave_monitor(self, key: Long) -> None:
+        """Leave what `enter_monitor` entered for a key, on the same thread.
+
+        Args:
+            key: the key; one that is not known, or no more, does no harm.
+
+        JNI: MonitorExit.
+        """
+        ...
+
     @operation(60)
     def read_fields(
         self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean

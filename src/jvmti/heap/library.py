@@ -11,6 +11,7 @@ import ctypes
 import functools
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -275,8 +276,25 @@ class _Handle:
         self.place = place
         self.file = file
 
-    def __del__(self) -> None:
-        self.library.jvmti_heap_close(self.place)
+        end = _End(self, library.jvmti_heap_close)
+        end._as_parameter_ = ctypes.c_void_p(place)
+        _open.difference_update([one for one in list(_open) if one() is None])
+        _open.add(end)
+
+
+class _End(weakref.ref[_Handle]):
+    """Closes the library's side when ours goes: the argument that the library is called with.
+
+    Freeing a large dump takes a while, and Ctrl-C meanwhile would be lost in a finalizer of
+    Python's; here nothing of Python's runs.
+    """
+
+    __slots__ = ("_as_parameter_",)
+    _as_parameter_: ctypes.c_void_p
+
+
+_open: set[_End] = set()
+"""A weak reference tells of nothing unless it is alive itself."""
 
 
 class Dump:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from jvmti import display, refs
 from jvmti.model import arrays, calls, views
 from jvmti.model.layouts import Place, layout_of
+from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
-from jvmti.spec.errors import CallTimeout
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
@@ -167,8 +166,7 @@ class Attributes:
         """
         return self._vm.lookup_env.get_object_monitor_usage(self)  # type: ignore[arg-type]
 
-    @contextmanager
-    def locked(self, timeout: float | None = 10.0) -> Iterator[None]:
+    def locked(self, timeout: float | None = 10.0) -> MonitorHold:
         """Hold the object's monitor while the ``with`` block lasts, as ``synchronized`` does.
 
         The monitor is entered by the agent's thread that serves this Python thread; what this
@@ -182,19 +180,7 @@ class Attributes:
 
         JNI: MonitorEnter, MonitorExit.
         """
-        vm = self._vm
-        try:
-            vm.jni.with_timeout(timeout).monitor_enter(self)  # type: ignore[arg-type]
-        except CallTimeout as error:
-            vm._session.attend()
-            raise calls.explained(vm, error, self, timeout) from None
-        except KeyboardInterrupt:
-            vm._session.attend()
-            raise
-        try:
-            yield
-        finally:
-            vm.jni.monitor_exit(self)  # type: ignore[arg-type]
+        return MonitorHold(self._vm, self, timeout)
 
     @property
     def tag(self) -> int:

@@ -282,7 +282,7 @@ class VM:
         session = self._session
         agent = None if self.closed else self._agent.stats()
         running = session.still_running()
-        channels = [*session._channels, *session.running, session.control]
+        channels = [*session.channels, *session.running, session.control]
         return Stats(
             sum(channel.messages for channel in channels),
             sum(channel.bytes for channel in channels),

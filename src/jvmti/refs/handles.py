@@ -5,7 +5,7 @@ pointer, and the agent checks it before use.  Each class here says which C type 
 Java class its objects must belong to, and which JVM TI error a wrong one gives; the generator of
 the agent reads the same attributes, so the two sides cannot differ.
 
-Wrappers own what they name.  A finalizer only appends to a list which the next request sends.
+Wrappers own what they name; `jvmti.wire.ownership` sees them go.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Object(Handle):
     Equality and hashing follow the identity of the Java object.
     """
 
-    __slots__ = ("_class", "_count", "_hash", "_identity", "_keeper")
+    __slots__ = ("_class", "_hash", "_identity", "_keeper")
 
     KIND = 1
     C_TYPE = "jobject"
@@ -67,32 +67,18 @@ class Object(Handle):
 
     _keeper: Any
     """What owns the handle where this wrapper does not: the column that it was taken from."""
-    _count: int
-    """How often the agent has sent this handle; 0 where it was not taken with its identity."""
     _class: Any
     """The wrapper of its class, where that was asked for."""
     _hash: int
     _identity: Any
     """The wrapper that has the object's identity, where this one was hashed and has not."""
 
-    def __init__(self, session: Any, handle: int, count: int = 1) -> None:
-        self._session = session
-        self._handle = handle
-        self._count = count
-
     def release(self) -> None:
         """Give the reference up now; the wrapper is of no use afterwards."""
         self._keeper = None
         if self._handle:
-            self._session.give_up(self._handle, self._count)
+            self._session.ownership.release(self)
             self._handle = 0
-
-    def __del__(self) -> None:
-        try:
-            if self._handle:
-                self._session.give_up(self._handle, self._count)
-        except AttributeError:  # a wrapper whose construction failed, or interpreter shutdown
-            pass
 
     def __eq__(self, other: object) -> bool:
         if self is other:

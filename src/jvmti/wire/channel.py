@@ -9,12 +9,14 @@ a conversation within, which `Channel.answer` carries on until it is answered.
 
 from __future__ import annotations
 
-import os
+import operator
 import select
 import socket
 import struct
 import time
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
 from jvmti.wire import protocol
@@ -58,6 +60,27 @@ class Frame:
         self.payload = payload
 
 
+class _End(weakref.ref[Any]):
+    """Closes a socket when what it refers to goes, without code of Python's, which loses Ctrl-C.
+
+    It does so without a farewell, because a forked child may be what drops its copy here.
+    """
+
+    __slots__ = ("close",)
+    close: Callable[[], None]
+
+
+_close = operator.methodcaller("close")
+_ends: dict[int, _End] = {}
+"""Of channels that are open: a weak reference tells of nothing unless it is alive itself."""
+
+
+def _closing(connected: socket.socket, with_: object) -> _End:
+    end = _End(with_, _close)
+    end.close = super(socket.socket, connected).close
+    return end
+
+
 class Channel:
     """A socket to one service thread of the agent."""
 
@@ -70,6 +93,13 @@ class Channel:
         self.broken: str | None = None
         self.answer: Callable[[Channel, Frame], None] | None = None
         """Carries on a conversation that the agent has begun, and answers it."""
+        self.thread_end: _End | None = None
+        """Closes it together with the thread that it belongs to."""
+        self._closer = _closing(connected, self)
+        for key, end in list(_ends.items()):
+            if end() is None:
+                _ends.pop(key, None)
+        _ends[id(self._closer)] = self._closer
         self._waited: set[int] = set()
         """Requests whose replies are waited for; all but one are around a conversation."""
         self._arrived: dict[int, Frame] = {}
@@ -93,13 +123,7 @@ class Channel:
         except OSError:
             pass  # closed already, or the other side is gone
         self.socket.close()
-
-    def __del__(self) -> None:
-        try:
-            # Without a farewell, because a forked child may be what drops its copy here.
-            self.socket.close()
-        except AttributeError:  # the interpreter is shutting down
-            pass
+        _ends.pop(id(self._closer), None)
 
     def request(
         self,
@@ -420,17 +444,15 @@ def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> byte
 class ThreadChannel:
     """Closes a thread's channel when the thread's locals go."""
 
-    __slots__ = ("channel", "keeps", "process")
+    __slots__ = ("__weakref__", "channel")
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self.keeps = True
-        """False once the session has taken the channel over, with a call still running on it."""
-        self.process = os.getpid()
+        channel.thread_end = _closing(channel.socket, self)
 
-    def __del__(self) -> None:
-        if self.keeps and self.process == os.getpid():
-            self.channel.close()
+    def leave(self) -> None:
+        """Let the channel stay open: the session has taken it over, with a call running on it."""
+        self.channel.thread_end = None
 
 
 __all__ = ["Channel", "Frame", "ThreadChannel", "answer_frame"]

@@ -28,6 +28,7 @@ from jvmti.spec.errors import (
 from jvmti.wire import text
 from jvmti.wire.channel import Frame
 from jvmti.wire.codecs import U32, codec_of, narrowed
+from jvmti.wire.ownership import block_of
 from jvmti.wire.protocol import Flag, Kind, Status
 from jvmti.wire.session import Session
 
@@ -36,22 +37,25 @@ _SHARE_ABOVE = 256 * 1024
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
-_RELEASES = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
-
 
 class HandleColumn(Sequence[Any]):
-    """Handles by the thousand: owned as one, made into objects one by one on demand.
-
-    Attributes:
-        array: the handles as ``uint64``; 0 is null.
-    """
+    """Handles by the thousand: owned as one, made into objects one by one on demand."""
 
     def __init__(self, session: Session, array: numpy.ndarray[Any, Any]) -> None:
         self.session = session
-        self.array = array
+        self._owner = session.ownership.own(self, array)
+
+    @property
+    def array(self) -> numpy.ndarray[Any, Any]:
+        """The handles as ``uint64``; 0 is null."""
+        return self._owner.array
+
+    @array.setter
+    def array(self, handles: numpy.ndarray[Any, Any]) -> None:
+        self._owner.array = handles
 
     def __len__(self) -> int:
-        return len(self.array)
+        return len(self._owner.array)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -62,24 +66,15 @@ class HandleColumn(Sequence[Any]):
         cls = self.session.classes[handle >> 56]
         if not hasattr(cls, "release"):
             return self.session.wrap(handle)
-        made = cls(self.session, handle, 0)
+        made = cls(self.session, handle)
         made._keeper = self
         return made
 
     def release(self) -> None:
         """Give all of them up now."""
         array, self.array = self.array, self.array[:0]
-        owned = array[(array != 0) & (array >> numpy.uint64(56) < 32)]
-        if owned.size:
-            block = numpy.ones(owned.size, _RELEASES)
-            block["handle"] = owned
-            self.session.give_up_block(block.tobytes())
-
-    def __del__(self) -> None:
-        try:
-            self.release()
-        except (AttributeError, TypeError):  # the interpreter is shutting down
-            pass
+        if block := block_of(array):
+            self.session.ownership.give_up(block)
 
     def __repr__(self) -> str:
         return f"<{len(self)} handles>"

@@ -14,7 +14,6 @@ import struct
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -39,19 +38,21 @@ from jvmti.spec.frozen import frozen
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, answer_frame
 from jvmti.wire.codecs import U64, codec_of
+from jvmti.wire.ownership import RELEASE, Ownership
 from jvmti.wire.protocol import Flag, Kind, Status
 
 log = logging.getLogger("jvmti")
 
 GREETING = struct.Struct("<QI16siiBI")
-_RELEASE = struct.Struct("<QI")
 _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
 
 _GONE_WITHIN = 0.25
 """How long after one channel the first connection may end where both do, in seconds."""
 
-_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+_sessions: set[weakref.ref[Session]] = set()
+"""Those that a forked child has copies of.  No `WeakSet`, whose callbacks are of Python's:
+they would lose Ctrl-C, see `jvmti.wire.ownership`."""
 
 
 class Conversation:
@@ -83,13 +84,6 @@ class LentConversation(Conversation):
         """What the borrower was in before."""
         self.over = False
         """It has been taken back."""
-
-
-class _Wrapper(weakref.ref[Any]):
-    """A weak reference to a wrapper that knows its handle."""
-
-    __slots__ = ("handle",)
-    handle: int
 
 
 class _Local(threading.local):
@@ -180,16 +174,14 @@ class Session:
         """The VM is live: there are service threads."""
         self.running: list[Channel] = []
         """Channels given up because a call on them did not come back."""
-        self._attended: weakref.WeakSet[Channel] = weakref.WeakSet()
+        self._attended: set[Channel] = set()
         """Those of them that a thread waits for."""
-        self._wrappers: dict[int, _Wrapper] = {}
-        self._issued: dict[int, Any] = {}
-        """Wrappers of what the agent never takes back: method and field ids."""
+        self.ownership = Ownership(self, classes)
+        self.wrap = self.ownership.wrap
+        self.wrap_again = self.ownership.wrap_again
         self._lock = threading.Lock()
-        self._released: deque[tuple[int, int]] = deque()
-        self._released_blocks: deque[bytes] = deque()
         self._local = _Local()
-        self._channels: weakref.WeakSet[Channel] = weakref.WeakSet()
+        self._opened: list[weakref.ref[Channel]] = []
         self._stored: dict[int, Any] = {}
         self._next_token = 1
         self._process = os.getpid()
@@ -203,7 +195,8 @@ class Session:
                 "the agent in the target was built from other declarations than this package's; "
                 "restart the target, or use the version of jvmti that it was loaded by"
             )
-        _sessions.add(self)
+        _sessions.difference_update([one for one in list(_sessions) if one() is None])
+        _sessions.add(weakref.ref(self))
 
     # ---- the first connection --------------------------------------------------------------
 
@@ -259,7 +252,7 @@ class Session:
                 if not channel.late or channel.settle(_GRACE):
                     return channel
                 # A call of this thread is still running in the VM: leave it its channel.
-                holder.keeps = False
+                holder.leave()
                 self.running.append(channel)
                 log.warning("still running in the VM: %s", ", ".join(channel.late.values()))
         self.check_open()
@@ -318,8 +311,15 @@ class Session:
             theirs.close()
         channel = Channel(ours)
         channel.answer = self.answer
-        self._channels.add(channel)
+        with self._lock:
+            self._opened = [one for one in self._opened if one() is not None]
+            self._opened.append(weakref.ref(channel))
         return channel
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The open ones beside the first, but for those with a call that was given up."""
+        return [channel for channel in (one() for one in self._opened) if channel is not None]
 
     def adopt(self, channel: Channel | None) -> None:
         """Let the calling thread's calls go over a channel; ``None`` is one of its own again."""
@@ -401,7 +401,7 @@ class Session:
 
     def answer_frame(self, conversation: int, payload: bytes) -> bytes:
         """The frame that ends a conversation, with what the agent is to let go of before that."""
-        if self._released or self._released_blocks:
+        if self.ownership.owes():
             return answer_frame(conversation, payload, self._releases())
         return answer_frame(conversation, payload)
 
@@ -617,7 +617,12 @@ class Session:
         with self._lock:
             if channel in self.running:
                 self.running.remove(channel)
+            self._attended.discard(channel)
         channel.close()
+
+    def is_attended(self, channel: Channel) -> bool:
+        """Whether a thread waits for a call on it that was given up, and closes it then."""
+        return channel in self._attended
 
     def attend(self) -> None:
         """Leave this thread's channel, with the call it has given up, to a thread of its own.
@@ -628,7 +633,7 @@ class Session:
         if holder is None or not holder.channel.late or holder.channel.broken is not None:
             return
         channel = holder.channel
-        holder.keeps = False
+        holder.leave()
         self._local.holder = None
         self._attended.add(channel)
         self.running.append(channel)
@@ -681,70 +686,12 @@ class Session:
 
     # ---- handles ---------------------------------------------------------------------------
 
-    def wrap(self, handle: int) -> Any:
-        """The Python object for a handle that the agent sent, counted."""
-        issued = self._issued.get(handle)
-        if issued is not None:
-            return issued
-        with self._lock:
-            reference = self._wrappers.get(handle)
-            known = reference() if reference is not None else None
-            # A wrapper that was released here may be sent again by a call that began before.
-            if known is not None and known._handle:
-                if hasattr(known, "_count"):
-                    known._count += 1
-                return known
-            cls = self.classes.get(handle >> 56)
-            if cls is None:
-                raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
-            made = cls(self, handle)
-            if cls.LASTING:
-                self._issued[handle] = made
-                return made
-            kept = _Wrapper(made, self._forget)
-            kept.handle = handle
-            self._wrappers[handle] = kept
-            return made
-
-    def wrap_again(self, known: Any) -> bool:
-        """Count a handle that the agent has sent once more; false where it was given up."""
-        with self._lock:
-            if not known._handle:
-                return False
-            known._count += 1
-            return True
-
-    def _forget(self, wrapper: Any) -> None:
-        """A wrapper is no more; another may have taken its place already."""
-        handle = wrapper.handle
-        if self._wrappers.get(handle) is wrapper:
-            self._wrappers.pop(handle, None)
-
-    def give_up(self, handle: int, count: int) -> None:
-        """Note that a handle is not needed; the next request tells the agent."""
-        if count > 0:
-            self._released.append((handle, count))
-
-    def give_up_block(self, block: bytes) -> None:
-        """The same for many handles at once, already encoded."""
-        self._released_blocks.append(block)
-
     def _releases(self) -> bytes:
-        if not self._released and not self._released_blocks:
+        """The frames that tell the agent of what has been given up."""
+        if not self.ownership.owes():
             return b""
-        parts: list[bytes] = []
-        try:
-            while True:
-                parts.append(_RELEASE.pack(*self._released.popleft()))
-        except IndexError:
-            pass
-        try:
-            while True:
-                parts.append(self._released_blocks.popleft())
-        except IndexError:
-            pass
-        payload = b"".join(parts)
-        limit = protocol.MAXIMUM_REQUEST // _RELEASE.size * _RELEASE.size
+        payload = self.ownership.settle()
+        limit = protocol.MAXIMUM_REQUEST // RELEASE.size * RELEASE.size
         return b"".join(
             HEADER.pack(len(piece), Kind.RELEASE, 0, 0, 0, 0, 0) + piece
             for piece in (payload[i : i + limit] for i in range(0, len(payload), limit))
@@ -785,7 +732,7 @@ class Session:
             return
         self.closed = "the session has been detached; attach again to go on"
         self.detached = True
-        for channel in list(self._channels):
+        for channel in self.channels:
             channel.close()
         try:
             with self.control_locked(timeout):
@@ -802,21 +749,25 @@ class Session:
         self._close_sockets()
 
     def _close_sockets(self) -> None:
-        for channel in [*self._channels, *self.running]:
+        for channel in [*self.channels, *self.running]:
             channel.close()
         self.control.close()
+        self.ownership.forget()
 
     def _forked(self) -> None:
         """In a forked child: close our copies, so that the agent sees the parent's end."""
         self.closed = "this process is a fork of the one that attached; attach anew"
-        for channel in [*self._channels, *self.running, self.control]:
+        for channel in [*self.channels, *self.running, self.control]:
             channel.broken = self.closed
             channel.socket.close()
+        self.ownership.forget()
 
 
 def _after_fork() -> None:
-    for session in list(_sessions):
-        session._forked()
+    for one in _sessions:
+        session = one()
+        if session is not None:
+            session._forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,77 @@
+"""Monitors of objects, held for the time of a ``with`` block and certainly left afterwards.
+
+The agent keeps the books, by a key that Python chooses before it asks: a monitor that was entered
+for a key is left by naming the key, and doing so twice, or for nothing, does no harm.  So Ctrl-C
+may come while a reply is on its way or after it, as with `jvmti.model.suspension`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.environment import AgentOperations
+from jvmti.model import calls
+from jvmti.spec.errors import CallTimeout, Error
+from jvmti.wire.session import Conversation
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_keys = itertools.count(1)
+
+
+class MonitorHold:
+    """Holds an object's monitor for the time of a ``with`` block; see ``obj.locked``."""
+
+    def __init__(self, vm: VM, item: Any, timeout: float | None) -> None:
+        self._vm = vm
+        self._item = item
+        self._timeout = timeout
+        self._key = 0
+        self._conversation: Conversation | None = None
+        """With the thread of the VM that has entered: no other one can leave."""
+
+    def __enter__(self) -> None:
+        session = self._vm._session
+        self._key = next(_keys)
+        self._conversation = session.conversation or Conversation(session.channel(), 0)
+        try:
+            with session.within(self._conversation):
+                AgentOperations(session, timeout=self._timeout).enter_monitor(self._item, self._key)
+        except BaseException as error:
+            # Where it still waits for the monitor, the thread is left to that, and gives it back.
+            session.attend()
+            self.__exit__()
+            if isinstance(error, CallTimeout):
+                raise calls.explained(self._vm, error, self._item, self._timeout) from None
+            raise
+
+    def __exit__(self, *raised: object) -> None:
+        interrupt: KeyboardInterrupt | None = None
+        while self._conversation is not None:
+            try:
+                self._leave(self._conversation)
+                self._conversation = None
+            except KeyboardInterrupt as error:
+                interrupt = error  # until it is certain that the monitor is left
+        if interrupt is not None:
+            raise interrupt
+
+    def _leave(self, conversation: Conversation) -> None:
+        session = self._vm._session
+        if session.is_attended(conversation.channel):
+            return  # it ends with the call that was given up, and lets go what it holds
+        # A thread that is at something else leaves as soon as it has come back from there.
+        timeout = 0.0 if conversation.channel.late else None
+        try:
+            with session.within(conversation):
+                AgentOperations(session, timeout=timeout).leave_monitor(self._key)
+        except Error as error:
+            log.debug("the monitor is left with what held it: %s", error)
+
+
+__all__ = ["MonitorHold"]

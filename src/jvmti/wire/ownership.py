@@ -1,0 +1,171 @@
+"""What Python's objects own of the agent's, and what is given back once they are no more.
+
+Ctrl-C is lost where it comes in a finalizer of Python's, because there is nobody to raise it to.
+So nothing of Python's runs when a wrapper or a column goes.  A weak reference that knows what they
+owned is put into a queue, by a callback that is a function of C's; the next request of the session
+looks into the queue, and tells the agent.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+from collections import deque
+from typing import Any
+
+import numpy
+
+from jvmti.spec.errors import ProtocolError
+
+RELEASE = struct.Struct("<QI")
+"""A handle that is given up, and how often it had come."""
+
+_ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
+_ISSUED = 32
+"""Kinds from here on are kept by the agent's tables: nobody owns them."""
+
+
+def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
+    """Gives up handles that have come once each; those that nobody owns are left out."""
+    owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]
+    if not owned.size:
+        return b""
+    block = numpy.ones(owned.size, _ROWS)
+    block["handle"] = owned
+    return block.tobytes()
+
+
+class _Wrapper(weakref.ref[Any]):
+    """Knows the handle of a wrapper, and how often the agent has sent it."""
+
+    __slots__ = ("count", "handle")
+    count: int
+    handle: int
+
+
+class ColumnOwner(weakref.ref[Any]):
+    """Knows the handles of a column."""
+
+    __slots__ = ("array",)
+    array: numpy.ndarray[Any, Any]
+
+
+class Ownership:
+    """The wrappers and columns of a session.
+
+    Args:
+        session: what wrappers are made for.
+        classes: the class of handle for each kind.
+    """
+
+    def __init__(self, session: Any, classes: dict[int, Any]) -> None:
+        self._session = session
+        self._classes = classes
+        # The collector may run a finalizer of somebody else's in here, which makes calls.
+        self._lock = threading.RLock()
+        # A weak reference tells of nothing unless it is alive itself.
+        self._wrappers: dict[int, _Wrapper] = {}
+        self._columns: dict[int, ColumnOwner] = {}
+        """By what they are themselves: those of columns made one after the other hash alike."""
+        self._issued: dict[int, Any] = {}
+        """Wrappers of what the agent never takes back: method and field ids."""
+        self._gone: deque[_Wrapper | ColumnOwner] = deque()
+        self._tell: Any = self._gone.append
+        self._blocks: deque[bytes] = deque()
+
+    def wrap(self, handle: int) -> Any:
+        """The Python object for a handle that the agent sent, counted."""
+        issued = self._issued.get(handle)
+        if issued is not None:
+            return issued
+        with self._lock:
+            reference = self._wrappers.get(handle)
+            if reference is not None:
+                known = reference()
+                # One that was released here may be sent again by a call that began before.
+                if known is not None and known._handle:
+                    reference.count += 1
+                    return known
+            cls = self._classes.get(handle >> 56)
+            if cls is None:
+                raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
+            made = cls(self._session, handle)
+            if cls.LASTING:
+                self._issued[handle] = made
+                return made
+            reference = _Wrapper(made, self._tell)
+            reference.handle = handle
+            reference.count = 1
+            self._wrappers[handle] = reference
+            return made
+
+    def wrap_again(self, known: Any) -> bool:
+        """Count a handle that the agent has sent once more; false where it was given up."""
+        with self._lock:
+            reference = self._wrappers.get(known._handle)
+            if reference is None or reference() is not known:
+                return False
+            reference.count += 1
+            return True
+
+    def release(self, wrapper: Any) -> None:
+        """Give up what a wrapper owns, which lives on without it."""
+        reference = self._wrappers.get(wrapper._handle)
+        if reference is not None and reference() is wrapper:
+            self._gone.append(reference)
+
+    def own(self, column: Any, handles: numpy.ndarray[Any, Any]) -> ColumnOwner:
+        """What knows the handles of a column, to be changed when they change."""
+        owner = ColumnOwner(column, self._tell)
+        owner.array = handles
+        self._columns[id(owner)] = owner
+        return owner
+
+    def give_up(self, block: bytes) -> None:
+        """Note handles that are not needed, encoded already; the next request tells the agent."""
+        self._blocks.append(block)
+
+    def owes(self) -> bool:
+        """Whether there is something to tell the agent."""
+        return bool(self._gone or self._blocks)
+
+    def settle(self) -> bytes:
+        """What the agent is to be told of what has been given up since the last time."""
+        parts: list[bytes] = []
+        try:
+            with self._lock:
+                while self._gone:
+                    gone = self._gone.popleft()
+                    try:
+                        parts.append(self._owned(gone))
+                    except AttributeError:
+                        pass  # Ctrl-C came while it was made
+                while self._blocks:
+                    parts.append(self._blocks.popleft())
+        except BaseException:
+            self._blocks.extend(parts)
+            raise
+        return b"".join(parts)
+
+    def _owned(self, gone: _Wrapper | ColumnOwner) -> bytes:
+        """What was owned; nothing the second time, as when what was released goes later."""
+        if isinstance(gone, ColumnOwner):
+            self._columns.pop(id(gone), None)
+            array, gone.array = gone.array, gone.array[:0]
+            return block_of(array)
+        handle = gone.handle
+        if self._wrappers.get(handle) is gone:  # another may have taken its place already
+            del self._wrappers[handle]
+        count, gone.count = gone.count, 0
+        return RELEASE.pack(handle, count) if count and handle >> 56 < _ISSUED else b""
+
+    def forget(self) -> None:
+        """The session is over: nobody has to be told of anything."""
+        self._wrappers.clear()
+        self._columns.clear()
+        self._gone.clear()
+        self._blocks.clear()
+
+
+__all__ = ["RELEASE", "ColumnOwner", "Ownership", "block_of"]
