@@ -4,6 +4,7 @@
 `java_program`         starts a program of tests/java; it ends with the test
 `shared_java_program`  the same for a whole module of tests
 `witness`              the program Witness for a whole module, ready to be asked
+`sole_jar`             a program with a name of its own
 `java_classes`         compiles a program only
 `jdk`                  home of a JDK with javac, javap and jcmd, for witnesses
 `static_agent`         libjvmti.a, for linking the agent into a launcher
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import uuid
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +104,16 @@ def static_agent() -> Path:
         )
         assert done.returncode == 0, done.stdout
     return build / "agent" / "libjvmti.a"
+
+
+@pytest.fixture
+def sole_jar(tmp_path: Path) -> Path:
+    """A jar of the program Idle with a name that no other JVM of this machine has."""
+    jar = tmp_path / f"sole-{uuid.uuid4().hex}.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", "Main-Class: Idle\n")
+        archive.write(compiler.classes("Idle") / "Idle.class", "Idle.class")
+    return jar
 
 
 @pytest.fixture

@@ -170,8 +170,9 @@ def test_an_agent_does_not_listen_in_a_planted_directory(
     log = tmp_path / "agent.log"
     log.touch()
     os.chown(log, user, user)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
     try:
         if planted == "symlink":
             place.symlink_to(elsewhere)

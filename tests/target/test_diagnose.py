@@ -30,10 +30,12 @@ def some_library(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JVMTI_AGENT_LIBRARY", agent)
 
 
-def test_a_healthy_jvm_has_no_obstacle(java_program: JavaPrograms, jvm: Jvm) -> None:
-    program = java_program("Idle")
+def test_a_healthy_jvm_has_no_obstacle(
+    java_program: JavaPrograms, jvm: Jvm, sole_jar: Path
+) -> None:
+    program = java_program.start(["-jar", str(sole_jar)])
     program.expect("ready")
-    diagnosis = diagnose("Idle")
+    diagnosis = diagnose(sole_jar.name)
     found = checks(diagnosis)
     assert diagnosis.ok, found
     assert found["answers"].ok

@@ -82,17 +82,20 @@ def test_argument_files_are_understood(java_program: JavaPrograms, tmp_path: Pat
         assert flag in process.jvm_arguments
 
 
-def test_part_of_the_name_finds_the_only_jvm_that_has_it(java_program: JavaPrograms) -> None:
-    program = java_program("Idle")
+def test_part_of_the_name_finds_the_only_jvm_that_has_it(
+    java_program: JavaPrograms, sole_jar: Path
+) -> None:
+    program = java_program.start(["-jar", str(sole_jar)])
     program.expect("ready")
-    assert find("Idle").pid == program.pid
-    assert find("dl").pid == program.pid
-    second = java_program("Idle")
+    part = sole_jar.stem[-12:]
+    for name in (str(sole_jar), sole_jar.name, part):
+        assert find(name).pid == program.pid
+    second = java_program.start(["-jar", str(sole_jar)])
     second.expect("ready")
-    with pytest.raises(SeveralMatch, match="2 JVMs match 'dl'") as several:
-        find("dl")
+    with pytest.raises(SeveralMatch, match=f"2 JVMs match '{part}'") as several:
+        find(part)
     assert sorted(several.value.candidates) == sorted(
-        f"{pid} Idle" for pid in (program.pid, second.pid)
+        f"{pid} {sole_jar}" for pid in (program.pid, second.pid)
     )
     with pytest.raises(NoMatch, match="running are:") as none:
         find("NoSuchProgramAnywhere")
