@@ -79,16 +79,30 @@ def build_libraries(machine: str, libc: Libc) -> None:
 def write_toolchain(build: Path, machine: str, libc: Libc) -> Path:
     """Let CMake use Zig's compiler, which is one program with subcommands, for a target."""
     target = libc.target.format(machine=machine)
+    # Zig makes the libraries of a target when it first links something for it: with the C++
+    # runtime, a static C library or checks of undefined behaviour, those are thousands of files.
+    # Nothing here needs any of it, and CMake's test programs do without.
+    target += " -fno-sanitize=undefined"
+    linked = f"cc -target {target} -dynamic -O2"
     programs = {
-        "cc": f"cc -target {target}",
-        "c++": f"c++ -target {target}",
-        "ar": "ar",
-        "ranlib": "ranlib",
-        "objcopy": "objcopy",
+        "cc": (f"cc -target {target}", linked),
+        "c++": (f"c++ -target {target}", linked),
+        "ar": ("ar", "ar"),
+        "ranlib": ("ranlib", "ranlib"),
+        "objcopy": ("objcopy", "objcopy"),
     }
-    for name, arguments in programs.items():
+    for name, (compiling, linking) in programs.items():
         program = build / name
-        write(program, f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {arguments} "$@"\n')
+        write(
+            program,
+            f"""\
+#!/bin/sh
+case " $* " in
+  *" -c "* | *" -E "*) exec "{sys.executable}" -m ziglang {compiling} "$@" ;;
+  *) exec "{sys.executable}" -m ziglang {linking} "$@" ;;
+esac
+""",
+        )
         program.chmod(0o755)
     toolchain = build / "toolchain.cmake"
     write(

@@ -351,10 +351,7 @@ def test_a_wrong_handle(
     old = given.stale(kind)
     if old is not None:
         numbers.append(old)
-    wrong: list[Any] = [
-        kind(vm._session, number, 0) if issubclass(kind, Object) else kind(vm._session, number)
-        for number in numbers
-    ]
+    wrong: list[Any] = [kind(vm._session, number) for number in numbers]
     if issubclass(kind, Object) and kind is not Object:
         wrong.append(vm.jni.new_weak_global_ref(other))
     for handle in wrong:

@@ -174,7 +174,7 @@ def test_the_onload_phase_is_too_early_for_what_needs_an_object(
     name: str, kind: type[Object], held_vm: jvmti.VM, evidence: Evidence
 ) -> None:
     # There is none yet, so one is made up.
-    nothing = kind(held_vm._session, kind.KIND << 56 | 1 << 32, 0)
+    nothing = kind(held_vm._session, kind.KIND << 56 | 1 << 32)
     refused(
         "WRONG_PHASE",
         evidence,

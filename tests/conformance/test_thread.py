@@ -208,7 +208,7 @@ def no_threads(stage: frames.Stage) -> list[Any]:
     env.get_phase()  # carries the release
     numbers = [number, Thread.KIND << 56 | 0xFFFF_FFFF, stage.main._handle]
     text: Any = jni.new_weak_global_ref(jni.new_string_utf("no thread"))
-    return [released, *(Thread(stage.vm._session, number, 0) for number in numbers), text]
+    return [released, *(Thread(stage.vm._session, number) for number in numbers), text]
 
 
 @frames.on_both_kinds
