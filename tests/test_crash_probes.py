@@ -78,8 +78,7 @@ def env(vm: jvmti.VM) -> jvmti.Env:
 def forge(vm: jvmti.VM, cls: type[Any], number: int) -> Any:
     """A handle that the agent never issued."""
     # A wrapper that owns nothing: its end must not release what the number happens to name.
-    owned = (0,) if issubclass(cls, handles.Object) else ()
-    return cls(vm._session, number, *owned)
+    return cls(vm._session, number)
 
 
 def raw(

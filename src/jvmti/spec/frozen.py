@@ -65,6 +65,8 @@ def _init_of(cls: Any) -> Callable[..., None]:
             scope[f"default_{field.name}"] = field.default
     lines = [f"    put(self, {field.name!r}, {field.name})" for field in dataclasses.fields(cls)]
     head = f"def __init__({', '.join(['self', *parameters])}):"
+    if hasattr(cls, "__post_init__"):
+        lines.append("    self.__post_init__()")
     exec("\n".join([head, *lines, "    return"]), scope)
     made: Any = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
