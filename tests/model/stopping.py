@@ -1,30 +1,34 @@
-"""The program Stopping, on which stops are tried, and where its marked lines are."""
+"""The program Stopping, on which stops are tried, and where marked lines of programs are."""
 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import compiler
+import jvmti
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:
-    import jvmti
+    from collections.abc import Iterator
+
     from jvms import Jvm
     from jvmti.model.classes import Class, Field, Method
     from programs import JavaProgram, JavaPrograms
 
-_SOURCE = compiler.SOURCES / "Stopping.java"
+#: How long a test waits for what must come, in seconds; nothing is measured by it.
+SOON = 60
 
 
-def marks() -> dict[str, int]:
-    """The lines that have a mark, by its name."""
-    lines = _SOURCE.read_text().splitlines()
+def marks(program: str) -> dict[str, int]:
+    """The lines of a program that have a mark, by its name."""
+    lines = compiler.source(program).path.read_text().splitlines()
     found = ((number, re.search(r"// mark: (\w+)", line)) for number, line in enumerate(lines, 1))
     return {mark[1]: number for number, mark in found if mark}
 
 
-LINE = marks()
+LINE = marks("Stopping")
 
 
 def reserving(jvm: Jvm) -> list[str]:
@@ -38,6 +42,18 @@ def start(programs: JavaPrograms, jvm: Jvm) -> JavaProgram:
     program = programs("Stopping", jvm_args=reserving(jvm))
     program.expect("ready", timeout=60)
     return program
+
+
+@contextmanager
+def attached(program: JavaProgram) -> Iterator[jvmti.VM]:
+    """A session with the program, which survives it."""
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        vm.timeout = SOON
+        # Made at their first use, and kept.
+        vm.stops.env  # noqa: B018
+        vm.env_with("can_access_local_variables")
+        yield vm
+    assert program.running()
 
 
 def cls(vm: jvmti.VM) -> Class:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import compiler
 import jvmti
 from jvmti.env.structures import ClassDefinition
 from model import stopping
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
     from jvmti.model.stops import Stops
     from programs import JavaProgram, JavaPrograms
 
-SOON = 60
-LINE = {
-    mark[1]: number
-    for number, line in enumerate((compiler.SOURCES / "Redefined.java").read_text().splitlines(), 1)
-    if (mark := re.search(r"// mark: (\w+)", line))
-}
+LINE = stopping.marks("Redefined")
 
 
 @pytest.fixture(scope="module")
@@ -38,29 +32,24 @@ def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
 
 @pytest.fixture(scope="module")
 def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
-    with jvmti.attach(program.pid, timeout=30) as attached:
-        attached.timeout = SOON
-        # Made at their first use, and kept.
-        attached.stops.env  # noqa: B018
-        attached.env_with("can_access_local_variables")
+    with stopping.attached(program) as attached:
         attached.well_known("java/lang/Class")
         yield attached
-    assert program.running()
 
 
 @pytest.fixture(scope="module")
 def versions(java_classes: Callable[..., Path]) -> dict[str, bytes]:
     """The class files, by what was done to the source."""
-    named = {"as loaded": "Redefined", "moved": "moved.Redefined", "short": "shortened.Redefined"}
+    named = {"as loaded": "Redefined", "moved": "moved.Answer", "short": "shortened.Answer"}
     return {
-        what: (java_classes(name) / "Redefined.class").read_bytes() for what, name in named.items()
+        what: (java_classes(name) / "Answer.class").read_bytes() for what, name in named.items()
     }
 
 
 @pytest.fixture(autouse=True)
 def as_loaded(vm: jvmti.VM, nothing_is_left: None, versions: dict[str, bytes]) -> Iterator[None]:
     """Each test begins with the class as it was loaded, and leaves no breakpoint."""
-    vm.find_class("Redefined").redefine(versions["as loaded"])
+    vm.find_class("Answer").redefine(versions["as loaded"])
     yield
     assert len(vm.stops) == 0
     assert vm.handler_errors == []
@@ -75,7 +64,7 @@ def called(program: JavaProgram, stops: Stops, number: int) -> tuple[int, list[i
 def test_a_breakpoint_goes_along_with_its_line(
     vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes]
 ) -> None:
-    cls = vm.find_class("Redefined")
+    cls = vm.find_class("Answer")
     seen = []
     point = cls.methods["answer"].breakpoint(
         line=LINE["more"], when="twice > 1", do=lambda stop: seen.append(stop.locals["twice"])
@@ -95,7 +84,7 @@ def test_a_breakpoint_goes_along_with_its_line(
 def test_where_the_line_has_gone_it_says_so_until_it_comes_back(
     vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes]
 ) -> None:
-    cls = vm.find_class("Redefined")
+    cls = vm.find_class("Answer")
     point = cls.methods["answer"].breakpoint(line=LINE["more"])
     ((_, before),) = point.places
     cls.redefine(versions["short"])
@@ -115,8 +104,8 @@ def test_where_the_line_has_gone_it_says_so_until_it_comes_back(
 def test_one_by_name_is_placed_again_and_others_at_the_place_with_it(
     vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes]
 ) -> None:
-    cls = vm.find_class("Redefined")
-    by_name = vm.breakpoint("Redefin*", line=LINE["more"])
+    cls = vm.find_class("Answer")
+    by_name = vm.breakpoint("Answe*", line=LINE["more"])
     shared = [cls.methods["answer"].breakpoint(line=LINE["more"]) for _ in range(2)]
     begins = cls.methods["answer"].breakpoint()
     cls.redefine(versions["moved"])
@@ -135,7 +124,7 @@ def test_one_by_name_is_placed_again_and_others_at_the_place_with_it(
 
 
 def test_reading_the_class_file_leaves_a_breakpoint(vm: jvmti.VM, program: JavaProgram) -> None:
-    cls = vm.find_class("Redefined")
+    cls = vm.find_class("Answer")
     with cls.methods["answer"].breakpoint() as point:
         assert cls.class_file
         assert cls.methods["answer"].disassemble()
@@ -154,7 +143,7 @@ def test_reading_the_class_file_leaves_a_breakpoint(vm: jvmti.VM, program: JavaP
 def test_what_others_redefine_keeps_its_breakpoints(
     vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes], by: str
 ) -> None:
-    cls = vm.find_class("Redefined")
+    cls = vm.find_class("Answer")
     point = cls.methods["answer"].breakpoint(line=LINE["more"])
     ((_, before),) = point.places
     if by == "environment":
@@ -164,8 +153,8 @@ def test_what_others_redefine_keeps_its_breakpoints(
         env.dispose_environment()
     else:
         with jvmti.attach(program.pid, timeout=30) as other:
-            other.find_class("Redefined").redefine(versions["moved"])
-    until = time.monotonic() + SOON
+            other.find_class("Answer").redefine(versions["moved"])
+    until = time.monotonic() + stopping.SOON
     while [at for _, at in point.places] in ([], [before]) and time.monotonic() < until:
         pass  # it is placed again by a thread of the controller's, a moment later
     assert called(program, point, 4) == (228, [1])

@@ -20,7 +20,7 @@ from jvmti.model.stops import Stop, Stops
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import NotAvailable, OpaqueFrame, StopOver
 from model import stopping
-from model.stopping import LINE, method
+from model.stopping import LINE, SOON, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from jvmti.model.threads import Thread
     from programs import JavaProgram, JavaPrograms
 
-#: How long a test waits for what must come, in seconds; nothing is measured by it.
-SOON = 60
-
 
 @pytest.fixture(scope="module")
 def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
@@ -41,14 +38,9 @@ def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
 
 @pytest.fixture(scope="module")
 def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
-    with jvmti.attach(program.pid, timeout=30) as attached:
-        attached.timeout = SOON
-        # Made at their first use, and kept.
-        attached.stops.env  # noqa: B018
-        attached.env_with("can_access_local_variables")
+    with stopping.attached(program) as attached:
         kept = stopping.cls(attached).fields  # they keep their class
         yield attached
-    assert program.running()
     assert kept
 
 

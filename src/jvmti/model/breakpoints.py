@@ -220,7 +220,7 @@ class Breakpoint(Stops):
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
             what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
-            if self.is_pending and not self.lost:
+            if self.is_pending:
                 return f"{what}: pending, as no such class is loaded"
             lost = f", lost in {len(self.lost)}" if self.lost else ""
             return f"{what} in {len(self.places)} place{'s' * (len(self.places) != 1)}{lost}"

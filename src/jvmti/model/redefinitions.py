@@ -97,9 +97,9 @@ class Redefinitions:
         for breakpoint in one.breakpoints:
             try:
                 breakpoint._place_again(cls)
-            except (Error, KeyError):
+            except (Error, KeyError) as error:
                 if breakpoint.is_active:  # else it was cancelled meanwhile
-                    raise
+                    log.warning("%r cannot be placed again: %s", breakpoint, error)
 
     def _count(self, cls: Class) -> int:
         jni = self._vm.jni
