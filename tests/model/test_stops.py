@@ -946,7 +946,7 @@ def test_a_breakpoint_by_pattern_takes_loaded_classes_too(
 def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
     with pytest.raises(ValueError, match=rf"nearest lines that have some: {LINE['twice']}, "):
         method(vm, "add").breakpoint(line=LINE["twice"] - 3)
-    with pytest.raises(LookupError, match="there are factorial"):
+    with pytest.raises(LookupError, match="did you mean 'factorial'"):
         vm.breakpoint("Stopping", "factoriel")
     with pytest.raises(LookupError, match=r"no signature \(J\)V; there are \(ILjava"):
         vm.breakpoint("Stopping", "add", signature="(J)V")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import logging
 import threading
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from jvmti.model.locals import parameters
 from jvmti.model.stops import Stop, Stops
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
+from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import fitting
 
 if TYPE_CHECKING:
@@ -269,9 +269,7 @@ def _no_method(cls: Class, name: str, signature: str | None) -> str:
     if signature is not None and name in names:
         there = ", ".join(one.signature for one in cls.methods if one.name == name)
         return f"{cls.name}.{name} has no signature {signature}; there are {there}"
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; there are {', '.join(near)}" if near else ""
-    return f"{cls.name} has no method {name!r} of its own{hint}"
+    return f"{cls.name} has no method {name!r} of its own{suggestion(name, names)}"
 
 
 def _is_pattern(name: str) -> bool:

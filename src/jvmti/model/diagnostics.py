@@ -5,12 +5,12 @@ Nothing of the program's Java code runs for it, and no management classes are lo
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.spec.frozen import frozen
+from jvmti.spec.names import suggestion
 from jvmti.target.errors import AttachRefused
 from jvmti.target.hotspot import command
 
@@ -229,9 +229,7 @@ def _until_empty(lines: list[str]) -> list[str]:
 
 
 def _missing(what: str, name: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; there are {', '.join(near)}" if near else ""
-    return f"this VM has {what}{hint}"
+    return f"this VM has {what}{suggestion(name, names)}"
 
 
 __all__ = ["Arguments", "DiagnosticCommands", "Flag", "Flags"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -10,11 +9,10 @@ import numpy
 from jvmti.model.ancestry import Ancestry
 from jvmti.model.reading import FieldList
 from jvmti.spec.errors import ErrorCode
+from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jvmti.model.classes import Class
     from jvmti.model.vm import VM
 
@@ -95,24 +93,8 @@ class Layout:
         there = [one.name for one in self.places if one.is_static or not static]
         raise KeyError(
             f"{self.class_name} has no {'static ' if static else ''}field {name!r}"
-            f"{near(name, there)}"
+            f"{suggestion(name, there)}"
         )
-
-
-def near(name: str, names: Iterable[str], *, most: int = 3) -> str:
-    """What to add to an error about a name that is not there."""
-    known = sorted(set(names))
-    found = difflib.get_close_matches(name, known, most, 0.6)
-    found += [one for one in known if one.lower() == name.lower() and one not in found]
-    # A part of a name is no close match of it, but it may be what was meant.
-    part = name.lower()
-    longer = [one for one in known if part in one.lower() and one not in found] if part else []
-    found += sorted(longer, key=len)[: most - len(found)]
-    if found:
-        return f"; did you mean {' or '.join(map(repr, found))}?"
-    if known and len(known) <= 12:
-        return f"; there are {', '.join(map(repr, known))}"
-    return ""
 
 
 def _simple(name: str) -> str:
@@ -167,4 +149,4 @@ def _declared(vm: VM, classes: list[Any], owners: list[str]) -> list[Place]:
     ]
 
 
-__all__ = ["Layout", "Place", "layout_of", "near"]
+__all__ = ["Layout", "Place", "layout_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from jvmti.spec.names import near
+from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import parameters_of
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class Members(list[M]):
 
     def _missing(self, which: str) -> str:
         names = [one.name for one in self]  # type: ignore[attr-defined]
-        alike = near(which.partition("(")[0], names)
-        hint = f"; near ones: {', '.join(alike)}" if alike else ""
+        hint = suggestion(which.partition("(")[0], names)
         return f"{self._owner} has no {self._what} {which!r}{hint}"
 
 

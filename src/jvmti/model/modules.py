@@ -9,7 +9,7 @@ from jvmti import refs
 from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
 from jvmti.spec.frozen import frozen
-from jvmti.spec.names import loader_name, near
+from jvmti.spec.names import loader_name, suggestion
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
@@ -213,9 +213,7 @@ class Modules(list[Module]):
                 return module
             if name is not None:
                 names.append(name)
-        alike = near(which, names)
-        hint = f"; near ones: {', '.join(alike)}" if alike else ""
-        raise KeyError(f"no module {which!r}{hint}")
+        raise KeyError(f"no module {which!r}{suggestion(which, names)}")
 
     def __contains__(self, which: object) -> bool:
         if isinstance(which, str):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
 from jvmti.model import values
-from jvmti.model.layouts import near
 from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
 from jvmti.spec.errors import ClassNotPrepared
+from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import parameters_of
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def choose(
         if name == "<init>":
             raise LookupError(f"{shown} has no constructor: it is an interface, array or primitive")
         hint = _of_mirror(vm, name) if static else ""
-        raise LookupError(f"{shown} has no method {name!r}{hint or near(name, methods)}")
+        raise LookupError(f"{shown} has no method {name!r}{hint or suggestion(name, methods)}")
     if static and name != "<init>":
         of_class = [one for one in candidates if one.is_static]
         if not of_class:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
+from jvmti.spec.names import suggestion
 
 if TYPE_CHECKING:
     from jvmti.model.threads import Thread
@@ -130,9 +130,7 @@ class ThreadGroups(Sequence[Any]):
 
 
 def _missing(name: str, what: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(name, [one for one in names if one], n=3)
-    hint = f"; there are {', '.join(map(repr, near))}" if near else ""
-    return f"{what} is named {name!r}{hint}"
+    return f"{what} is named {name!r}{suggestion(name, names)}"
 
 
 __all__ = ["ThreadGroup", "ThreadGroups"]

@@ -9,7 +9,6 @@ import numpy
 
 from jvmti import display, refs
 from jvmti.model.frames import Frame, Places
-from jvmti.model.layouts import near
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
 from jvmti.model.stack_tree import at_once, sampled
@@ -25,6 +24,7 @@ from jvmti.spec.errors import (
     error_for,
 )
 from jvmti.spec.frozen import frozen
+from jvmti.spec.names import suggestion
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -539,7 +539,7 @@ class Threads:
             return found[0]
         if found:
             raise KeyError(f"{len(found)} threads are named {name!r}; vm.threads.named() has them")
-        raise KeyError(f"no live thread is named {name!r}{near(name, [n for n in names if n])}")
+        raise KeyError(f"no live thread is named {name!r}{suggestion(name, names)}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return [name for name in self._names(self._all()) if name]

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar
 
 from jvmti import display
+from jvmti.spec.names import suggestion
 from jvmti.spec.types import CapabilityBits
 
 
@@ -150,9 +150,9 @@ class Capabilities(display.Shown, enum.IntFlag):
     def _named(cls, name: str) -> Capabilities:
         member = cls.__members__.get(name)
         if member is None:
-            near = difflib.get_close_matches(name, cls.__members__, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"there is no capability {name!r}{hint}")
+            raise ValueError(
+                f"there is no capability {name!r}{suggestion(name, cls.__members__, 1)}"
+            )
         return member
 
     def names(self) -> frozenset[str]:

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 BOOTSTRAP = "bootstrap"
 """What the class loader of the VM itself is called here."""
 
+_FEW = 12
+"""As many names can be told all at once."""
+
 _JDK = {
     "jdk.internal.loader.ClassLoaders$AppClassLoader": "app",
     "jdk.internal.loader.ClassLoaders$PlatformClassLoader": "platform",
@@ -48,4 +51,15 @@ def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
     return (containing + further)[:most]
 
 
-__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of"]
+def suggestion(name: str, names: Iterable[str | None], most: int = 3) -> str:
+    """What to add to an error about a name that is not there: near ones, or all where few are."""
+    known = sorted({one for one in names if one})
+    found = near(name, known, most)
+    if found:
+        return f"; did you mean {' or '.join(map(repr, found))}?"
+    if known and len(known) <= _FEW:
+        return f"; there are {', '.join(map(repr, known))}"
+    return ""
+
+
+__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of", "suggestion"]
