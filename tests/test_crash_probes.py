@@ -109,6 +109,67 @@ def refused(call: Callable[..., Any], *arguments: Any) -> None:
         call(*arguments)
 
 
+# Frames -------------------------------------------------------------------------------------
+
+
+@frames.on_both_kinds
+def test_a_thread_is_told_once_to_leave_its_frame(stage: frames.Stage, virtual: bool) -> None:
+    """The second time would be about the caller, which returns something else than an int."""
+    env = stage.env
+    if "can_pop_frame" not in env.get_capabilities():
+        pytest.skip("this VM cannot leave frames")
+    actor = stage.act("argument", virtual)
+    for times in range(1, 20):
+        actor.called(times)
+        with actor.suspended():
+            env.pop_frame(actor.thread)
+            for again in ("pop_frame", "force_early_return_int", "force_early_return_long"):
+                arguments = [] if again == "pop_frame" else [78]
+                with pytest.raises(jvmti.errors.Internal, match="has not run since"):
+                    getattr(env, again)(actor.thread, *arguments)
+    actor.called(20)
+    with actor.suspended():
+        env.force_early_return_int(actor.thread, 78)
+        with pytest.raises(jvmti.errors.Internal, match="has not run since"):
+            env.pop_frame(actor.thread)
+    assert actor.outcome() == "returned 78"
+
+
+def test_a_frame_is_left_when_its_thread_is_resumed(stage: frames.Stage) -> None:
+    """A thread that is suspended again at once might not have run meanwhile."""
+    env = stage.env
+    if "can_pop_frame" not in env.get_capabilities():
+        pytest.skip("this VM cannot leave frames")
+    for _ in range(20):
+        actor = stage.act("argument")
+        actor.called(1)
+        with actor.suspended():
+            env.pop_frame(actor.thread)
+        with env.batch() as batch:
+            batch.suspend_thread(actor.thread)
+            left = batch.force_early_return_int(actor.thread, 78)
+            batch.resume_thread(actor.thread)
+        try:
+            left.result()
+        except jvmti.errors.TypeMismatch:  # the caller is just about to make the call again
+            assert actor.result().startswith("returned ")
+        else:
+            assert actor.outcome() == "returned 78"
+
+
+def test_two_controllers_do_not_both_leave_a_frame(stage: frames.Stage) -> None:
+    if "can_pop_frame" not in stage.env.get_capabilities():
+        pytest.skip("this VM cannot leave frames")
+    actor = stage.act("argument")
+    with jvmti.attach(stage.program.pid, capabilities="all") as other, actor.suspended():
+        theirs = thread_named(other.env, actor.name)
+        other.env.pop_frame(theirs)
+        with pytest.raises(jvmti.errors.Internal, match="has not run since"):
+            stage.env.force_early_return_int(actor.thread, 78)
+    assert actor.called(2)[0] == 2
+    assert actor.result().startswith("returned ")
+
+
 # Handles ------------------------------------------------------------------------------------
 
 

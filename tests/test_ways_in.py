@@ -542,6 +542,18 @@ def test_named_capabilities_are_reserved_and_no_others(java_program: JavaProgram
         assert names_of(vm.env.get_capabilities()) == wanted
 
 
+def test_steps_are_reserved_with_leaving_frames(java_program: JavaPrograms) -> None:
+    """By a step the agent knows that a frame was left, before which none else may be."""
+    options = jvmti.AgentOptions(reserve=("can_pop_frame",))
+    program = java_program("Idle", jvm_args=[f"-agentpath:{own_library()}={options}"])
+    program.expect("ready")
+    with jvmti.attach(program.pid) as vm:
+        potential = names_of(vm.env.get_potential_capabilities())
+        if "can_pop_frame" not in potential:
+            pytest.skip("this VM cannot leave frames")
+        assert potential & ONLOAD_ONLY == {"can_pop_frame", "can_generate_single_step_events"}
+
+
 # ---- options that others wrote ----------------------------------------------------------------
 
 OPTIONS = [

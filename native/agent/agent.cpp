@@ -154,7 +154,12 @@ void reserve(const Options& options) {
   if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), JVMTI_VERSION_1_2) != JNI_OK) return;
   jvmtiCapabilities wanted{};
   env->GetPotentialCapabilities(&wanted);
+  bool steps = wanted.can_generate_single_step_events;
   if (options.reserve[0] != '\0') select_capabilities(options.reserve, &wanted);
+  // Whether a frame has been left is seen by a step.
+  if (steps && (wanted.can_pop_frame || wanted.can_force_early_return)) {
+    wanted.can_generate_single_step_events = 1;
+  }
   jvmtiError error = env->AddCapabilities(&wanted);
   if (error != JVMTI_ERROR_NONE) log("reserving capabilities gives error %d", error);
   env->DisposeEnvironment();

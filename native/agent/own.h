@@ -20,6 +20,18 @@ jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>&
                             jvmtiError* results);
 jvmtiError GetThreadListStackTraces(Call& call, const In<List<kinds::Thread>>& threads,
                                     const In<jint>& most_frames, jvmtiStackInfo** traces);
+jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread);
+jvmtiError ForceEarlyReturnObject(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                  const In<Nullable<kinds::Object>>& value);
+jvmtiError ForceEarlyReturnInt(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                  const In<jint>& value);
+jvmtiError ForceEarlyReturnLong(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                  const In<jlong>& value);
+jvmtiError ForceEarlyReturnFloat(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                  const In<jfloat>& value);
+jvmtiError ForceEarlyReturnDouble(Call& call, const In<Nullable<kinds::Thread>>& thread,
+                                  const In<jdouble>& value);
+jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& thread);
 jvmtiError GetEnvironmentLocalStorage(Call& call, void** data);
 jvmtiError SetEnvironmentLocalStorage(Call& call, const In<Stored>& data);
 jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor);

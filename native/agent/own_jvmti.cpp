@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "leave_frame.h"
 #include "lent_memory.h"
 #include "own.h"
 
@@ -60,7 +61,11 @@ jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& thre
 jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
                             jvmtiError* results) {
   jvmtiError error = call.env->ResumeThreadList(threads.count(), threads.items(), results);
-  if (error == JVMTI_ERROR_NONE) note_each(call, threads, results, false);
+  if (error != JVMTI_ERROR_NONE) return error;
+  note_each(call, threads, results, false);
+  for (jint i = 0; i < threads.count(); ++i) {
+    if (results[i] == JVMTI_ERROR_NONE) await_leaving(threads.items()[i]);
+  }
   return error;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "call.h"
+#include "leave_frame.h"
 
 namespace jvmti {
 namespace record {
@@ -11,6 +12,7 @@ inline void suspend_thread(Call& call, const In<Nullable<kinds::Thread>>& thread
 }
 inline void resume_thread(Call& call, const In<kinds::Thread>& thread) {
   call.session.note_suspended(call.jni, thread.c(), false);
+  await_leaving(thread.c());
 }
 inline void suspend_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
   call.session.all_virtual_suspended = true;
@@ -41,13 +43,6 @@ constexpr auto set_field_access_watch = watch<Placed::kAccessWatch, true>;
 constexpr auto clear_field_access_watch = watch<Placed::kAccessWatch, false>;
 constexpr auto set_field_modification_watch = watch<Placed::kModificationWatch, true>;
 constexpr auto clear_field_modification_watch = watch<Placed::kModificationWatch, false>;
-
-inline void pop_frame(Call& call, const In<kinds::Thread>& thread) {
-  Locked locked(agent.mutex);
-  for (Session* session : agent.sessions) {
-    session->stops.frame_was_popped(call.jni, thread.c());
-  }
-}
 
 inline void set_verbose_flag(Call& call, const In<jvmtiVerboseFlag>& flag,
                              const In<jboolean>& value) {

@@ -10,6 +10,7 @@
 #include "channel.h"
 #include "extensions.h"
 #include "jni_interception.h"
+#include "leave_frame.h"
 #include "lent_memory.h"
 #include "log.h"
 #include "script.h"
@@ -105,6 +106,18 @@ jvmtiEnv* new_tagging_environment() {
   if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
   env->DisposeEnvironment();
   return nullptr;
+}
+
+jvmtiEnv* new_stepping_environment(bool* sees_steps) {
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr) return nullptr;
+  jvmtiCapabilities threads{};
+  threads.can_support_virtual_threads = major_version(agent.version) >= 21;
+  env->AddCapabilities(&threads);
+  jvmtiCapabilities steps{};
+  steps.can_generate_single_step_events = 1;
+  *sees_steps = env->AddCapabilities(&steps) == JVMTI_ERROR_NONE;
+  return env;
 }
 
 jvmtiEnv* new_lookup_environment(bool virtual_threads) {
@@ -665,6 +678,7 @@ void Session::resume(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
       // Somebody may have resumed it meanwhile, or it has ended: then there is nothing to do.
       if (env->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY) {
         note_suspended(jni, thread, false);
+        await_leaving(thread);
       }
     }
     jni->DeleteGlobalRef(thread);

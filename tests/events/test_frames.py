@@ -128,6 +128,36 @@ def test_a_popped_frame_is_entered_again(
     assert entered == [5, 5]
 
 
+@on_both_kinds
+def test_a_handler_leaves_one_frame_at_a_time(
+    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+) -> None:
+    """HotSpot would pop the frame and return from its caller, with any value, and crash."""
+    set_of(kind, jvm)
+    needs(vm.env, "can_pop_frame", "can_force_early_return")
+    entered: list[int] = []
+
+    def leave(event: Any) -> None:
+        entered.append(vm.env.get_local_int(event.thread, 0, 0))
+        if len(entered) < 4:
+            vm.env.pop_frame(event.thread)
+        else:
+            vm.env.force_early_return_int(event.thread, 100)
+        for again in (
+            functools.partial(vm.env.pop_frame, event.thread),
+            functools.partial(vm.env.force_early_return_int, event.thread, 100),
+            functools.partial(vm.env.force_early_return_object, None, event.thread),
+        ):
+            with pytest.raises(jvmti.errors.Internal, match="has not run since"):
+                again()
+
+    vm.env.set_breakpoint(code["inner"], 0)
+    with vm.env.on("Breakpoint", leave):
+        assert program.ask(f"{kind} runner nested 4") == "101"
+    assert entered == [5, 5, 5, 5]
+    assert vm.handler_errors == []
+
+
 def test_popping_a_frame_lets_go_of_its_lock(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:

@@ -687,6 +687,7 @@ def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
         assert thread.carrier is not None
         assert not thread.is_pinned  # no release says of a thread that runs
         thread.frames[0].pop()
+    virtual(vm, "spin", "RUNNABLE")  # its caller may not have made the call again yet
     with thread.suspended():
         thread.frames[0].return_(78)
     assert program.ask("join v") == "78"

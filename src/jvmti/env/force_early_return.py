@@ -24,6 +24,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="force_early_return_object",
+        own=True,
     )
     def force_early_return_object(self, thread: Thread | None, value: Object | None) -> None:
         """Make a thread's current method return an object.
@@ -38,6 +39,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method returns no object, or none to which `value` can be assigned.
             InvalidObject: `value` is not an object.
@@ -62,6 +64,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="force_early_return_int",
+        own=True,
     )
     def force_early_return_int(self, thread: Thread | None, value: Int) -> None:
         """Make a thread's current method return an int, short, char, byte or boolean.
@@ -76,6 +79,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is of none of these types, or of one that `value`
                 does not fit.
@@ -97,6 +101,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
+        own=True,
     )
     def force_early_return_long(self, thread: Thread | None, value: Long) -> None:
         """Make a thread's current method return a long.
@@ -111,6 +116,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a long.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -132,6 +138,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
+        own=True,
     )
     def force_early_return_float(self, thread: Thread | None, value: Float) -> None:
         """Make a thread's current method return a float.
@@ -146,6 +153,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a float.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -167,6 +175,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
+        own=True,
     )
     def force_early_return_double(self, thread: Thread | None, value: Double) -> None:
         """Make a thread's current method return a double.
@@ -181,6 +190,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a double.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -202,6 +212,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
+        own=True,
     )
     def force_early_return_void(self, thread: Thread | None = None) -> None:
         """Make a thread's current method return without a value.
@@ -215,6 +226,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method has a result.
             MustPossessCapability: ``can_force_early_return`` has not been added.

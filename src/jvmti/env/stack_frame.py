@@ -135,7 +135,7 @@ class StackFrameFunctions(Calling):
         capabilities=("can_pop_frame",),
         errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="pop_frame",
-        record="pop_frame",
+        own=True,
     )
     def pop_frame(self, thread: Thread) -> None:
         """Discard a thread's current frame, so that on resuming it makes the call again.
@@ -153,6 +153,7 @@ class StackFrameFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the called or the calling method is native, or the VM cannot pop this
                 frame, as with a virtual thread that is not suspended at an event.
+            Internal: the thread was told to leave its frame before, and has not run since.
             NoMoreFrames: the stack has fewer than two frames.
             MustPossessCapability: ``can_pop_frame`` has not been added.
 

@@ -159,6 +159,7 @@ class Frame:
             FrameGone: the thread has moved on.
             OpaqueFrame: it or its caller is native, or its thread is a virtual one that waits
                 without a carrier (at an event, and where it runs, it has one).
+            Internal: the thread was told to leave a frame before, and has not run since.
             NotAvailable: this VM does not let agents that came after its start do so.
 
         JVM TI: PopFrame.
@@ -178,7 +179,8 @@ class Frame:
 
         Raises:
             TypeError: the method does not return such a value.
-            ThreadNotSuspended, ValueError, FrameGone, OpaqueFrame, NotAvailable: as for `pop`.
+            ThreadNotSuspended, ValueError, FrameGone, OpaqueFrame, Internal, NotAvailable: as for
+                `pop`.
 
         JVM TI: ForceEarlyReturnObject and its siblings.
         """
