@@ -453,16 +453,6 @@ jint JNICALL reach_otherwise(jvmtiHeapReferenceKind kind, const jvmtiHeapReferen
 
 // ---- results ------------------------------------------------------------------------------------
 
-jlong* as_result(const Vector<jlong>& from, jint* count) {
-  unsigned char* memory = nullptr;
-  jlong size = static_cast<jlong>((from.size() + 1) * sizeof(jlong));
-  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
-  jlong* made = reinterpret_cast<jlong*>(memory);
-  for (size_t i = 0; i < from.size(); ++i) made[i] = from[i];
-  *count = static_cast<jint>(from.size());
-  return made;
-}
-
 // The objects behind marks, each mark once.
 jvmtiError objects_behind(Tracing& trace, Vector<jlong>& marks, jint* count,
                           jobject** objects, jlong** tags) {

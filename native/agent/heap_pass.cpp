@@ -86,4 +86,14 @@ jvmtiError PassTags::number(const jclass* classes, jint count) {
   return JVMTI_ERROR_NONE;
 }
 
+jlong* as_result(const Vector<jlong>& from, jint* count) {
+  unsigned char* memory = nullptr;
+  jlong size = static_cast<jlong>((from.size() + 1) * sizeof(jlong));
+  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
+  jlong* made = reinterpret_cast<jlong*>(memory);
+  for (size_t i = 0; i < from.size(); ++i) made[i] = from[i];
+  *count = static_cast<jint>(from.size());
+  return made;
+}
+
 }  // namespace jvmti

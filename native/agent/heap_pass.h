@@ -65,4 +65,7 @@ class PassTags {
   jvmtiEnv* env_;
 };
 
+// Numbers as a result of a call; null without memory.
+jlong* as_result(const Vector<jlong>& from, jint* count);
+
 }  // namespace jvmti

@@ -220,6 +220,9 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
                            const In<jlong>& limit, jlong* bytes, jlong* retained,
                            jlong* reachable, jboolean* too_many, jlong* stopped, jlong* longest,
                            jboolean* whole);
+jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<jint>& depth,
+                        jint* count, jobject** objects, jlong** marks, jint* place_count,
+                        jlong** places, jlong* stopped);
 jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& locals,
                     const In<jint>& every, const In<jlong>& after, const In<jint>& kinds,
                     const In<List<kinds::Thread>>& threads, const In<Nullable<Text>>& callers,

@@ -186,6 +186,20 @@ class RetainedMeasured(NamedTuple):
     """Whether the passes came to their end."""
 
 
+class LocalObjects(NamedTuple):
+    """Objects that variables of a thread's frames refer to."""
+
+    objects: list[Object]
+    """The objects, each once, in no particular order."""
+    marks: Annotated[list[Long], SameCount()]
+    """The mark of each."""
+    places: list[Long]
+    """For each variable five numbers: the mark of its object, the depth of its frame as the VM
+    counts in this walk, the frame's method and location, and the slot."""
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+
+
 class Values(NamedTuple):
     """Values of any types, one after the other; see `jvmti.model.reading`."""
 
@@ -462,6 +476,18 @@ class Operations(Calling):
             object: the object.
             most: how many objects that can be reached from it to look at.
             limit: milliseconds after which the passes end; -1 for none.
+        """
+        ...
+
+    @operation(86)
+    def local_objects(self, thread: Thread, depth: Int) -> LocalObjects:
+        """The objects that variables of a thread's frames refer to, without a capability for it.
+
+        Args:
+            thread: the thread.
+            depth: the only frame to look at, 0 for the most recent; -1 for all.
+
+        JVM TI: FollowReferences, which goes no further than to the roots.
         """
         ...
 
