@@ -6,7 +6,8 @@
 //
 // The thread is known by its tag.  A virtual thread that is not mounted has no stack that would be
 // walked by itself; the VM walks it where it comes by the thread object, to which our own handle
-// leads.
+// leads.  There the walk counts frames at the top that other functions leave out, those in which the
+// thread gives up its carrier; so depths are found out by comparing with the stack.
 
 #include "heap_pass.h"
 #include "own.h"
@@ -25,33 +26,61 @@ struct Variable {
   jint slot;
 };
 
-class Stack {
- public:
-  Stack(PassControl& control, jint depth) : control(control), depth(depth) {}
-
+struct Walk {
   PassControl& control;
-  jint depth;  // -1 for all
-  jlong marks = kThread;
+  jlong marks;
   Vector<Variable> variables;
-  bool failed = false;  // no memory
+  bool failed;  // no memory
 };
 
 jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong,
                            jlong, jlong, jlong* tag, jlong* referrer_tag, jint, void* data) {
-  Stack& stack = *static_cast<Stack*>(data);
-  if (!stack.control.go_on()) return JVMTI_VISIT_ABORT;
+  Walk& walk = *static_cast<Walk*>(data);
+  if (!walk.control.go_on()) return JVMTI_VISIT_ABORT;
   if (referrer_tag != nullptr) return 0;
   if (kind == JVMTI_HEAP_REFERENCE_JNI_GLOBAL && *tag == kThread) return JVMTI_VISIT_OBJECTS;
   if (kind != JVMTI_HEAP_REFERENCE_STACK_LOCAL) return 0;
   const jvmtiHeapReferenceInfoStackLocal& local = info->stack_local;
   if (local.thread_tag != kThread) return 0;
-  if (stack.depth >= 0 && local.depth != stack.depth) return 0;
-  if (*tag == 0) *tag = ++stack.marks;
-  if (!stack.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
-    stack.failed = true;
+  if (*tag == 0) *tag = ++walk.marks;
+  if (!walk.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
+    walk.failed = true;
     return JVMTI_VISIT_ABORT;
   }
   return 0;
+}
+
+// Whether the frames of a walk are those of a stack, with so many more above.
+bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
+  for (const Variable& one : variables) {
+    if (one.depth < more) continue;
+    size_t depth = static_cast<size_t>(one.depth - more);
+    if (depth >= frames.size() || frames[depth].method != one.method ||
+        frames[depth].location != one.location) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Counts depths as the stack has them; false where the thread has moved on.
+bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
+  jint count = 0;
+  jint deepest = 0;
+  Vector<jvmtiFrameInfo> frames;
+  if (env->GetFrameCount(thread, &count) != JVMTI_ERROR_NONE ||
+      !frames.reserve(static_cast<size_t>(count) + 1) ||
+      env->GetStackTrace(thread, 0, count, frames.begin(), &count) != JVMTI_ERROR_NONE) {
+    return false;
+  }
+  frames.grow(static_cast<size_t>(count));
+  for (const Variable& one : *variables) deepest = one.depth > deepest ? one.depth : deepest;
+  for (jint more = 0; more <= deepest; ++more) {
+    if (!fits(*variables, frames, more)) continue;
+    for (Variable& one : *variables) one.depth -= more;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -68,29 +97,32 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   if (tags.env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
   if (error != JVMTI_ERROR_NONE) return error;
-  Stack stack(control, depth.c());
+  Walk walk{control, kThread, {}, false};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_reference_callback = note_variable;
   control.begin();
-  error = tags.env()->FollowReferences(0, nullptr, nullptr, &callbacks, &stack);
+  error = tags.env()->FollowReferences(0, nullptr, nullptr, &callbacks, &walk);
   control.finish();
   if (error != JVMTI_ERROR_NONE) return error;
   *stopped = control.stopped();
+  if (!align(tags.env(), thread.c(), &walk.variables)) {
+    call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
+    return JVMTI_ERROR_THREAD_NOT_SUSPENDED;
+  }
   Vector<jlong> numbers;
   Vector<jlong> wanted;
   Vector<bool> asked;  // for each mark
-  bool fine = !stack.failed;
-  for (jlong mark = 0; fine && mark <= stack.marks; ++mark) fine = asked.push(false);
+  bool fine = !walk.failed;
+  for (jlong mark = 0; fine && mark <= walk.marks; ++mark) fine = asked.push(false);
   if (!fine) return JVMTI_ERROR_OUT_OF_MEMORY;
-  for (const Variable& one : stack.variables) {
+  for (const Variable& one : walk.variables) {
+    if (depth.c() >= 0 ? one.depth != depth.c() : one.depth < 0) continue;
     // Behind its variables is what a frame has on its operand stack.
     jint size = 0;
-    if (tags.env()->GetMaxLocals(one.method, &size) != JVMTI_ERROR_NONE ||
-        one.slot >= size) {
+    if (tags.env()->GetMaxLocals(one.method, &size) != JVMTI_ERROR_NONE || one.slot >= size) {
       continue;
     }
-    jlong method = static_cast<jlong>(call.session.methods.issue(one.method));
-    const jlong place[] = {one.mark, one.depth, method, one.location, one.slot};
+    const jlong place[] = {one.mark, one.depth, one.slot};
     for (jlong part : place) fine = fine && numbers.push(part);
     bool& known = asked[static_cast<size_t>(one.mark)];
     if (!known) fine = fine && wanted.push(one.mark);

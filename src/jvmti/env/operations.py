@@ -194,8 +194,7 @@ class LocalObjects(NamedTuple):
     marks: Annotated[list[Long], SameCount()]
     """The mark of each."""
     places: list[Long]
-    """For each variable five numbers: the mark of its object, the depth of its frame as the VM
-    counts in this walk, the frame's method and location, and the slot."""
+    """For each variable three numbers: the mark of its object, the depth of its frame, its slot."""
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
 
@@ -484,7 +483,7 @@ class Operations(Calling):
         """The objects that variables of a thread's frames refer to, without a capability for it.
 
         Args:
-            thread: the thread.
+            thread: the thread, which stands still.
             depth: the only frame to look at, 0 for the most recent; -1 for all.
 
         JVM TI: FollowReferences, which goes no further than to the roots.

@@ -1047,10 +1047,16 @@ class Field(refs.Field):
 
 
 class Methods:
-    """The methods that a session has met, with their names."""
+    """The methods that a session has met, with their names.
+
+    Attributes:
+        variables: what class files say of the variables of methods, by handle, with the code that
+            they say it of; see `jvmti.model.stack_roots`.
+    """
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
+        self.variables: dict[int, tuple[bytes, list[LocalVariable]]] = {}
         # Strong references: a method id is the agent's for the whole session anyway.
         self._known: dict[int, Method] = {}
 

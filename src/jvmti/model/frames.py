@@ -13,7 +13,15 @@ import numpy
 from jvmti import display
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import Error, InvalidSlot, NoMoreFrames, OpaqueFrame, ThreadNotAlive
+from jvmti.spec.errors import (
+    Error,
+    InvalidSlot,
+    NoMoreFrames,
+    NotAvailable,
+    OpaqueFrame,
+    ThreadNotAlive,
+)
+from jvmti.spec.modifiers import MethodModifiers
 from jvmti.spec.signatures import result_of, signature_of
 from jvmti.wire.columns import ListColumn
 
@@ -111,19 +119,39 @@ class Frame:
     def this(self) -> Any:
         """The object whose method it is; ``None`` in a static method.
 
+        Where the VM gives no variables to agents that came after its start, the object is found as
+        those of `Locals` are.
+
         Raises:
             FrameGone: the thread has moved on.
-            NotAvailable: this VM does not tell agents that came after its start.
+            NotAvailable: this VM does not tell agents that came after its start, and the method is
+                native, or its compiled code does not keep the object.
 
         JVM TI: GetLocalInstance.
         """
-        env = self._vm.env_with("can_access_local_variables", *self._virtual)
+        try:
+            env = self._vm.env_with("can_access_local_variables", *self._virtual)
+        except NotAvailable as refused:
+            return self._this_late(refused)
         with Suspension(self._vm, [self.thread]):
             depth = self.find(env)
             try:
                 found = env.get_local_instance(self.thread, depth)
             except InvalidSlot:
                 return None
+        return to_python(self._vm, found)
+
+    def _this_late(self, refused: NotAvailable) -> Any:
+        from jvmti.model.stack_roots import objects_of
+
+        if self.method.modifiers & MethodModifiers.STATIC:
+            return None
+        if self.is_native:
+            raise NotAvailable(detail=f"{self} is native; {refused.detail}")
+        found = objects_of(self).get(0)
+        if found is None:
+            why = f"compiled code of {self} does not keep `this`"
+            raise NotAvailable(detail=f"{why}; {refused.detail}")
         return to_python(self._vm, found)
 
     @property

@@ -6,9 +6,10 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jvmti.model.stack_roots import objects_of, variables_of
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import AbsentInformation, Error, InvalidSlot, NativeMethod
+from jvmti.spec.errors import AbsentInformation, Error, InvalidSlot, NativeMethod, NotAvailable
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name, parameters_of, signature_of
 
@@ -39,6 +40,11 @@ class Variable:
         """Its type, as Java writes it."""
         return java_name(self.signature)
 
+    @property
+    def is_primitive(self) -> bool:
+        """Whether it holds a number, a character or a truth value, and no object."""
+        return len(self.signature) == 1
+
     def __str__(self) -> str:
         return f"{self.type} {self.name or f'[slot {self.slot}]'}"
 
@@ -68,14 +74,23 @@ class Locals(Mapping[Any, Any]):
     Reading and writing suspend the thread for the moment, unless it is suspended or the thread of
     the event that is being handled.  Where the thread has moved on, they raise `FrameGone`; of a
     running thread only a frame that is further down is likely to stay, so look at it inside ``with
-    thread.suspended():``.  ``dict(frame.locals)`` reads all of them at one moment.
+    thread.suspended():``.  `read` reads all of them at one moment, and so do ``items()`` and
+    ``values()``.
 
     Most VMs give ``can_access_local_variables`` only while they start: to ``jvmti.launch(…,
     capabilities={"can_access_local_variables"})``, or at any time where they were started with
     ``jvmti options --reserve``; then the model takes it in an environment of its own.  Compiled
     code keeps variables alive for longer by it.
 
-    JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings.
+    A VM that was attached to later still tells which objects its frames refer to.  There objects
+    can be read, with their names from the class file, and nothing can be written.  Numbers cannot
+    be read: they are named, without a value.  Nor can an object be read that is missing, because it
+    may be missing for three reasons that nobody can tell apart: the variable is null; compiled code
+    does not use it any more; compiled code has taken its object apart.  Reading one of these raises
+    `NotAvailable`; `read`, iteration and what builds on them leave it out.
+
+    JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings; FollowReferences
+    where these are not to be had.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -84,6 +99,8 @@ class Locals(Mapping[Any, Any]):
         self._elsewhere: dict[str, list[tuple[int, int]]] = {}
         """Where variables of the method have a value, by name."""
         self._named = True
+        self._refused: NotAvailable | None = None
+        """Why this VM does not let variables be read one by one."""
 
     def _ipython_key_completions_(self) -> list[str]:
         return [one.name for one in self.variables if one.name]
@@ -92,11 +109,7 @@ class Locals(Mapping[Any, Any]):
 
     @property
     def variables(self) -> list[Variable]:
-        """The variables that are in scope, in the order of their slots.
-
-        Raises:
-            NotAvailable: this VM does not tell agents that came after its start.
-        """
+        """The variables that are in scope, in the order of their slots, whatever they hold."""
         if self._table is None:
             self._table = self._look_up()
         return self._table
@@ -107,24 +120,39 @@ class Locals(Mapping[Any, Any]):
             return []
         env = self._env()
         found = []
-        try:
-            entries = env.get_local_variable_table(frame.method)
-        except (AbsentInformation, NativeMethod):
-            self._named = False
-            return parameters(frame.method)
-        for entry in entries:
-            end = entry.start_location + entry.length
-            self._elsewhere.setdefault(entry.name, []).append((entry.start_location, end))
-            if entry.start_location <= frame.location < end:
-                found.append(Variable(entry.name, entry.signature, entry.slot))
+        entries: list[tuple[int, int, Variable]]
+        if env is None:
+            entries = [
+                (one.start, one.length, Variable(one.name, one.descriptor, one.slot))
+                for one in variables_of(frame.method)
+            ]
+        else:
+            try:
+                entries = [
+                    (one.start_location, one.length, Variable(one.name, one.signature, one.slot))
+                    for one in env.get_local_variable_table(frame.method)
+                ]
+            except (AbsentInformation, NativeMethod):
+                entries = []
+        for start, length, variable in entries:
+            assert variable.name is not None
+            self._elsewhere.setdefault(variable.name, []).append((start, start + length))
+            if start <= frame.location < start + length:
+                found.append(variable)
         if not entries:
             self._named = False  # javac -g:none leaves out an empty table, others do not
             return parameters(frame.method)
         return sorted(found, key=lambda one: one.slot)
 
-    def _env(self) -> Env:
-        more = ("can_support_virtual_threads",) if self._frame.thread.is_virtual else ()
-        return self._frame._vm.env_with("can_access_local_variables", *more)
+    def _env(self) -> Env | None:
+        """The environment that reads variables; ``None`` where this VM gives none, any more."""
+        if self._refused is None:
+            more = ("can_support_virtual_threads",) if self._frame.thread.is_virtual else ()
+            try:
+                return self._frame._vm.env_with("can_access_local_variables", *more)
+            except NotAvailable as refused:
+                self._refused = refused
+        return None
 
     def variable(self, key: Any) -> Variable:
         """The variable that a key names.
@@ -138,6 +166,10 @@ class Locals(Mapping[Any, Any]):
         for variable in self.variables:
             if key == (variable.slot if isinstance(key, int) else variable.name):
                 return variable
+        if self._refused is not None and not self._named and isinstance(key, int):
+            # The walk tells by itself whether there is an object.
+            if 0 <= key < self._frame._vm.env.get_max_locals(self._frame.method):
+                return Variable(None, _OBJECT, key)
         raise KeyError(self._missing(key))
 
     def _missing(self, key: Any) -> str:
@@ -172,13 +204,22 @@ class Locals(Mapping[Any, Any]):
     # ---- reading ---------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
+        """The value of a variable.
+
+        Raises:
+            KeyError: none of that name is in scope; the message says what is.
+            FrameGone: the thread has moved on.
+            NotAvailable: the JVM was attached to late, and there is no object in it.
+        """
         return self._read([self.variable(key)])[0]
 
     def __iter__(self) -> Iterator[Any]:
+        if self._env() is None:
+            return iter(self.read())
         return iter([self._key(one) for one in self.variables])
 
     def __len__(self) -> int:
-        return len(self.variables)
+        return len(self.variables) if self._env() is not None else len(self.read())
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -196,8 +237,14 @@ class Locals(Mapping[Any, Any]):
         return self.read().values()
 
     def read(self) -> dict[Any, Any]:
-        """All of them at one moment, in five messages; what cannot be read is left out."""
+        """All of them at one moment, in five messages; what cannot be read is left out.
+
+        Of a JVM that was attached to late, these are the objects; where the class has no names,
+        those in further slots than the parameters', too.
+        """
         variables = self.variables
+        if self._env() is None:
+            return self._read_objects(variables)
         values = self._read(variables, lost=_LOST)
         return {
             self._key(one): value
@@ -214,6 +261,8 @@ class Locals(Mapping[Any, Any]):
             return []
         frame = self._frame
         env = self._env()
+        if env is None:
+            return [self._read_object(one) for one in variables]
         with Suspension(frame._vm, [frame.thread]):
             depth = frame.find(env)
             with env.batch() as batch:
@@ -236,6 +285,38 @@ class Locals(Mapping[Any, Any]):
     def _reader(env: Any, variable: Variable) -> Any:
         return getattr(env, f"get_local_{_FUNCTION.get(variable.signature, 'object')}")
 
+    def _read_objects(self, variables: list[Variable]) -> dict[Any, Any]:
+        frame = self._frame
+        objects = {} if frame.is_native else objects_of(frame)
+        if not self._named:
+            known = {one.slot for one in variables}
+            variables = variables + [
+                Variable(None, _OBJECT, slot) for slot in sorted(objects.keys() - known)
+            ]
+        return {
+            self._key(one): to_python(frame._vm, objects[one.slot], one.signature)
+            for one in variables
+            if one.slot in objects and not one.is_primitive
+        }
+
+    def _read_object(self, variable: Variable) -> Any:
+        assert self._refused is not None
+        frame = self._frame
+        if variable.is_primitive:
+            why = (
+                f"`{variable}` of {frame} is no object, and of a JVM that was attached to late "
+                "only objects can be read"
+            )
+            raise NotAvailable(detail=f"{why}; {self._refused.detail}")
+        found = objects_of(frame).get(variable.slot)
+        if found is None:
+            why = (
+                f"`{variable}` of {frame} is null, or compiled code does not keep its object; of a "
+                "JVM that was attached to late nobody can tell which"
+            )
+            raise NotAvailable(detail=f"{why}; {self._refused.detail}")
+        return to_python(frame._vm, found, variable.signature)
+
     # ---- writing ---------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -247,12 +328,16 @@ class Locals(Mapping[Any, Any]):
             FrameGone: the thread has moved on.
             OpaqueFrame: the VM cannot change this frame, as of a virtual thread whose frame is not
                 the top one at an event.
+            NotAvailable: this VM does not let agents that came after its start do so.
 
         JVM TI: SetLocalObject, SetLocalInt and their siblings.
         """
         variable = self.variable(key)
         frame = self._frame
         env = self._env()
+        if env is None:
+            assert self._refused is not None
+            raise NotAvailable(detail=f"`{variable}` cannot be written; {self._refused.detail}")
         converted = to_java(frame._vm, value, variable.signature)
         function = _FUNCTION.get(variable.signature, "object")
         if function == "int":
@@ -272,12 +357,23 @@ class Locals(Mapping[Any, Any]):
 
     def __str__(self) -> str:
         try:
-            types = {self._key(one): one.type for one in self.variables}
-            return "\n".join(f"{types[key]} {key} = {value!r}" for key, value in self.items())
+            values = self.read()
         except Error as error:
             return f"not known: {error}"
+        known = {self._key(one): one for one in self.variables}
+        if self._refused is None:
+            return "\n".join(f"{known[key].type} {key} = {one!r}" for key, one in values.items())
+        lines = [
+            f"{one.type} {key} = {values[key]!r}"
+            if key in values
+            else f"{one.type} {key} = {'?' if one.is_primitive else 'null, or not kept'}"
+            for key, one in known.items()
+        ]
+        lines += [f"[slot {key}] = {one!r}" for key, one in values.items() if key not in known]
+        return "\n".join(lines)
 
 
+_OBJECT = "Ljava/lang/Object;"
 _LOST = object()
 
 __all__ = ["Locals", "Variable"]

@@ -1,0 +1,91 @@
+"""Variables of frames in a JVM that gives nobody its variables any more.
+
+JVM TI reads variables, and their names, by a capability that HotSpot gives while it starts only.
+Two things can be had at any time: the objects that frames refer to, because they are roots of the
+heap, and the class file, where the compiler wrote names and slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from jvmti.classfile import MalformedClassFile, instructions
+from jvmti.model.suspension import Suspension
+from jvmti.spec.errors import JvmtiError
+
+if TYPE_CHECKING:
+    from jvmti.classfile import ClassFile
+    from jvmti.classfile.structure import LocalVariable
+    from jvmti.model.classes import Class, Method
+    from jvmti.model.frames import Frame
+
+
+def objects_of(frame: Frame) -> dict[int, Any]:
+    """The objects that a frame's variables refer to, by slot.
+
+    A slot that is missing holds a number, null, or nothing that the VM keeps.  Native methods have
+    no slots.  The thread is suspended for the moment, and the VM stopped for a part of it.
+
+    Raises:
+        FrameGone: the thread has moved on.
+
+    JVM TI: FollowReferences, GetObjectsWithTags.
+    """
+    vm = frame._vm
+    with Suspension(vm, [frame.thread]):
+        depth = frame.find(vm.lookup_env)
+        found = vm._agent.local_objects(frame.thread, depth)
+    objects = dict(zip(found.marks, found.objects, strict=True))
+    places = list(found.places)
+    # An object may have gone since, where another agent made the thread run on.
+    return {
+        slot: objects[mark]
+        for mark, slot in zip(places[0::3], places[2::3], strict=True)
+        if mark in objects
+    }
+
+
+def variables_of(method: Method) -> list[LocalVariable]:
+    """The variables of a method with their names, from the class file; none where it has none.
+
+    The class file of the VM is read once for each class.  One that is for other code, as after a
+    redefinition that the frame is older than, says nothing about this.
+
+    JVM TI: GetBytecodes, and as for `Class.class_file`.
+    """
+    known = method._vm.methods.variables
+    code = method.bytecodes
+    if not _same(code, known.get(method._handle, _NOTHING)[0]):
+        try:
+            _read(method.declaring_class)
+        except (JvmtiError, LookupError, MalformedClassFile):
+            pass  # hidden, unloaded or changed meanwhile: it stays without names
+        if not _same(code, known.get(method._handle, _NOTHING)[0]):
+            known[method._handle] = (code, [])
+    return known[method._handle][1]
+
+
+_NOTHING: tuple[bytes, list[LocalVariable]] = (b"", [])
+
+
+def _read(cls: Class) -> None:
+    """Note the code and the variables of all methods of a class."""
+    file: ClassFile = cls.class_file
+    known = cls._vm.methods.variables
+    for method in cls.methods:
+        code = file.method(method.name, method.signature).code
+        if code is not None:
+            known[method._handle] = (code.bytecodes, code.local_variables)
+
+
+def _same(code: bytes, written: bytes) -> bool:
+    """Whether code is the same but for the numbers of constants, which a redefinition changes."""
+    return code == written or (
+        len(code) == len(written)
+        and [replace(one, constant=None) for one in instructions(code)]
+        == [replace(one, constant=None) for one in instructions(written)]
+    )
+
+
+__all__ = ["objects_of", "variables_of"]
