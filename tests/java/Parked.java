@@ -10,8 +10,9 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>The threads {@code one} and {@code two}, and where there are such the virtual threads {@code
  * unmounted} and {@code mounted}, are in {@link Desk#inner}, called by {@link Desk#outer}; {@code
- * mounted} spins there, so that it keeps its carrier.  The thread {@code spent} is in {@link
- * #spent}, which does not use its first parameter any more; {@code deep} has called itself.
+ * mounted} spins there, so that it keeps its carrier. The thread {@code spent} is in {@link
+ * #spent}, which does not use its first parameter any more, {@code apart} in {@link #apart}; {@code
+ * deep} has called itself.
  *
  * <p>{@code hash THREAD.METHOD.VARIABLE} answers with the identity hash code of what is there.
  */
@@ -55,10 +56,16 @@ public class Parked {
     }
 
     static void spent(Item early, Item late) {
-        note("spent.late", late);
         sink = early;
         rest();
         sink = late;
+    }
+
+    /** An object that compiled code does not make: it is used for its label only, and by nobody else. */
+    static void apart(String label) {
+        Item item = new Item(label);
+        rest();
+        sink = item.label;
     }
 
     static void deep(int level, Item item) {
@@ -119,7 +126,12 @@ public class Parked {
 
     public static void main(String[] arguments) throws Exception {
         int wanted = start("one", Parked::work) + start("two", Parked::work);
-        wanted += start("spent", () -> spent(new Item("early"), new Item("late")));
+        wanted += start("spent", () -> {
+            Item late = new Item("late");
+            note("spent.late", late);
+            spent(new Item("early"), late);
+        });
+        wanted += start("apart", () -> apart("kept"));
         wanted += start("deep", () -> deep(3, new Item("level 3")));
         wanted += virtual("unmounted");
         if (arguments.length > 0) {
