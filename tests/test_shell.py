@@ -75,7 +75,7 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
     with Terminal([*SHELL, str(witness.pid)], home) as terminal:
         first = terminal.wait_for(PROMPT)
         assert f"Witness, pid {witness.pid}: Java {jvm.feature}" in first
-        assert re.search(r"^not here +\d+: breakpoints, single steps, local variables", first, re.M)
+        assert re.search(r"^not here +\d+: breakpoints, single steps, local variables in full", first, re.M)
         assert "HotSpot grants it while the VM starts only" in first.replace("\n           ", " ")
         assert re.search(r"^try +%threads", first, re.M)
 
@@ -168,7 +168,7 @@ def test_a_held_program_runs_when_it_is_let_go(
         first = terminal.wait_for(PROMPT)
         assert "held at its start: none of its code has run yet" in first
         assert re.search(
-            r"^to be had +\d+: breakpoints, single steps, local variables", first, re.M
+            r"^to be had +\d+: breakpoints, single steps, local variables in full", first, re.M
         )
         assert re.search(r"^try +%go", first, re.M)
         assert "ready" not in first  # which the program prints first of all

@@ -340,14 +340,18 @@ def test_a_launched_program_has_its_variables(jvm: Jvm, java_classes: Callable[.
             vm.popen.wait()
 
 
-def test_late_attach_says_what_it_takes(java_program: JavaPrograms) -> None:
+def test_late_attach_reads_objects_and_says_what_more_takes(java_program: JavaPrograms) -> None:
     program = java_program("Served")
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:
-        frame = frame_of(vm.threads["http-1"], "serve")
-        with pytest.raises(
-            jvmti.errors.NotAvailable, match=r"can_access_local_variables: given.*launch.*reserve"
-        ):
-            frame.locals["request"]
-        assert "reserve" in str(frame.locals)
-        assert "reserve" in repr(frame.locals)
+        with vm.threads["http-1"].suspended():
+            frame = frame_of(vm.threads["http-1"], "serve")
+            assert frame.locals["path"] == "/index.html"
+            assert frame.this["last"].startswith("/index.html 7 ")
+            for key in ("size", "share", "letter", "open"):
+                with pytest.raises(
+                    jvmti.errors.NotAvailable,
+                    match=r"no object.* can_access_local_variables: given.*launch.*reserve",
+                ):
+                    frame.locals[key]
+                assert f"{key} = ?" in str(frame.locals)

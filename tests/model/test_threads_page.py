@@ -25,7 +25,7 @@ def test_every_example_of_the_page_runs(
     program = java_program("Served", jvm_args=options)
     program.expect("ready")
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(examples) == 7
+    assert len(examples) == 8
     with jvmti.attach(program.pid, timeout=30) as vm:
         names: dict[str, Any] = {"vm": vm}
         shown = []
@@ -38,8 +38,28 @@ def test_every_example_of_the_page_runs(
     assert shown[2].splitlines()[0].endswith("True")
     assert "example.org" in shown[3].splitlines()
     assert "java.lang.String path = '/index.html'" in shown[3]
-    assert shown[4] == ""
-    assert "    main (RUNNABLE)" in shown[5]
-    assert "Served" in shown[6]
+    assert "long size = 1099511627776" in shown[4]
+    assert shown[5] == ""
+    assert "    main (RUNNABLE)" in shown[6]
+    assert "Served" in shown[7]
     while not program.ask("last").startswith("/other "):
         pass
+
+
+def test_the_example_of_late_attach_shows_what_the_page_says(
+    java_program: JavaPrograms, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = java_program("Served")
+    program.expect("ready")
+    found = re.search(
+        r"^### In a JVM that was attached to late$.*?```python\n(.*?)```\s+```text\n(.*?)```",
+        PAGE.read_text(),
+        re.S | re.M,
+    )
+    assert found is not None
+    example, text = found.groups()
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        exec(example, {"vm": vm})
+    shown = [re.sub(r" \d+>", ">", line) for line in capsys.readouterr().out.splitlines()]
+    # What the thread does at the moment, as any other.
+    assert shown[:8] == [re.sub(r" \d+>", ">", line) for line in text.splitlines()]
