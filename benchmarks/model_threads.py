@@ -2,7 +2,8 @@
 
 The figures of docs/threads.md.  `make bench BENCH=model_threads`, with names of VMs as ARGS: each
 VM gets a fresh program (Target.java), and the median of thirty looks counts, after the first, which
-is told apart because it looks up the names of all methods.
+is told apart because it looks up the names of all methods.  Before that, the variables of one frame
+are read, with and without the other threads.
 """
 
 from __future__ import annotations
@@ -47,7 +48,26 @@ def walked(vm: jvmti.VM) -> int:
     return count
 
 
+def variables(jvm: jvms.Jvm, classes: Path, threads: int) -> None:
+    """The variables of a frame of a JVM that was attached to late."""
+    with target(jvm, classes, f"-Dthreads={threads}") as (pid, _), jvmti.attach(pid) as vm:
+        thread = vm.threads["main"]
+        with thread.suspended():
+            frame = thread.frames[-1]
+            assert frame.method.name == "main"
+            first = milliseconds(frame.locals.read, 1)[0]
+            read = milliseconds(lambda: frame.locals.read(), 100)
+            walks = [vm._agent.local_objects(thread, frame.depth).stopped for _ in range(100)]
+            print(
+                f"{jvm.name}: variables at late attach, {threads} threads beside: "
+                f"{statistics.median(read) * 1e3:.0f} µs (first {first:.1f} ms), the VM stopped "
+                f"for {statistics.median(walks) / 1e3:.0f} µs of it; {dict(frame.locals)}"
+            )
+
+
 def measure(jvm: jvms.Jvm, classes: Path) -> None:
+    variables(jvm, classes, 0)
+    variables(jvm, classes, THREADS)
     with target(jvm, classes, f"-Dthreads={THREADS}") as (pid, _), jvmti.attach(pid) as vm:
         first = milliseconds(vm.threads.snapshot, 1)[0]
         every = milliseconds(vm.threads.snapshot, 30)

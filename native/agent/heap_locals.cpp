@@ -30,6 +30,7 @@ struct Walk {
   PassControl& control;
   jlong marks;
   Vector<Variable> variables;
+  bool met;     // has come by the thread
   bool failed;  // no memory
 };
 
@@ -41,7 +42,9 @@ jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReference
   if (kind == JVMTI_HEAP_REFERENCE_JNI_GLOBAL && *tag == kThread) return JVMTI_VISIT_OBJECTS;
   if (kind != JVMTI_HEAP_REFERENCE_STACK_LOCAL) return 0;
   const jvmtiHeapReferenceInfoStackLocal& local = info->stack_local;
-  if (local.thread_tag != kThread) return 0;
+  // One stack comes after the other: where the next one begins there is nothing left to see.
+  if (local.thread_tag != kThread) return walk.met ? JVMTI_VISIT_ABORT : 0;
+  walk.met = true;
   if (*tag == 0) *tag = ++walk.marks;
   if (!walk.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
     walk.failed = true;
@@ -97,7 +100,7 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   if (tags.env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
   if (error != JVMTI_ERROR_NONE) return error;
-  Walk walk{control, kThread, {}, false};
+  Walk walk{control, kThread, {}, false, false};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_reference_callback = note_variable;
   control.begin();

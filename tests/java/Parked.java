@@ -14,7 +14,8 @@ import java.util.concurrent.locks.LockSupport;
  * #spent}, which does not use its first parameter any more, {@code apart} in {@link #apart}; {@code
  * deep} has called itself.
  *
- * <p>{@code hash THREAD.METHOD.VARIABLE} answers with the identity hash code of what is there.
+ * <p>{@code hash THREAD.METHOD.VARIABLE} answers with the identity hash code of what is there,
+ * {@code wait LABEL} when the thread {@code main} has waited in {@link #waited}.
  */
 public class Parked {
     static final Map<String, Integer> hashes = new ConcurrentHashMap<>();
@@ -76,6 +77,15 @@ public class Parked {
             rest();
         }
         sink = item;
+    }
+
+    /** Waits, which is an event of the VM's. */
+    static String waited(String label) throws InterruptedException {
+        Item item = new Item(label);
+        synchronized (item) {
+            item.wait(1);
+        }
+        return item.label;
     }
 
     static void note(String variable, Object object) {
@@ -144,7 +154,9 @@ public class Parked {
         BufferedReader commands =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = commands.readLine()) != null; ) {
-            System.out.println(hashes.get(line.trim().split(" ")[1]));
+            String[] words = line.trim().split(" ");
+            System.out.println(
+                    words[0].equals("wait") ? waited(words[1]) : hashes.get(words[1]));
         }
         System.exit(0);
     }

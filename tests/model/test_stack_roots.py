@@ -163,6 +163,8 @@ def test_a_method_that_called_itself_has_objects_for_each_frame(
 def test_native_methods_have_none(vm: jvmti.VM) -> None:
     frame = vm.threads["one"].frames[0]
     assert frame.is_native
+    with pytest.raises(NotAvailable, match="park.* is native; .*--reserve"):
+        frame.this  # noqa: B018
     assert dict(frame.locals) == {}
     assert frame.locals.variables == []
 
@@ -251,6 +253,22 @@ def test_compiled_code_keeps_what_it_needs(
         else:
             # Later VMs make such objects for whoever looks at the heap.  JDK-8227745
             assert apart["item"]["label"] == "kept"
+
+
+def test_a_handler_looks_at_the_thread_that_it_is_called_on(java_program: JavaPrograms) -> None:
+    program = java_program("Parked")
+    program.expect("ready")
+    seen: list[str] = []
+
+    def waits(event: Any) -> None:
+        seen.append(frame_of(event.thread, "waited").locals["item"]["label"])
+
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        vm.env.add_capabilities({"can_generate_monitor_events"})
+        with vm.env.on("MonitorWait", waits, vm.threads["main"]):
+            assert program.ask("wait abc") == "abc"
+        assert not vm.handler_errors
+    assert seen == ["abc"]
 
 
 READS = """

@@ -129,9 +129,12 @@ class Frame:
 
         JVM TI: GetLocalInstance.
         """
+        env, refused = None, ""
         try:
             env = self._vm.env_with("can_access_local_variables", *self._virtual)
-        except NotAvailable as refused:
+        except NotAvailable as error:
+            refused = error.detail
+        if env is None:
             return self._this_late(refused)
         with Suspension(self._vm, [self.thread]):
             depth = self.find(env)
@@ -141,17 +144,17 @@ class Frame:
                 return None
         return to_python(self._vm, found)
 
-    def _this_late(self, refused: NotAvailable) -> Any:
+    def _this_late(self, refused: str) -> Any:
         from jvmti.model.stack_roots import objects_of
 
         if self.method.modifiers & MethodModifiers.STATIC:
             return None
         if self.is_native:
-            raise NotAvailable(detail=f"{self} is native; {refused.detail}")
+            raise NotAvailable(detail=f"{self} is native; {refused}")
         found = objects_of(self).get(0)
         if found is None:
             why = f"compiled code of {self} does not keep `this`"
-            raise NotAvailable(detail=f"{why}; {refused.detail}")
+            raise NotAvailable(detail=f"{why}; {refused}")
         return to_python(self._vm, found)
 
     @property

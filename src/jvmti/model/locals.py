@@ -99,7 +99,7 @@ class Locals(Mapping[Any, Any]):
         self._elsewhere: dict[str, list[tuple[int, int]]] = {}
         """Where variables of the method have a value, by name."""
         self._named = True
-        self._refused: NotAvailable | None = None
+        self._refused: str | None = None
         """Why this VM does not let variables be read one by one."""
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -151,7 +151,7 @@ class Locals(Mapping[Any, Any]):
             try:
                 return self._frame._vm.env_with("can_access_local_variables", *more)
             except NotAvailable as refused:
-                self._refused = refused
+                self._refused = refused.detail
         return None
 
     def variable(self, key: Any) -> Variable:
@@ -300,21 +300,20 @@ class Locals(Mapping[Any, Any]):
         }
 
     def _read_object(self, variable: Variable) -> Any:
-        assert self._refused is not None
         frame = self._frame
         if variable.is_primitive:
             why = (
                 f"`{variable}` of {frame} is no object, and of a JVM that was attached to late "
                 "only objects can be read"
             )
-            raise NotAvailable(detail=f"{why}; {self._refused.detail}")
+            raise NotAvailable(detail=f"{why}; {self._refused}")
         found = objects_of(frame).get(variable.slot)
         if found is None:
             why = (
                 f"`{variable}` of {frame} is null, or compiled code does not keep its object; of a "
                 "JVM that was attached to late nobody can tell which"
             )
-            raise NotAvailable(detail=f"{why}; {self._refused.detail}")
+            raise NotAvailable(detail=f"{why}; {self._refused}")
         return to_python(frame._vm, found, variable.signature)
 
     # ---- writing ---------------------------------------------------------------------------
@@ -336,8 +335,7 @@ class Locals(Mapping[Any, Any]):
         frame = self._frame
         env = self._env()
         if env is None:
-            assert self._refused is not None
-            raise NotAvailable(detail=f"`{variable}` cannot be written; {self._refused.detail}")
+            raise NotAvailable(detail=f"`{variable}` cannot be written; {self._refused}")
         converted = to_java(frame._vm, value, variable.signature)
         function = _FUNCTION.get(variable.signature, "object")
         if function == "int":
