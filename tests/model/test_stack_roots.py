@@ -271,6 +271,25 @@ def test_a_handler_looks_at_the_thread_that_it_is_called_on(java_program: JavaPr
     assert seen == ["abc"]
 
 
+def test_a_frame_of_code_that_was_replaced_has_slots(java_program: JavaPrograms) -> None:
+    program = java_program("Parked")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        desk = vm.find_class("Parked$Desk")
+        three, four = b"\x06\x36\x06", b"\x07\x36\x06"  # int count = 3, and 4: iconst, istore 6
+        class_file = bytes(desk.class_file)
+        assert class_file.count(three) == 1
+        assert list(frame_of(vm.threads["one"], "outer").locals)[1:3] == ["first", "second"]
+        desk.redefine(class_file.replace(three, four))
+        outer = frame_of(vm.threads["one"], "outer").locals
+        assert list(outer) == ["this", 1, 4, 5]
+        assert hash_of(vm, outer[1]) == program.ask("hash one.outer.first")
+        with pytest.raises(KeyError, match="or was redefined while it ran"):
+            outer["first"]
+        # This one is as before.
+        assert "given" in dict(frame_of(vm.threads["one"], "inner").locals)
+
+
 READS = """
 import sys
 import jvmti

@@ -179,9 +179,10 @@ class Locals(Mapping[Any, Any]):
             return f"{where} is native and has no variables that could be seen"
         if not self._named:
             known = ", ".join(str(one) for one in self.variables) or "none"
+            or_else = "" if self._refused is None else " or was redefined while it ran"
             return (
-                f"{where} was compiled without its variables (javac -g adds them); known are "
-                f"{known}; another slot needs its type: locals[{key if isinstance(key, int) else 3}"
+                f"{where} was compiled without its variables (javac -g adds them){or_else}; known "
+                f"are {known}; another slot needs its type: locals[{key if isinstance(key, int) else 3}"
                 ', "int"]'
             )
         if isinstance(key, int):
