@@ -11,7 +11,7 @@ import pytest
 
 import jvmti
 from jvmti.model.frames import FrameGone
-from jvmti.spec.errors import NotAvailable
+from jvmti.spec.errors import NotAvailable, OpaqueFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,6 +166,8 @@ def test_native_methods_have_none(vm: jvmti.VM) -> None:
     with pytest.raises(NotAvailable, match="park.* is native; .*--reserve"):
         frame.this  # noqa: B018
     assert dict(frame.locals) == {}
+    with pytest.raises(OpaqueFrame, match="native"):
+        frame.locals[0, "Object"]
     assert frame.locals.variables == []
 
 

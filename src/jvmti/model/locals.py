@@ -6,10 +6,16 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.model.stack_roots import objects_of, variables_of
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import AbsentInformation, Error, InvalidSlot, NativeMethod, NotAvailable
+from jvmti.spec.errors import (
+    AbsentInformation,
+    Error,
+    InvalidSlot,
+    NativeMethod,
+    NotAvailable,
+    OpaqueFrame,
+)
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name, parameters_of, signature_of
 
@@ -122,6 +128,8 @@ class Locals(Mapping[Any, Any]):
         found = []
         entries: list[tuple[int, int, Variable]]
         if env is None:
+            from jvmti.model.stack_roots import variables_of  # when somebody looks
+
             entries = [
                 (one.start, one.length, Variable(one.name, one.descriptor, one.slot))
                 for one in variables_of(frame.method)
@@ -179,11 +187,13 @@ class Locals(Mapping[Any, Any]):
             return f"{where} is native and has no variables that could be seen"
         if not self._named:
             known = ", ".join(str(one) for one in self.variables) or "none"
-            or_else = "" if self._refused is None else " or was redefined while it ran"
+            why = "was compiled without its variables (javac -g adds them)"
+            if self._refused is not None:
+                why += " or was redefined while it ran"
+            slot = key if isinstance(key, int) else 3
             return (
-                f"{where} was compiled without its variables (javac -g adds them){or_else}; known "
-                f"are {known}; another slot needs its type: locals[{key if isinstance(key, int) else 3}"
-                ', "int"]'
+                f"{where} {why}; known are {known}; another slot needs its type: "
+                f'locals[{slot}, "int"]'
             )
         if isinstance(key, int):
             slots = ", ".join(f"{one.slot} ({one})" for one in self.variables) or "none"
@@ -287,6 +297,8 @@ class Locals(Mapping[Any, Any]):
         return getattr(env, f"get_local_{_FUNCTION.get(variable.signature, 'object')}")
 
     def _read_objects(self, variables: list[Variable]) -> dict[Any, Any]:
+        from jvmti.model.stack_roots import objects_of
+
         frame = self._frame
         objects = {} if frame.is_native else objects_of(frame)
         if not self._named:
@@ -301,7 +313,11 @@ class Locals(Mapping[Any, Any]):
         }
 
     def _read_object(self, variable: Variable) -> Any:
+        from jvmti.model.stack_roots import objects_of
+
         frame = self._frame
+        if frame.is_native:
+            raise OpaqueFrame(detail=f"{frame} is native and has no variables that could be seen")
         if variable.is_primitive:
             why = (
                 f"`{variable}` of {frame} is no object, and of a JVM that was attached to late "
