@@ -92,8 +92,8 @@ class Locals(Mapping[Any, Any]):
     can be read, with their names from the class file, and nothing can be written.  Numbers cannot
     be read: they are named, without a value.  Nor can an object be read that is missing, because it
     may be missing for three reasons that nobody can tell apart: the variable is null; compiled code
-    does not use it any more; compiled code has taken its object apart.  Reading one of these raises
-    `NotAvailable`; `read`, iteration and what builds on them leave it out.
+    does not use it any more; up to Java 15, compiled code has taken its object apart.  Reading one
+    of these raises `NotAvailable`; `read`, iteration and what builds on them leave it out.
 
     JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings; FollowReferences
     where these are not to be had.
