@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
 
 _NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
+_OBJECT_ARRAY = 0x22
+"""What the record of an array of objects begins with."""
 
 
 class Fault(NamedTuple):
@@ -289,6 +291,9 @@ class Snapshot:
     ) -> PathTree:
         """Shortest ways from the roots to some objects, merged to a tree.
 
+        The graph is walked from the roots as far as these objects are from them; what was walked
+        over is known when it is asked for again.
+
         Args:
             weak: whether ways may pass weak, soft, phantom and final references.
             limit: the most children of a node that are shown.
@@ -296,7 +301,7 @@ class Snapshot:
         without = 0 if weak else _NOT_STRONG
         ways = self._ways.get(without)
         if ways is None:
-            ways = self._ways[without] = self._dump.shortest(without, None, self._report)
+            ways = self._ways[without] = Ways(self._dump, without)
         column = objects._column if isinstance(objects, Object) else objects
         return PathTree(self, column, ways, limit)
 
@@ -476,6 +481,21 @@ class Snapshot:
         data = numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces])
         return data.view(kind.newbyteorder(">")).astype(kind, copy=False)
 
+    def _places_in(self, array: Object, target: int) -> NDArray[numpy.intp]:
+        """Where an array of objects has a target; none in an array of anything else."""
+        dump = self._dump
+        at = int(dump.positions[array.index])
+        if dump.file[at] != _OBJECT_ARRAY:
+            return numpy.zeros(0, numpy.intp)
+        # Compared as they are in the file: to find the objects of a million elements takes longer
+        # than the way to them.
+        identifier = numpy.dtype(f"u{int(dump.summary.identifier_size)}")
+        begin = at + 1 + 2 * identifier.itemsize + 8
+        end = begin + int(dump.extent[array.index]) * identifier.itemsize
+        address = dump.addresses(numpy.array([target], numpy.uint32)).astype(identifier)
+        elements = dump.file[begin:end].view(identifier)
+        return numpy.flatnonzero(elements == address.byteswap()[0])
+
     def _value(self, kind: int, bits: int) -> Any:
         if kind == OBJECT:
             if not bits:
@@ -504,10 +524,8 @@ class Snapshot:
             if flags & CLASS_EDGE:
                 yield "<class>"
         if own.is_array:
-            elements = source.array
-            if isinstance(elements, Objects):
-                for at in numpy.flatnonzero(elements.indices == target)[:3].tolist():
-                    yield f"[{at}]"
+            for at in self._places_in(source, target)[:3].tolist():
+                yield f"[{at}]"
             return
         for field, value in source.field_values():
             if isinstance(value, Object) and value.index == target:
