@@ -7,6 +7,8 @@ objects it leads to.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +112,11 @@ class PathTree:
         return self._bytes
 
     @property
+    def places(self) -> int:
+        """How many objects lie on these ways, those in question among them."""
+        return len(self._merged.objects)
+
+    @property
     def roots(self) -> list[Node]:
         """The nodes of the roots, those that lead to most first."""
         return self._children(NONE, None)
@@ -138,15 +145,34 @@ class PathTree:
         names = reference_names(self._snapshot, way[:-1], way[1:])
         return list(zip([self._snapshot.roots.describe(objects[0]), *names], objects, strict=True))
 
-    def lines(self, *, depth: int = 20, width: int = 5) -> list[str]:
-        """The tree as text, indented, with at most some levels and children of each node."""
+    def lines(self, *, depth: int = 20, width: int = 5, most: int | None = None) -> list[str]:
+        """The tree as text, indented.
+
+        Args:
+            depth: levels at most.
+            width: children of each node at most.
+            most: lines at most: the nodes that lead to most, and of those that lead to as many the
+                deeper ones.
+        """
+        shown: dict[int, list[Node]] = {}
+        numbers = itertools.count()
+        waiting = [(-node.count, 0, next(numbers), node, NONE) for node in self.roots[:width]]
+        left = self.places if most is None else most
+        # No child leads to more than the node above it, so those above are there already.
+        while waiting and left > 0:
+            _, level, _, node, above = heapq.heappop(waiting)
+            shown.setdefault(above, []).append(node)
+            left -= 1
+            if 1 - level < depth:
+                for child in node.children[:width]:
+                    entry = (-child.count, level - 1, next(numbers), child, node._at)
+                    heapq.heappush(waiting, entry)
         found: list[str] = []
-        waiting = [(node, 0) for node in reversed(self.roots[:width])]
-        while waiting:
-            node, level = waiting.pop()
-            found.append(f"{'  ' * level}{node.reference}: {node.object!r} ({node.count:,})")
-            if level + 1 < depth:
-                waiting += [(child, level + 1) for child in reversed(node.children[:width])]
+        open_ = [(node, 0) for node in reversed(shown.get(NONE, []))]
+        while open_:
+            node, indent = open_.pop()
+            found.append(f"{'  ' * indent}{node.reference}: {node.object!r} ({node.count:,})")
+            open_ += [(child, indent + 1) for child in reversed(shown.get(node._at, []))]
         return found
 
     def _children(self, above: int, parent: Object | None) -> list[Node]:
