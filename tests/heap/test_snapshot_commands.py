@@ -141,7 +141,12 @@ def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:
     printed("dump", file, redacted, "--redact")
     assert b"again and again" in file.read_bytes()
     assert b"again and again" not in redacted.read_bytes()
-    assert found("summary", redacted)["objects"] == found("summary", file)["objects"]
+    summary = found("summary", file)
+    assert found("summary", redacted)["objects"] == summary["objects"]
+    tables = tmp_path / "tables"
+    printed("dump", file, tables, "--redact", "--parquet")
+    assert found("summary", tables) == found("summary", redacted)
+    assert not any("again" in one["text"] for one in found("strings", tables))
 
 
 def test_nothing_is_written_over(file: Path, tmp_path: Path) -> None:
