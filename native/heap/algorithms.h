@@ -8,9 +8,11 @@ namespace heap {
 
 // Columns of jvmti_heap_shortest.
 struct Ways {
-  uint32_t* place;
+  jvmti_heap_search* search;
+  uint8_t* seen;
   uint32_t* order;
   uint32_t* above;
+  uint8_t* marks;
 };
 
 int32_t find_dominators(const jvmti_heap_dump& dump, uint32_t without,
@@ -18,10 +20,9 @@ int32_t find_dominators(const jvmti_heap_dump& dump, uint32_t without,
 int32_t reach(const jvmti_heap_dump& dump, uint32_t without, const uint8_t* avoided,
               jvmti_heap_progress* progress, uint8_t* reached);
 int32_t shortest(const jvmti_heap_dump& dump, uint32_t without, const uint32_t* roots,
-                 uint64_t root_count, jvmti_heap_progress* progress, const Ways& ways,
-                 uint64_t* reached);
-bool mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above, uint64_t reached,
-               const uint32_t* chosen, uint64_t count, uint8_t* marks);
+                 uint64_t root_count, const uint32_t* wanted, uint64_t count,
+                 jvmti_heap_progress* progress, const Ways& ways);
+bool mark_ways(const uint32_t* above, uint64_t reached, uint8_t* marks);
 bool gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks, uint32_t* places,
                  uint32_t* parents, uint64_t room);
 uint64_t referrers(const jvmti_heap_dump& dump, const uint8_t* chosen, uint32_t* sources,

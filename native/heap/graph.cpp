@@ -52,50 +52,76 @@ int32_t reach_in(const Graph<Row>& graph, const uint8_t* avoided, jvmti_heap_pro
   return JVMTI_HEAP_OK;
 }
 
+bool has_bit(const uint8_t* bits, uint32_t object) { return bits[object >> 3] >> (object & 7) & 1; }
+
+void set_bit(uint8_t* bits, uint32_t object) {
+  bits[object >> 3] = static_cast<uint8_t>(bits[object >> 3] | 1u << (object & 7));
+}
+
+// A bit for each object says where the walk has been: random access to a few megabytes, which
+// caches hold, and none to a column as large as the others.
 template <class Row>
 int32_t shortest_in(const Graph<Row>& graph, const uint32_t* roots, uint64_t root_count,
-                    jvmti_heap_progress* progress, const Ways& ways, uint64_t* reached) {
-  std::memset(ways.place, 0xFF, graph.objects() * sizeof *ways.place);
-  uint32_t found = 0;
-  auto begin_at = [&](uint32_t root) {
-    if (ways.place[root] != kNone) return;
-    ways.place[root] = found;
-    ways.above[found] = kNone;
-    ways.order[found++] = root;
-  };
-  const jvmti_heap_dump& dump = graph.dump();
-  if (roots != nullptr) {
-    for (uint64_t i = 0; i < root_count; ++i) begin_at(roots[i]);
-  } else {
-    for (uint64_t i = 0; i < dump.roots.size(); ++i) begin_at(dump.roots[i].object);
+                    const uint32_t* wanted, uint64_t count, jvmti_heap_progress* progress,
+                    const Ways& ways) {
+  Pages<uint8_t> sought;
+  if (!sought.reserve(uint64_t{graph.objects()} / 8 + 1)) return JVMTI_HEAP_OUT_OF_MEMORY;
+  uint64_t found = ways.search->reached;
+  uint64_t next = ways.search->followed;
+  uint64_t left = 0;
+  bool before = false;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (has_bit(sought.data(), wanted[i])) continue;
+    set_bit(sought.data(), wanted[i]);
+    if (has_bit(ways.seen, wanted[i])) {
+      before = true;
+    } else {
+      ++left;
+    }
   }
-  for (uint32_t next = 0; next < found; ++next) {
-    if ((next & kBreath) == 0 && is_cancelled(progress)) return JVMTI_HEAP_CANCELLED;
+  for (uint64_t i = 0; before && i < found; ++i) {
+    if (has_bit(sought.data(), ways.order[i])) ways.marks[i] = JVMTI_HEAP_CHOSEN;
+  }
+  auto find = [&](uint32_t object, uint32_t above) {
+    set_bit(ways.seen, object);
+    ways.above[found] = above;
+    if (has_bit(sought.data(), object)) {
+      ways.marks[found] = JVMTI_HEAP_CHOSEN;
+      --left;
+    }
+    ways.order[found++] = object;
+  };
+  if (found == 0) {
+    const jvmti_heap_dump& dump = graph.dump();
+    uint64_t all = roots != nullptr ? root_count : dump.roots.size();
+    for (uint64_t i = 0; i < all; ++i) {
+      uint32_t root = roots != nullptr ? roots[i] : dump.roots[i].object;
+      if (!has_bit(ways.seen, root)) find(root, kNone);
+    }
+  }
+  int32_t status = JVMTI_HEAP_OK;
+  for (; next < found && left > 0; ++next) {
+    if ((next & kBreath) == 0 && is_cancelled(progress)) {
+      status = JVMTI_HEAP_CANCELLED;
+      break;
+    }
     uint32_t object = ways.order[next];
     // What is far apart in memory is asked for ahead, each from what has come of the one before.
-    if (found - next > 24) {
-      graph.prefetch(ways.order[next + 24]);
-      graph.prefetch_targets(ways.order[next + 16]);
-      uint32_t ahead = ways.order[next + 8];
-      uint64_t end = graph.last(ahead);
-      uint64_t most = graph.first(ahead) + kAhead;
-      for (uint64_t k = graph.first(ahead); k < end && k < most; ++k) {
-        __builtin_prefetch(ways.place + graph.target(k), 1);
-      }
+    if (found - next > kFarAhead) {
+      graph.prefetch(ways.order[next + kFarAhead]);
+      graph.prefetch_targets(ways.order[next + kAhead]);
     }
     if (graph.leaf(object)) continue;
     uint64_t skipped = graph.skipped(object);
     uint64_t last = graph.last(object);
     for (uint64_t k = graph.first(object); k < last; ++k) {
       uint32_t target = graph.target(k);
-      if (ways.place[target] != kNone || k == skipped) continue;
-      ways.place[target] = found;
-      ways.above[found] = next;
-      ways.order[found++] = target;
+      if (!has_bit(ways.seen, target) && k != skipped) find(target, static_cast<uint32_t>(next));
     }
   }
-  *reached = found;
-  return JVMTI_HEAP_OK;
+  ways.search->reached = found;
+  ways.search->followed = next;
+  return status;
 }
 
 template <class Row>
@@ -128,26 +154,17 @@ int32_t reach(const jvmti_heap_dump& dump, uint32_t without, const uint8_t* avoi
 }
 
 int32_t shortest(const jvmti_heap_dump& dump, uint32_t without, const uint32_t* roots,
-                 uint64_t root_count, jvmti_heap_progress* progress, const Ways& ways,
-                 uint64_t* reached) {
+                 uint64_t root_count, const uint32_t* wanted, uint64_t count,
+                 jvmti_heap_progress* progress, const Ways& ways) {
   if (dump.wide) {
-    return shortest_in(Graph<uint64_t>(dump, without), roots, root_count, progress, ways, reached);
+    return shortest_in(Graph<uint64_t>(dump, without), roots, root_count, wanted, count, progress,
+                       ways);
   }
-  return shortest_in(Graph<uint32_t>(dump, without), roots, root_count, progress, ways, reached);
+  return shortest_in(Graph<uint32_t>(dump, without), roots, root_count, wanted, count, progress,
+                     ways);
 }
 
-bool mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above, uint64_t reached,
-               const uint32_t* chosen, uint64_t count, uint8_t* marks) {
-  for (uint64_t i = 0; i < count; ++i) {
-    if (i + kFarAhead < count && chosen[i + kFarAhead] < objects) {
-      __builtin_prefetch(place + chosen[i + kFarAhead]);
-    }
-    if (chosen[i] >= objects) return false;
-    uint32_t at = place[chosen[i]];
-    if (at == kNone) continue;
-    if (at >= reached) return false;
-    marks[at] = JVMTI_HEAP_CHOSEN;
-  }
+bool mark_ways(const uint32_t* above, uint64_t reached, uint8_t* marks) {
   // Those above come before, so that one pass backwards reaches the roots, in order through memory.
   for (uint64_t i = reached; i-- > 0;) {
     if (marks[i] == 0 || above[i] == kNone) continue;

@@ -243,18 +243,25 @@ enum {
   JVMTI_HEAP_CHOSEN = 2, /* it is one of the objects */
 };
 
-/* Shortest ways from some objects, or from the roots of the dump where roots is NULL.  order has
- * the objects nearest first, *reached how many; place says for each object where in it, NONE for
- * what cannot be reached; above for each place that of the object before it on the way, NONE for
- * a root.  All three have room for all objects. */
+/* How far a search for shortest ways has come; 0 at the beginning. */
+typedef struct {
+  uint64_t reached;  /* places that there are */
+  uint64_t followed; /* those of them whose references are behind it */
+} jvmti_heap_search;
+
+/* Shortest ways from some objects, or from the roots of the dump where roots is NULL, until they
+ * lead to each of the wanted objects, or to all that there are ways to.  order has the objects
+ * nearest first, as far as the search has come; above for each place in it that of the object
+ * before it on the way, NONE for a root; marks, all 0 before, the flag below for those that are
+ * wanted.  They have room for all objects, and seen a bit for each and a byte more.  A call with
+ * what another has left in search, seen, order and above goes on from there. */
 int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const uint32_t* roots,
-                            uint64_t root_count, jvmti_heap_progress* progress, uint32_t* place,
-                            uint32_t* order, uint32_t* above, uint64_t count, uint64_t* reached);
-/* The places that the ways to some objects lead through: marks has a byte for each place, 0 before,
- * and the flags below after; what cannot be reached is left out. */
-int32_t jvmti_heap_mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above,
-                             uint64_t reached, const uint32_t* chosen, uint64_t count,
-                             uint8_t* marks);
+                            uint64_t root_count, const uint32_t* wanted, uint64_t wanted_count,
+                            jvmti_heap_progress* progress, jvmti_heap_search* search, uint8_t* seen,
+                            uint64_t seen_bytes, uint32_t* order, uint32_t* above, uint8_t* marks,
+                            uint64_t count);
+/* The places that the ways to chosen ones lead through: flags for each place, as above. */
+int32_t jvmti_heap_mark_ways(const uint32_t* above, uint64_t reached, uint8_t* marks);
 /* The marked places in order, and for each where in this list its parent is, NONE for a root;
  * room is how many are marked. */
 int32_t jvmti_heap_gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks,

@@ -253,22 +253,22 @@ int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t
 }
 
 int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const uint32_t* roots,
-                            uint64_t root_count, jvmti_heap_progress* progress, uint32_t* place,
-                            uint32_t* order, uint32_t* above, uint64_t count, uint64_t* reached) {
-  if (dump == nullptr || count != dump->objects || reached == nullptr) {
+                            uint64_t root_count, const uint32_t* wanted, uint64_t wanted_count,
+                            jvmti_heap_progress* progress, jvmti_heap_search* search, uint8_t* seen,
+                            uint64_t seen_bytes, uint32_t* order, uint32_t* above, uint8_t* marks,
+                            uint64_t count) {
+  if (dump == nullptr || search == nullptr || count != dump->objects ||
+      seen_bytes < count / 8 + 1 || search->reached > count ||
+      search->followed > search->reached || !all_below(wanted, wanted_count, count) ||
+      (roots != nullptr && !all_below(roots, root_count, count))) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
-  for (uint64_t i = 0; roots != nullptr && i < root_count; ++i) {
-    if (roots[i] >= dump->objects) return JVMTI_HEAP_BAD_ARGUMENT;
-  }
-  return shortest(*dump, without, roots, root_count, progress, Ways{place, order, above}, reached);
+  return shortest(*dump, without, roots, root_count, wanted, wanted_count, progress,
+                  Ways{search, seen, order, above, marks});
 }
 
-int32_t jvmti_heap_mark_ways(const uint32_t* place, uint64_t objects, const uint32_t* above,
-                             uint64_t reached, const uint32_t* chosen, uint64_t count,
-                             uint8_t* marks) {
-  return mark_ways(place, objects, above, reached, chosen, count, marks) ? JVMTI_HEAP_OK
-                                                                         : JVMTI_HEAP_BAD_ARGUMENT;
+int32_t jvmti_heap_mark_ways(const uint32_t* above, uint64_t reached, uint8_t* marks) {
+  return mark_ways(above, reached, marks) ? JVMTI_HEAP_OK : JVMTI_HEAP_BAD_ARGUMENT;
 }
 
 int32_t jvmti_heap_gather_ways(const uint32_t* above, uint64_t reached, const uint8_t* marks,

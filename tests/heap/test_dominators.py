@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import itertools
 import random
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import jvmti.heap
 from heap.hprof import OBJECT, Writer
 from heap.oracle import immediate, reachable
 from interrupts import interrupt_in
+from jvmti.heap import library
 
 FIRST = 0x100000
 
@@ -99,6 +102,62 @@ def test_ways_to_the_roots_are_shortest(tmp_path: Path, seed: int) -> None:
         assert len(tree.path(snapshot.object(classes + node))) == distance.get(node, 0)
     assert sum(node.count for node in tree) == len(distance)
     assert len(tree.unreached) == len(edges) - len(distance)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ways_that_are_asked_for_later_are_the_same(tmp_path: Path, seed: int) -> None:
+    """The walk ends where it has come to what was asked for, and goes on for what comes next."""
+    edges, roots = random_graph(seed + 3000)
+    snapshot = graph(tmp_path / "dump", edges, roots)
+    classes = len(snapshot._dump.class_of) - len(edges)
+    reached = reachable(edges, roots, set())
+    chance = random.Random(seed)
+    for _ in range(6):
+        some = chance.sample(range(len(edges)), chance.randrange(1, min(5, len(edges) + 1)))
+        column = snapshot.column(classes + node for node in some)
+        tree = snapshot.paths_to_roots(column)
+        # The first question to a snapshot, and the last after one that needs the whole walk.
+        fresh = jvmti.heap.open(tmp_path / "dump", unreachable="keep")
+        whole = jvmti.heap.open(tmp_path / "dump", unreachable="keep")
+        whole.paths_to_roots(whole.column(range(len(whole._dump.class_of))))
+        for other in (fresh, whole):
+            same = other.paths_to_roots(other.column(column.indices.tolist()))
+            assert tree.lines(depth=50, width=50) == same.lines(depth=50, width=50)
+        assert {one.index - classes for one in tree.unreached if one} == set(some) - reached
+        assert sum(node.count for node in tree) == len(reached & set(some))
+        for node in range(len(edges)):
+            way = [obj.index - classes for _, obj in tree.path(snapshot.object(classes + node))]
+            assert bool(way) == (node in reached)
+            assert not way or (way[0] in roots and way[-1] == node)
+            assert all(to in edges[source] for source, to in itertools.pairwise(way))
+
+
+def test_a_search_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = graph(tmp_path / "dump", [[1, 2], [3], [3], []], [0])
+    last = snapshot.object(len(snapshot._dump.class_of) - 1)
+    with monkeypatch.context() as patch:
+        ended = library._Progress(cancel=1)
+        patch.setattr(library, "_watched", lambda call, report: call(ctypes.addressof(ended)))
+        with pytest.raises(jvmti.heap.Cancelled):
+            snapshot.paths_to_roots(last)
+    assert [name for name, _ in snapshot.paths_to_roots(last).path(last)] == [
+        "<other>",
+        "[1]",
+        "[1]",
+    ]
+
+
+def test_the_children_that_lead_to_most_come_first(tmp_path: Path) -> None:
+    sizes = [3, 1, 5, 1, 4]
+    edges: list[list[int]] = [[1 + at for at in range(len(sizes))], *[[] for _ in sizes]]
+    for at, size in enumerate(sizes):
+        edges[1 + at] = list(range(len(edges), len(edges) + size))
+        edges += [[] for _ in range(size)]
+    snapshot = graph(tmp_path / "dump", edges, [0])
+    every = snapshot.objects("java.lang.Object[]")
+    for limit, wanted in [(2, [6, 5]), (4, [6, 5, 4, 2]), (9, [6, 5, 4, 2, 2])]:
+        [top] = snapshot.paths_to_roots(every, limit=limit)
+        assert [node.count for node in top.children] == wanted
 
 
 def test_the_way_through_a_long_list_names_every_step(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import jvmti
 import programs
+from jvmti.heap import live_contents
 from jvmti.heap.objects import Objects
 from jvmti.spec.errors import CallTimeout
 
@@ -156,3 +157,116 @@ def test_more_rows_than_one_pass_looks_for(changing: programs.JavaProgram) -> No
 def items_class(snapshot: jvmti.heap.Snapshot) -> int:
     [index] = snapshot.classes.indices("Holdings$Item")
     return index
+
+
+@pytest.mark.parametrize("part", [8 << 20, 1000])
+def test_contents_are_compared_where_they_are_asked_for(
+    vm: jvmti.VM, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_contents, "_PART", part)
+    monkeypatch.setattr(live_contents, "_FIELDS", part)
+    snapshot = vm.heap.snapshot()
+    orders = snapshot.objects("Holdings$Order")
+    safe = snapshot.objects("Holdings$Safe")
+    astral = [snapshot.static("Holdings.ASTRAL")]
+    for column in (
+        orders,  # fields of all types, those of a superclass as well
+        orders["name"],
+        orders["name"]["value"],
+        safe["contents"],
+        safe["numbers"],
+        snapshot.column(astral),
+        snapshot.objects("Holdings$Link"),  # which a walk finds
+        snapshot.objects("Holdings$Secret"),  # which have no contents
+        orders["items"],
+    ):
+        found = snapshot.live(column, content=True)
+        assert (found.coverage, list(found.changed)) == (1, [])
+    assert snapshot.live(orders[:0], content=True).objects == []
+
+
+def test_most_of_what_a_program_has_is_unchanged(vm: jvmti.VM) -> None:
+    """All types that a VM itself has fields and arrays of; messages do not grow with objects."""
+    snapshot = vm.heap.snapshot()
+    every = snapshot.objects()
+    classes = len(snapshot.objects("java.lang.Class"))
+    found = snapshot.live(every, content=True)
+    assert sum(one is not None for one in found.objects) >= 0.95 * (len(every) - classes)
+    assert len(found.changed) < 0.01 * len(every)
+    some = every[:: len(every) // 500]
+    snapshot.live(some, content=True)
+    before = vm.stats.messages
+    plain = snapshot.live(some)
+    between = vm.stats.messages
+    snapshot.live(some, content=True)
+    assert vm.stats.messages - between - (between - before) < 40
+    assert len(plain.objects) == len(some)
+
+
+def in_order(snapshot: jvmti.heap.Snapshot) -> Objects:
+    orders = snapshot.objects("Holdings$Order")
+    return orders[numpy.argsort(orders["number"])]
+
+
+def test_what_has_other_contents_is_told(
+    changing: programs.JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with jvmti.attach(changing.pid) as vm:
+        jni = vm.jni
+        snapshot = vm.heap.snapshot()
+        orders, safe = in_order(snapshot), snapshot.objects("Holdings$Safe")
+        first, second, third, fourth = snapshot.live(orders[:4]).objects
+        cls = first.cls
+        field = {
+            name: jni.get_field_id(cls, name, signature)
+            for name, signature in [("rate", "F"), ("price", "D"), ("name", "Ljava/lang/String;")]
+        }
+        # A field, one of a superclass, and a text in place of another.
+        jni.set_float_field(first, field["rate"], float("nan"))
+        jni.set_double_field(second, field["price"], -1.0)
+        jni.set_object_field(third, field["name"], jni.new_string("order-x"))
+        numbers = snapshot.live(safe["numbers"]).objects[0]
+        jni.set_int_array_region(numbers, 4, [6])
+        held = [first, second, third, fourth]
+        found = snapshot.live(orders[:4], content=True)
+        assert found.objects == [None, None, third, fourth]
+        assert list(found.changed) == sorted(orders.indices[:2].tolist())
+        assert found.coverage == 0.5
+        # Without a question for contents all is as before.
+        assert snapshot.live(orders[:4]).objects == held
+        vm.env.force_garbage_collection()  # or a walk finds the text that nothing holds any more
+        names = snapshot.live(orders[:4]["name"], content=True)
+        assert [None if one is None else str(one) for one in names.objects] == [
+            "order-0", "order-1", None, "order-3"
+        ]  # fmt: skip
+        assert list(names.changed) == [orders["name"].indices[2]]
+        assert list(snapshot.live(safe["numbers"], content=True).changed) == (
+            safe["numbers"].indices.tolist()
+        )
+        # A large array is compared in parts, and small ones together.
+        monkeypatch.setattr(live_contents, "_PART", 1000)
+        texts = orders[3:]["name"]["value"]
+        arrays = snapshot.column([*texts.indices, *safe["contents"].indices])
+        assert snapshot.live(arrays, content=True).coverage == 1
+        jni.set_byte_array_region(snapshot.live(safe["contents"]).objects[0], 99_999, [1])
+        assert list(snapshot.live(arrays, content=True).changed) == arrays.indices[-1:].tolist()
+        # Not a number, in the dump and in the VM, is the same.
+        later = vm.heap.snapshot()
+        orders = in_order(later)
+        assert numpy.isnan(orders["rate"][0])
+        assert later.live(orders[:4], content=True).coverage == 1
+
+
+def test_what_has_moved_on_in_a_list_is_found_by_its_contents(
+    changing: programs.JavaProgram,
+) -> None:
+    """Each place of the array has another order now: one of the same class, and not the one."""
+    with jvmti.attach(changing.pid) as vm:
+        snapshot = vm.heap.snapshot()
+        orders = in_order(snapshot)
+        assert changing.ask("shift") == "999"
+        shifted = numbers_of(vm, "Holdings$Order", snapshot.live(orders[1:9]).objects)
+        assert shifted == list(range(2, 10))
+        found = snapshot.live(orders[1:9], content=True)
+        assert numbers_of(vm, "Holdings$Order", found.objects) == list(range(1, 9))
+        assert (list(found.changed), found.pause > 0) == ([], True)

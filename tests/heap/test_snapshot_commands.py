@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import jvmti.heap
 import programs
 from heap.test_live_snapshot import left_behind
 
@@ -93,6 +95,32 @@ def test_the_path_to_a_class_is_shown(source: int | Path) -> None:
     assert "static LEAK" in printed("path", source, "Leaking$Entry")
 
 
+def led(line: str) -> int:
+    """How many objects a place leads to, as its line says."""
+    return int(line.rpartition("(")[2][:-1].replace(",", ""))
+
+
+def test_of_many_paths_the_places_that_lead_to_most_are_shown(file: Path) -> None:
+    lines = printed("path", file, "*").splitlines()
+    [head] = [at for at, line in enumerate(lines) if line.endswith("objects match")]
+    *shown, note = lines[head + 1 :]
+    assert len(shown) == 40
+    assert re.match(r"40 of [\d,]+ places; --top 400 shows more", note), note
+    # The same tree without a limit, and with so many lines that none is needed.
+    snapshot = jvmti.heap.open(file)
+    tree = snapshot.paths_to_roots(snapshot.objects(), limit=5)
+    whole = tree.lines()
+    assert len(whole) > 400
+    assert len(printed("path", file, "*", "--top", 100_000).splitlines()) > len(whole)
+    at = [whole.index(line) for line in shown if whole.count(line) == 1]
+    assert at == sorted(at)
+    counts = sorted((led(line) for line in whole), reverse=True)
+    assert sorted((led(line) for line in shown), reverse=True) == counts[:40]
+    assert len(json.dumps(found("path", file, "*"))) > 40 * 100
+    few = printed("path", file, "Leaking", "--top", 100)
+    assert "places;" not in few
+
+
 def test_repeated_texts_and_wasted_room_are_shown(source: int | Path) -> None:
     [text] = [one for one in found("strings", source) if "again and again" in one["text"]]
     assert text["count"] > 100
@@ -113,7 +141,12 @@ def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:
     printed("dump", file, redacted, "--redact")
     assert b"again and again" in file.read_bytes()
     assert b"again and again" not in redacted.read_bytes()
-    assert found("summary", redacted)["objects"] == found("summary", file)["objects"]
+    summary = found("summary", file)
+    assert found("summary", redacted)["objects"] == summary["objects"]
+    tables = tmp_path / "tables"
+    printed("dump", file, tables, "--redact", "--parquet")
+    assert found("summary", tables) == found("summary", redacted)
+    assert not any("again" in one["text"] for one in found("strings", tables))
 
 
 def test_nothing_is_written_over(file: Path, tmp_path: Path) -> None:

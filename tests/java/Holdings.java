@@ -21,6 +21,7 @@ import java.util.Map;
  * <ul>
  *   <li>{@code add N}: N more orders
  *   <li>{@code drop}: the vault is empty from now on
+ *   <li>{@code shift}: takes the first order away, so that the others move up in their list
  *   <li>{@code gc}: collects garbage
  *   <li>{@code texts N}: N strings {@code text-0} …
  *   <li>{@code fill N}: about N objects of a mixed kind
@@ -144,6 +145,9 @@ public class Holdings {
             case "drop":
                 vault = null;
                 return "dropped";
+            case "shift":
+                orders.remove(0);
+                return String.valueOf(orders.size());
             case "gc":
                 System.gc();
                 return "collected";

@@ -67,7 +67,7 @@ class AlongReferences:
             progress: told how many have been found.
         """
         if self._ways is None:
-            self._ways = self._snapshot._dump.shortest(_NOT_STRONG, self._roots())
+            self._ways = Ways(self._snapshot._dump, _NOT_STRONG, self._roots())
         steps = _Steps(self._vm, self._snapshot, loaded, self._ways)
         found: list[Any] = []
         # In parts, so that not all that lies on the ways is held at once.
@@ -117,7 +117,7 @@ class _Steps:
         )
 
     def find(self, wanted: Indices) -> list[Any]:
-        nodes, parents, chosen = self._dump.merged(self._ways, wanted)
+        nodes, parents, chosen = self._ways.merged(wanted)
         found: list[Any] = [None] * len(wanted)
         handles = numpy.zeros(len(nodes), numpy.uint64)
         roots = int(numpy.count_nonzero(parents == NONE))

@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 from jvmti.heap.errors import Cancelled, HeapError, NotADump, TooManyObjects
 from jvmti.target.agent_library import own_folder
 
-__all__ = ["CLASS", "EXTENT_CLASS", "FIELD", "FRAME", "NONE", "ROOT", "STRING", "TRACE", "Dump"]
+__all__ = [
+    "CLASS",
+    "EXTENT_CLASS",
+    "FIELD",
+    "FRAME",
+    "NONE",
+    "ROOT",
+    "STRING",
+    "TRACE",
+    "Dump",
+    "Ways",
+]
 
 NONE = 0xFFFFFFFF
 """No object, no class: in every column of indices."""
@@ -116,20 +127,6 @@ _OK, _OUT_OF_MEMORY, _NOT_A_DUMP, _BAD_ARGUMENT, _CANCELLED, _TOO_MANY = range(6
 _CHOSEN = 2
 
 
-class Ways(NamedTuple):
-    """Shortest ways from roots to all objects.
-
-    Attributes:
-        place: for each object its place in the order, `NONE` where no way leads to it.
-        order: the objects, nearest to a root first.
-        above: for each place that of the object before it on the way, `NONE` for a root.
-    """
-
-    place: Indices
-    order: Indices
-    above: Indices
-
-
 class MergedWays(NamedTuple):
     """The ways to some objects, as a tree: a row for each object on one of them.
 
@@ -142,6 +139,12 @@ class MergedWays(NamedTuple):
     objects: Indices
     parents: Indices
     chosen: NDArray[numpy.bool_]
+
+
+class _Search(ctypes.Structure):
+    """``jvmti_heap_search``."""
+
+    _fields_ = (("reached", ctypes.c_uint64), ("followed", ctypes.c_uint64))
 
 
 class Summary(ctypes.Structure):
@@ -204,8 +207,11 @@ def _load() -> ctypes.CDLL:
             *[place, place, size, number, place, size, place, size],
             *[place, size, place, size],
         ],
-        "shortest": [place, number, place, size, place, place, place, place, size, place],
-        "mark_ways": [place, size, place, size, place, size, place],
+        "shortest": [
+            *[place, number, place, size, place, size, place, place],
+            *[place, size, place, place, place, size],
+        ],
+        "mark_ways": [place, size, place],
         "gather_ways": [place, size, place, place, place, size],
         "sum_ways": [place, size, place],
         "referrers": [place, place, size, place, place, size, place],
@@ -499,45 +505,6 @@ class Dump:
         )
         return totals
 
-    def shortest(
-        self, without: int, roots: Indices | None = None, report: Progress | None = None
-    ) -> Ways:
-        """Shortest ways to all objects from the roots, or from some objects."""
-        place, order, above = (numpy.empty(len(self.class_of), numpy.uint32) for _ in range(3))
-        reached = ctypes.c_uint64()
-        function = self._library.jvmti_heap_shortest
-        begin = (pointer(roots), 0 if roots is None else len(roots))
-        columns = (pointer(place), pointer(order), pointer(above), len(place))
-        fixed = (*columns, ctypes.byref(reached))
-        _check(
-            _watched(
-                lambda watch: int(function(self._handle, without, *begin, watch, *fixed)), report
-            ),
-            "the shortest ways from the roots",
-        )
-        return Ways(place, order[: reached.value], above[: reached.value])
-
-    def merged(self, ways: Ways, objects: Indices) -> MergedWays:
-        """The ways to some objects as a tree; objects that none leads to are left out."""
-        marks = numpy.zeros(len(ways.order), numpy.uint8)
-        above = (pointer(ways.above), len(ways.above))
-        _check(
-            self._library.jvmti_heap_mark_ways(
-                *(pointer(ways.place), len(ways.place), *above),
-                *(pointer(objects), len(objects), pointer(marks)),
-            ),
-            "the ways to objects",
-        )
-        count = int(numpy.count_nonzero(marks))
-        places, parents = (numpy.empty(count, numpy.uint32) for _ in range(2))
-        _check(
-            self._library.jvmti_heap_gather_ways(
-                *above, pointer(marks), pointer(places), pointer(parents), count
-            ),
-            "the ways to objects",
-        )
-        return MergedWays(ways.order[places], parents, (marks[places] & _CHOSEN) != 0)
-
     def sum_ways(self, parents: Indices, sums: Sizes) -> None:
         """Add to the number of each node of merged ways those of all nodes below it."""
         _check(
@@ -567,6 +534,61 @@ class Dump:
     ) -> None:
         """Write zeros over a field of all objects that have it, in a copy of the file."""
         self._call("blank_fields", pointer(offsets), len(offsets), width, pointer(copy), len(copy))
+
+
+class Ways:
+    """Shortest ways to objects from the roots, or from some objects.
+
+    One breadth-first walk, which ends where it has come to all that is asked for, and goes on from
+    there when more is.
+
+    Args:
+        dump: whose objects they are.
+        without: flags of the kinds of reference objects whose referent is not followed.
+        roots: the objects that the ways begin at; ``None`` for the roots of the dump.
+    """
+
+    def __init__(self, dump: Dump, without: int, roots: Indices | None = None) -> None:
+        self._dump = dump
+        self._without = without
+        self._roots = roots
+        self._search = _Search()
+        count = len(dump.class_of)
+        self._seen = numpy.zeros(count // 8 + 1, numpy.uint8)
+        # Memory that the walk does not come to costs nothing.
+        self._order, self._above = (numpy.empty(count, numpy.uint32) for _ in range(2))
+        self._lock = threading.Lock()
+
+    def merged(self, objects: Indices, report: Progress | None = None) -> MergedWays:
+        """The ways to some objects as a tree; objects that none leads to are left out."""
+        library = self._dump._library
+        marks = numpy.zeros(len(self._order), numpy.uint8)
+        with self._lock:
+            self._walk(objects, marks, report)
+            reached = self._search.reached
+        above = (pointer(self._above), reached)
+        _check(library.jvmti_heap_mark_ways(*above, pointer(marks)), "the ways to objects")
+        count = int(numpy.count_nonzero(marks[:reached]))
+        places, parents = (numpy.empty(count, numpy.uint32) for _ in range(2))
+        _check(
+            library.jvmti_heap_gather_ways(
+                *above, pointer(marks), pointer(places), pointer(parents), count
+            ),
+            "the ways to objects",
+        )
+        return MergedWays(self._order[places], parents, (marks[places] & _CHOSEN) != 0)
+
+    def _walk(self, objects: Indices, marks: NDArray[numpy.uint8], report: Progress | None) -> None:
+        """Go on until there are ways to some objects, and mark their places."""
+        function = self._dump._library.jvmti_heap_shortest
+        roots = (pointer(self._roots), 0 if self._roots is None else len(self._roots))
+        begin = (self._dump._handle, self._without, *roots, pointer(objects), len(objects))
+        columns = (pointer(self._order), pointer(self._above), pointer(marks), len(marks))
+        seen = (ctypes.byref(self._search), pointer(self._seen), len(self._seen))
+        _check(
+            _watched(lambda place: int(function(*begin, place, *seen, *columns)), report),
+            "the shortest ways from the roots",
+        )
 
 
 def modified_utf8(data: bytes) -> str:

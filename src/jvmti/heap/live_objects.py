@@ -15,6 +15,7 @@ import numpy
 
 from jvmti.heap.along_references import AlongReferences
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices
+from jvmti.heap.live_contents import unchanged
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.objects import Objects
 from jvmti.heap.passes import Progress
@@ -48,7 +49,11 @@ class LiveObjects:
         self._along = AlongReferences(heap._vm, snapshot)
 
     def find(
-        self, column: Objects, timeout: float | None, progress: Progress | None = None
+        self,
+        column: Objects,
+        content: bool,
+        timeout: float | None,
+        progress: Progress | None = None,
     ) -> LiveRows:
         """The objects of a column; see `Snapshot.live`."""
         heap = self._heap
@@ -64,17 +69,23 @@ class LiveObjects:
         try:
             until = None if timeout is None else began + timeout
             found = self._along.find(sought, loaded, until, progress) if len(sought) else []
+            changed: set[int] = self._leave_changed(sought, found) if content else set()
             left = numpy.array([one is None for one in found], bool)
             if left.any():
                 done = len(found) - int(left.sum())
                 report = None if progress is None else lambda count: progress(done + count)
                 more, pause = self._walked(sought[left], loaded, timeout, began, report)
+                if content:
+                    changed |= self._leave_changed(sought[left], more)
                 for at, one in zip(numpy.flatnonzero(left).tolist(), more, strict=True):
                     found[at] = one
             if progress is not None:
                 progress(len(found))
         finally:
             loaded.release()
+        changed -= {
+            index for index, one in zip(sought.tolist(), found, strict=True) if one is not None
+        }
         by_number: list[Any] = [None] * len(wanted)
         for at, one in zip(numpy.flatnonzero(there).tolist(), found, strict=True):
             by_number[at] = one
@@ -87,7 +98,19 @@ class LiveObjects:
             have / len(rows) if len(rows) else 1.0,
             pause,
             None if now is None or before is None else now - before,
+            sorted(changed),
         )
+
+    def _leave_changed(self, rows: Indices, objects: list[Any]) -> set[int]:
+        """Leave out the objects whose contents are not those of the snapshot's; their numbers."""
+        at = numpy.array([place for place, one in enumerate(objects) if one is not None], int)
+        handles = numpy.array([objects[place]._handle for place in at.tolist()], numpy.uint64)
+        if not len(at):
+            return set()
+        differ = at[~unchanged(self._heap._vm, self._snapshot, rows[at], handles)]
+        for place in differ.tolist():
+            objects[place] = None
+        return set(rows[differ].tolist())
 
     def _walked(
         self,

@@ -266,8 +266,11 @@ class Objects(Sequence["Object | None"]):
         [kind] = kinds
         lengths = self.lengths
         arrays = numpy.flatnonzero(lengths >= 0)
-        values = self._snapshot._elements(TYPES[kind][1], self.indices[arrays], lengths[arrays])
-        return numpy.repeat(arrays, lengths[arrays]), values
+        own = TYPES[kind][1]
+        values = self._snapshot._elements(
+            own.newbyteorder(">"), self.indices[arrays], lengths[arrays]
+        )
+        return numpy.repeat(arrays, lengths[arrays]), values.astype(own, copy=False)
 
     @property
     def references(self) -> Objects:

@@ -1,11 +1,14 @@
 """Who holds this: shortest ways from the roots, merged over many objects.
 
-One breadth-first walk from all roots gives the shortest way to every object.  The ways to some
-objects make a tree, in which each node knows how many of them it leads to.
+A breadth-first walk from all roots gives the shortest way to each of some objects, and ends where
+it has come to all of them.  These ways make a tree, in which each node knows how many of the
+objects it leads to.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +85,11 @@ class PathTree:
         self._limit = limit
         self._ways = ways
         self.objects = objects.unique()
-        self.unreached = self.objects[ways.place[self.objects.indices] == NONE]
-        self._merged = snapshot._dump.merged(ways, self.objects.indices)
+        self._merged = ways.merged(self.objects.indices, snapshot._report)
+        reached = self._merged.objects[self._merged.chosen]
+        self.unreached = self.objects[:0]
+        if len(reached) < len(self.objects):
+            self.unreached = self.objects[~numpy.isin(self.objects.indices, reached)]
         self._counts = self._summed(self._merged.chosen)
         self._roots = int(numpy.count_nonzero(self._merged.parents == NONE))
         self._bytes: Sizes | None = None
@@ -106,6 +112,11 @@ class PathTree:
         return self._bytes
 
     @property
+    def places(self) -> int:
+        """How many objects lie on these ways, those in question among them."""
+        return len(self._merged.objects)
+
+    @property
     def roots(self) -> list[Node]:
         """The nodes of the roots, those that lead to most first."""
         return self._children(NONE, None)
@@ -117,27 +128,51 @@ class PathTree:
         """
         from jvmti.heap.objects import Object
 
-        at = int(self._ways.place[obj.index])
-        places = []
-        while at != NONE:
-            places.append(at)
-            at = int(self._ways.above[at])
-        if not places:
+        merged = self._merged
+        found = numpy.flatnonzero(merged.objects == obj.index)
+        if not len(found):
+            # Not on the ways to the objects in question, so one of its own.
+            merged = self._ways.merged(numpy.array([obj.index], numpy.uint32))
+            found = numpy.arange(len(merged.objects))[-1:]
+        if not len(found):
             return []
-        way = self._ways.order[places[::-1]]
+        at = int(found[0])
+        places = [at]
+        while (at := int(merged.parents[at])) != NONE:
+            places.append(at)
+        way = merged.objects[places[::-1]]
         objects = [Object(self._snapshot, index) for index in way.tolist()]
         names = reference_names(self._snapshot, way[:-1], way[1:])
         return list(zip([self._snapshot.roots.describe(objects[0]), *names], objects, strict=True))
 
-    def lines(self, *, depth: int = 20, width: int = 5) -> list[str]:
-        """The tree as text, indented, with at most some levels and children of each node."""
+    def lines(self, *, depth: int = 20, width: int = 5, most: int | None = None) -> list[str]:
+        """The tree as text, indented.
+
+        Args:
+            depth: levels at most.
+            width: children of each node at most.
+            most: lines at most: the nodes that lead to most, and of those that lead to as many the
+                deeper ones.
+        """
+        shown: dict[int, list[Node]] = {}
+        numbers = itertools.count()
+        waiting = [(-node.count, 0, next(numbers), node, NONE) for node in self.roots[:width]]
+        left = self.places if most is None else most
+        # No child leads to more than the node above it, so those above are there already.
+        while waiting and left > 0:
+            _, level, _, node, above = heapq.heappop(waiting)
+            shown.setdefault(above, []).append(node)
+            left -= 1
+            if 1 - level < depth:
+                for child in node.children[:width]:
+                    entry = (-child.count, level - 1, next(numbers), child, node._at)
+                    heapq.heappush(waiting, entry)
         found: list[str] = []
-        waiting = [(node, 0) for node in reversed(self.roots[:width])]
-        while waiting:
-            node, level = waiting.pop()
-            found.append(f"{'  ' * level}{node.reference}: {node.object!r} ({node.count:,})")
-            if level + 1 < depth:
-                waiting += [(child, level + 1) for child in reversed(node.children[:width])]
+        open_ = [(node, 0) for node in reversed(shown.get(NONE, []))]
+        while open_:
+            node, indent = open_.pop()
+            found.append(f"{'  ' * indent}{node.reference}: {node.object!r} ({node.count:,})")
+            open_ += [(child, indent + 1) for child in reversed(shown.get(node._at, []))]
         return found
 
     def _children(self, above: int, parent: Object | None) -> list[Node]:
@@ -147,10 +182,21 @@ class PathTree:
         if above == NONE:
             first, last = 0, roots
         else:
-            first, last = numpy.searchsorted(parents[roots:], [above, above + 1]) + roots
+            # Of the same type: the column would be converted for each node otherwise.
+            ends = numpy.array([above, above + 1], parents.dtype)
+            first, last = numpy.searchsorted(parents[roots:], ends) + roots
         counts = self._counts[first:last]
-        order = numpy.argsort(counts, kind="stable")[::-1][: self._limit]
-        return [Node(self, at, parent) for at in (order + first).tolist()]
+        # Only those that are given are sorted: a node may have millions.
+        least = 0
+        if len(counts) > self._limit:
+            least = numpy.partition(counts, -self._limit)[-self._limit]
+        more = numpy.flatnonzero(counts > least)
+        most = more[numpy.argsort(counts[more], kind="stable")[::-1]]
+        equal = numpy.flatnonzero(counts == least)[: self._limit - len(most)]
+        return [
+            Node(self, at, parent)
+            for at in (numpy.append(most, equal)[: self._limit] + first).tolist()
+        ]
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.roots)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import tempfile
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES
 from jvmti.heap.errors import HeapError
-from jvmti.heap.library import NONE
+from jvmti.heap.library import NONE, Dump
 from jvmti.spec.signatures import fitting
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def redact(
     *,
     arrays: str | None = "*",
     fields: Iterable[str] = (),
+    parquet: bool = False,
     force: bool = False,
 ) -> None:
     """Write a snapshot's dump without contents.
@@ -45,34 +47,54 @@ def redact(
             None for none.
         fields: shell patterns for primitive fields to blank, static ones included, as
             ``class.field``: ``"com.acme.*.balance"``.
-        force: whether to write over an existing file.
+        parquet: write tables into a directory, as `Snapshot.to_parquet` does.
+        force: whether to write over what exists.
 
     Raises:
-        FileExistsError: there is a file of that name.
+        FileExistsError: there is a file of that name, or something in the directory.
         HeapError: a pattern matches no primitive field, or the dump is damaged: what nobody
             understands cannot be blanked.
     """
-    dump = snapshot._dump
+    from jvmti.heap.snapshot import Snapshot
+
     if snapshot.fault is not None:
         raise HeapError(f"the dump is damaged and cannot be redacted: {snapshot.fault}")
     chosen = _fields(snapshot, list(fields))
+    if parquet:
+        with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
+            copy = _blanked(snapshot, file.fileno(), arrays, chosen)
+            made = Snapshot(Dump(copy), unreachable=snapshot.unreachable)
+            made.to_parquet(path, force=force)
+        return
     with files.created(path, force=force) as descriptor:
-        files.write_all(descriptor, dump.file.data)
-        copy = numpy.frombuffer(mmap.mmap(descriptor, len(dump.file)), numpy.uint8)
-        _blank_literals(snapshot, copy)
-        if arrays is not None:
-            fits = fitting(arrays)
-            blanked = numpy.array(
-                [
-                    element > OBJECT and fits(name) is not None
-                    for name, element in zip(
-                        snapshot.classes.names, dump.classes["element"].tolist(), strict=True
-                    )
-                ]
-            )
-            dump.blank_arrays(blanked[dump.class_of], copy)
-        for (name, width), indices in chosen.items():
-            _blank_field(snapshot, name, width, indices, copy)
+        _blanked(snapshot, descriptor, arrays, chosen)
+
+
+def _blanked(
+    snapshot: Snapshot,
+    descriptor: int,
+    arrays: str | None,
+    fields: dict[tuple[str, int], list[int]],
+) -> NDArray[numpy.uint8]:
+    """Write the dump to a file without contents; the file's bytes."""
+    dump = snapshot._dump
+    files.write_all(descriptor, dump.file.data)
+    copy = numpy.frombuffer(mmap.mmap(descriptor, len(dump.file)), numpy.uint8)
+    _blank_literals(snapshot, copy)
+    if arrays is not None:
+        fits = fitting(arrays)
+        blanked = numpy.array(
+            [
+                element > OBJECT and fits(name) is not None
+                for name, element in zip(
+                    snapshot.classes.names, dump.classes["element"].tolist(), strict=True
+                )
+            ]
+        )
+        dump.blank_arrays(blanked[dump.class_of], copy)
+    for (name, width), indices in fields.items():
+        _blank_field(snapshot, name, width, indices, copy)
+    return copy
 
 
 def _blank_literals(snapshot: Snapshot, copy: NDArray[numpy.uint8]) -> None:

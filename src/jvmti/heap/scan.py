@@ -63,6 +63,8 @@ class LiveRows:
         collections: how many garbage collections there were since then; objects may have
             moved, so that rows of one class and size have changed places.  ``None`` if the VM does
             not tell.
+        changed: those of the rows, each once, for which only an object with other contents was
+            found; empty where contents were not asked for.
     """
 
     rows: Array
@@ -70,6 +72,7 @@ class LiveRows:
     coverage: float
     pause: float
     collections: int | None
+    changed: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.objects)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
 
 _NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
+_OBJECT_ARRAY = 0x22
+"""What the record of an array of objects begins with."""
 
 
 class Fault(NamedTuple):
@@ -289,6 +291,9 @@ class Snapshot:
     ) -> PathTree:
         """Shortest ways from the roots to some objects, merged to a tree.
 
+        The graph is walked from the roots as far as these objects are from them; what was walked
+        over is known when it is asked for again.
+
         Args:
             weak: whether ways may pass weak, soft, phantom and final references.
             limit: the most children of a node that are shown.
@@ -296,7 +301,7 @@ class Snapshot:
         without = 0 if weak else _NOT_STRONG
         ways = self._ways.get(without)
         if ways is None:
-            ways = self._ways[without] = self._dump.shortest(without, None, self._report)
+            ways = self._ways[without] = Ways(self._dump, without)
         column = objects._column if isinstance(objects, Object) else objects
         return PathTree(self, column, ways, limit)
 
@@ -334,6 +339,7 @@ class Snapshot:
         self,
         objects: Object | Objects,
         *,
+        content: bool = False,
         timeout: float | None = 60.0,
         progress: Callable[[int], Any] | None = None,
     ) -> LiveRows:
@@ -349,8 +355,15 @@ class Snapshot:
         share that was found, and `LiveRows.collections` how many collections there were.  Of
         classes that several loaders have, and of classes themselves, none is found.
 
+        With `content` they must also have the contents that the snapshot has of them: text, the
+        elements of a primitive array, primitive fields.  What lies where a reference leads now, but
+        has other contents, is looked for by the pass as well, for another object may have taken the
+        place; `LiveRows.changed` tells for which rows only other contents were found.  They are
+        read over columns, in some twenty messages and one for each 8 MB.
+
         Args:
             objects: some of the snapshot.
+            content: whether contents must be the same as well.
             timeout: seconds after which the passes end.
             progress: called now and then with how many objects are done with.
 
@@ -359,12 +372,13 @@ class Snapshot:
             PassOverran: the time has passed.
             SessionClosed: the session that it was taken in is over.
 
-        JVM TI and JNI: GetObjectField and its like; IterateThroughHeap.
+        JVM TI and JNI: GetObjectField and its like; IterateThroughHeap; with `content`
+        GetStringRegion, GetIntArrayRegion, GetIntField and their like.
         """
         if self._live is None:
             raise ValueError("the snapshot is of a file; only those of a running VM have objects")
         column = objects._column if isinstance(objects, Object) else objects
-        return self._live.find(column, timeout, progress)
+        return self._live.find(column, content, timeout, progress)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the dump to a file, readable by its owner only.
@@ -464,17 +478,43 @@ class Snapshot:
         return 1 + int(self._dump.summary.identifier_size) + 9
 
     def _elements(
-        self, kind: numpy.dtype[Any], arrays: Indices, lengths: NDArray[numpy.int64]
+        self,
+        kind: numpy.dtype[Any],
+        arrays: Indices,
+        lengths: NDArray[numpy.int64],
+        starts: NDArray[numpy.int64] | int = 0,
     ) -> NDArray[Any]:
-        """The elements of primitive arrays, one behind the other."""
+        """Elements of primitive arrays as the file has them, one behind the other.
+
+        Args:
+            kind: what they are in the file.
+            arrays: the arrays.
+            lengths: how many of each.
+            starts: the first of each.
+        """
         begins = self._dump.positions[arrays].astype(numpy.int64) + self._array_head
+        begins += starts * kind.itemsize
         ends = begins + lengths * kind.itemsize
         file = self._dump.file
         pieces = [
             file[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
-        data = numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces])
-        return data.view(kind.newbyteorder(">")).astype(kind, copy=False)
+        return numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces]).view(kind)
+
+    def _places_in(self, array: Object, target: int) -> NDArray[numpy.intp]:
+        """Where an array of objects has a target; none in an array of anything else."""
+        dump = self._dump
+        at = int(dump.positions[array.index])
+        if dump.file[at] != _OBJECT_ARRAY:
+            return numpy.zeros(0, numpy.intp)
+        # Compared as they are in the file: to find the objects of a million elements takes longer
+        # than the way to them.
+        identifier = numpy.dtype(f"u{int(dump.summary.identifier_size)}")
+        begin = at + 1 + 2 * identifier.itemsize + 8
+        end = begin + int(dump.extent[array.index]) * identifier.itemsize
+        address = dump.addresses(numpy.array([target], numpy.uint32)).astype(identifier)
+        elements = dump.file[begin:end].view(identifier)
+        return numpy.flatnonzero(elements == address.byteswap()[0])
 
     def _value(self, kind: int, bits: int) -> Any:
         if kind == OBJECT:
@@ -504,10 +544,8 @@ class Snapshot:
             if flags & CLASS_EDGE:
                 yield "<class>"
         if own.is_array:
-            elements = source.array
-            if isinstance(elements, Objects):
-                for at in numpy.flatnonzero(elements.indices == target)[:3].tolist():
-                    yield f"[{at}]"
+            for at in self._places_in(source, target)[:3].tolist():
+                yield f"[{at}]"
             return
         for field, value in source.field_values():
             if isinstance(value, Object) and value.index == target:

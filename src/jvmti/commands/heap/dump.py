@@ -50,15 +50,20 @@ class Command:
         no_target_but_the_program(given, given.to)
         if len(given.to) != 1:
             given.parser.error("one name of a new file is needed")
-        if given.parquet and given.redact:
-            given.parser.error("--redact writes HPROF; convert what it has written")
         [to] = given.to
 
         def into(snapshot: Snapshot) -> None:
-            if given.parquet:
+            if given.redact:
+                redact(
+                    snapshot,
+                    to,
+                    arrays=given.arrays,
+                    fields=given.fields,
+                    parquet=given.parquet,
+                    force=given.force,
+                )
+            elif given.parquet:
                 snapshot.to_parquet(to, force=given.force)
-            elif given.redact:
-                redact(snapshot, to, arrays=given.arrays, fields=given.fields, force=given.force)
             else:
                 snapshot.save(to, force=given.force)
 

@@ -11,6 +11,8 @@ from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable
 
+_TOP = 40
+
 
 class Command:
     """Show who holds the objects of a class: shortest paths from the roots, merged to a tree.
@@ -18,7 +20,8 @@ class Command:
       jvmti heap path MyServer com.acme.Session
       jvmti heap path dump.hprof 'com.acme.*' --depth 30 --weak
 
-    In parentheses stands how many of the objects are reached through a place.
+    In parentheses stands how many of the objects are reached through a place; the places that most
+    are reached through are shown.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,9 @@ class Command:
         )
         parser.add_argument("--depth", type=count, default=20, metavar="N", help="levels; 20")
         parser.add_argument("--width", type=count, default=5, metavar="N", help="children shown; 5")
+        parser.add_argument(
+            "--top", type=count, default=_TOP, metavar="N", help=f"places, not for JSON; {_TOP}"
+        )
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""
@@ -51,8 +57,14 @@ class Command:
                 return
             print_head(snapshot)
             console().print(f"{len(objects):,} objects match")
-            for line in tree.lines(depth=given.depth, width=given.width):
+            lines = tree.lines(depth=given.depth, width=given.width, most=given.top)
+            for line in lines:
                 console().print(printable(line))
+            if len(lines) < tree.places:
+                console().print(
+                    f"{len(lines):,} of {tree.places:,} places; --top {given.top * 10} shows more, "
+                    "--depth and --width those behind and beside, --json is not cut at --top"
+                )
 
 
 def _as_json(node: Node, depth: int) -> dict[str, Any]:
