@@ -30,16 +30,26 @@ while True:
 
 
 def left_behind(pid: int) -> list[str]:
-    """Dumps that the process still has open, and directories made for parts of one."""
-    links = []
-    for descriptor in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            links.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-        except FileNotFoundError:
-            continue  # closed meanwhile
-    return [link for link in links if "heap dump" in link] + [
-        str(path) for place in ("/dev/shm", "/tmp") for path in Path(place).glob("jvmti-??????")
-    ]
+    """Dumps that the process keeps open, and directories for parts of one that nobody removes."""
+
+    def there() -> set[str]:
+        links = set()
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                links.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        return {link for link in links if "heap dump" in link} | {
+            str(path) for place in ("/dev/shm", "/tmp") for path in Path(place).glob("jvmti-??????")
+        }
+
+    # Other tests make dumps of their own meanwhile; theirs do not stay.
+    stayed = there()
+    deadline = time.monotonic() + 20
+    while stayed and time.monotonic() < deadline:
+        time.sleep(0.05)
+        stayed &= there()
+    return sorted(stayed)
 
 
 def test_a_snapshot_has_what_the_vm_counts(program: programs.JavaProgram, vm: jvmti.VM) -> None:

@@ -225,7 +225,7 @@ def test_a_vm_that_dies_in_a_call_is_lost_at_once_for_every_thread(
     how: str, java_program: programs.JavaPrograms
 ) -> None:
     doomed = steady.launch(java_program)
-    vm = jvmti.attach(doomed.pid)
+    vm = jvmti.attach(doomed.pid, timeout=60)
     pause = pause_of(vm)
     seen: list[tuple[type[BaseException], float]] = []
 
