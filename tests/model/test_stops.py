@@ -231,6 +231,49 @@ def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: Jav
     assert program.ask("join t") == "2"
 
 
+def test_conditions_and_functions_of_a_place_are_done_before_anybody_has_the_thread(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    # All of them speak with the thread that waits, so they must not do it at once.
+    add = method(vm, "add")
+    done: dict[str, list[tuple[str, int]]] = {"asked": [], "refused": [], "called": []}
+    stops: dict[str, list[Stop]] = {what: [] for what in done}
+
+    def speak(stop: Stop) -> int:
+        seen = {(stop.locals["n"], vm.env.get_frame_count(None)) for _ in range(20)}
+        ((n, _),) = seen
+        return int(n)
+
+    def note(what: str, answer: bool) -> Callable[[Stop], bool]:
+        def ask(stop: Stop) -> bool:
+            done[what].append((stop.thread.name, speak(stop)))
+            stops[what].append(stop)
+            return answer
+
+        return ask
+
+    with add.breakpoint() as first:
+        asking = add.breakpoint(when=note("asked", True))
+        refusing = add.breakpoint(when=note("refused", False))
+        calling = add.breakpoint(do=note("called", True))
+        for name in ("one", "two", "three"):
+            program.ask(f"start {name} add 4")
+        held = []
+        for _ in range(12):
+            stop = taken(first)
+            held.append((stop.thread.name, speak(stop)))
+            for what in done.values():
+                assert held[-1] in what
+        assert not any(stop.is_waiting for stop in stops["refused"][:9])
+    assert sorted(held) == sorted((name, n) for name in ("one", "two", "three") for n in range(4))
+    assert [one.hits for one in (first, asking, refusing, calling)] == [12, 12, 0, 12]
+    for name in ("one", "two", "three"):
+        assert program.ask(f"join {name}") == "20"
+    assert not any(stop.is_waiting for seen in stops.values() for stop in seen)
+    for point in (asking, refusing, calling):
+        point.cancel()
+
+
 def test_a_call_of_the_controllers_own_stops_where_somebody_else_iterates(
     vm: jvmti.VM, run: Callable[[str, str, int], None]
 ) -> None:
