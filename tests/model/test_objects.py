@@ -14,7 +14,9 @@ import pytest
 import jvmti
 from interrupts import interrupted_at
 from jvmti.model.ancestry import Ancestry
-from jvmti.spec.errors import CallTimeout
+from jvmti.model.layouts import layout_of
+from jvmti.model.reading import read_fields, read_linked
+from jvmti.spec.errors import CallTimeout, InvalidFieldID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +49,33 @@ def kept(vm: jvmti.VM) -> Callable[[str], Any]:
 
 
 # ---- fields ----------------------------------------------------------------------------------
+
+
+def test_each_field_of_a_message_is_checked_to_be_one_of_the_object(
+    vm: jvmti.VM, kept: Any
+) -> None:
+    derived, stranger = kept("derived"), vm.find_class("Values")["kept"]
+    own, other = layout_of(derived.cls), layout_of(stranger.cls)
+    assert len({place.owner for place in own.places}) > 1
+    for foreign in other.fields:
+        # Behind and between fields that are the object's, of the same class and of another.
+        for fields in (
+            [foreign],
+            [*own.fields, foreign],
+            [own.fields[0], foreign, own.fields[0]],
+            [other.fields[0], foreign],
+        ):
+            with pytest.raises(InvalidFieldID, match="not one of the object"):
+                read_fields(vm, derived, fields)
+    first, last = own.fields[0], own.fields[-1]
+    values = read_fields(vm, derived, [first, last, first])
+    assert values == [derived.fields()[own.names[at]] for at in (0, -1, 0)]
+    # The objects of a chain are looked at one by one.
+    nodes = vm.find_class("java.util.HashMap$Node")
+    link = layout_of(nodes).find("next").field
+    table = stranger["table"]
+    with pytest.raises(InvalidFieldID, match="not one of the object"):
+        read_linked(vm, table, link, [layout_of(nodes).find("key").field, first], 100)
 
 
 def test_fields_are_read_in_one_message_and_are_what_reflection_says(

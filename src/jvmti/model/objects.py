@@ -91,7 +91,7 @@ class Attributes:
         JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        return dict(zip(layout.names, layout.all.read(self._vm, self), strict=True))
+        return dict(zip(layout.names, layout.all.read(self), strict=True))
 
     # ---- calls -----------------------------------------------------------------------------
 

@@ -330,9 +330,10 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
         case shapes.Bytes():
 
             def get_bytes(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
-                length = max(I32.unpack_from(buffer, at)[0], 0)
+                length = I32.unpack_from(buffer, at)[0]
                 at += 4
-                return bytes(buffer[at : at + length]), at + length
+                end = at + length if length > 0 else at
+                return bytes(buffer[at:end]), end
 
             return get_bytes
         case shapes.ElementBlock(c, _):
@@ -373,6 +374,17 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
             return get_value
         case shapes.Inlining(item):
             return decoder_of(shapes.List(item))
+        case shapes.List(shapes.Reference(), _, _):
+
+            def get_handles(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+                count = I32.unpack_from(buffer, at)[0]
+                at += 4
+                if count <= 0:
+                    return [], at
+                numbers = struct.unpack_from(f"<{count}Q", buffer, at)
+                return session.wrap_all(numbers), at + 8 * count
+
+            return get_handles
         case shapes.List(item, _, _):
             get_item = decoder_of(item)
 
