@@ -16,7 +16,7 @@ from interrupts import interrupted_at
 from jvmti.model.ancestry import Ancestry
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import read_fields, read_linked
-from jvmti.spec.errors import CallTimeout, InvalidFieldID
+from jvmti.spec.errors import CallTimeout, InvalidFieldID, InvalidObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +49,38 @@ def kept(vm: jvmti.VM) -> Callable[[str], Any]:
 
 
 # ---- fields ----------------------------------------------------------------------------------
+
+
+def test_a_java_name_as_an_attribute_says_how_it_is_read(vm: jvmti.VM, kept: Any) -> None:
+    derived = kept("derived")
+    cls = derived.cls
+
+    def said(item: Any, name: str) -> str:
+        assert not hasattr(item, name)
+        with pytest.raises(AttributeError) as caught:
+            getattr(item, name)
+        return str(caught.value)
+
+    start = "an object of Values$Derived has no Python attribute "
+    assert said(derived, "small") == f"""{start}'small'; in Java it is the field obj["small"]"""
+    assert said(derived, "toString").endswith("""in Java it is the method obj.call("toString")""")
+    assert said(derived, "secret").endswith("""in Java it is the method obj.call("secret", …)""")
+    assert said(derived, "smal").startswith(f"{start}'smal'; did you mean the field obj")
+    assert said(derived, "to_sting").startswith(f"{start}'to_sting'; did you mean 'to_string'")
+    assert said(derived, "zqzqzq") == f"{start}'zqzqzq'"
+    assert said(derived, "_small") == "'Object' object has no attribute '_small'"
+    assert said(derived["array"], "length").endswith("in Java it is len(obj)")
+    assert """the field cls["made"]""" in said(cls, "made")
+    assert "cls[" not in said(cls, "small")  # the class has no value of it
+    assert "class Values$Derived has no Python attribute 'nam'; did you mean 'name'" in said(
+        cls, "nam"
+    )
+    # An error of a property's own is what it was, and what is gone has no names to tell.
+    stale = vm.jni.new_string("stale")
+    stale.release()
+    with pytest.raises(InvalidObject):
+        stale.cls  # type: ignore[attr-defined]  # noqa: B018
+    assert said(stale, "zqzqzq") == "this String has no Python attribute 'zqzqzq'"
 
 
 def test_each_field_of_a_message_is_checked_to_be_one_of_the_object(

@@ -930,6 +930,32 @@ def test_exceptions_are_chosen_by_superclass_pattern_and_fate(
 # ---- classes that are yet to come -----------------------------------------------------------
 
 
+def test_a_class_that_is_not_loaded_is_told_once_with_near_names(
+    vm: jvmti.VM, program: JavaProgram, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "jvmti")
+    for name, level in (("Stoping", "WARNING"), ("zq.zqzqzqzq", "INFO"), ("zq.*", "INFO")):
+        point, catch = vm.breakpoint(name, "add"), vm.catch(name)
+        assert point.is_pending
+        said = point.awaited
+        assert said is not None
+        assert catch.awaited == said
+        near = f"no class {name!r} is loaded yet; near ones that are: Stopping"
+        assert said.startswith(near) if level == "WARNING" else said == near.partition(";")[0]
+        told = [(one.levelname, one.message) for one in caplog.records]
+        assert told == [(level, f"a breakpoint waits: {said}"), (level, f"a catch waits: {said}")]
+        caplog.clear()
+        assert repr(point) == f"<Breakpoint {name}.add: pending, {said}, 0 hits>"
+        assert repr(catch) == f"<Catch {name}: {said}, 0 hits>"
+        point.cancel()
+        catch.cancel()
+    # Where there is one there is nothing to say.
+    loaded = [vm.catch(), vm.catch("java.lang.*"), vm.breakpoint("Stopping", "add")]
+    assert [one.awaited for one in loaded] == [None, None, None]
+    for one in loaded:
+        one.cancel()
+
+
 def test_a_breakpoint_waits_for_classes_of_several_loaders(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
