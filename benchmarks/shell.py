@@ -74,7 +74,7 @@ def main() -> int:
         compile_program(jdk, "Target", Path(directory))
         for name in given.jvm.split(","):
             with target(jvms.named(name), Path(directory)) as (pid, _):
-                command = [python, "-m", "jvmti.commands", "shell", str(pid)]
+                command = [python, "-m", "jvmti", "shell", str(pid)]
                 ours = seconds(command, r"In \[", given.rounds)
                 plain = seconds([*command, "--plain"], ">>> ", given.rounds)
             missed |= ours > LIMIT

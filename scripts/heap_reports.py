@@ -203,7 +203,7 @@ def command(*words: object) -> tuple[Any, float]:
     """What a verb of ``jvmti heap`` prints as JSON, and for how many seconds it ran."""
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "jvmti.commands", "heap", *map(str, words), "--json"],
+        [sys.executable, "-m", "jvmti", "heap", *map(str, words), "--json"],
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -135,7 +135,7 @@ def look(
 def conformance(pid: int) -> Counter[str]:
     """The outcomes of the conformance command, a controller of its own beside our session."""
     done = subprocess.run(
-        [sys.executable, "-m", "jvmti.commands", "conformance", str(pid), "--json"],
+        [sys.executable, "-m", "jvmti", "conformance", str(pid), "--json"],
         stdout=subprocess.PIPE,
         text=True,
         timeout=300,

@@ -154,7 +154,7 @@ class Reader:
             after = words.index("--") + 1
             words[after:] = [jvm.java, *jvm.args, "-cp", str(self.directory), *words[after + 1 :]]
         done = subprocess.run(
-            [sys.executable, "-m", "jvmti.commands", *words[1:]],
+            [sys.executable, "-m", "jvmti", *words[1:]],
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
             capture_output=True,

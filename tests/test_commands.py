@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti.commands"]
+COMMAND = [sys.executable, "-m", "jvmti"]
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti.commands", "events"]
+COMMAND = [sys.executable, "-m", "jvmti", "events"]
 FORBIDDEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CALLS = {"call": 300, "later": 150, "fail": 7}
 

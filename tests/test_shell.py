@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-SHELL = [sys.executable, "-m", "jvmti.commands", "shell"]
+SHELL = [sys.executable, "-m", "jvmti", "shell"]
 WITHOUT_IPYTHON = [
     sys.executable,
     "-c",

@@ -56,16 +56,20 @@ void enable_early(jvmtiEnv* env) {
   env->AddCapabilities(&early);
 }
 
-// An environment that may resume threads; null when another one has the solo capability.
-jvmtiEnv* environment_that_suspends() {
+// Null when the VM does not give them, as a solo capability that another environment has.
+jvmtiEnv* environment_with(const jvmtiCapabilities& wanted) {
   jvmtiEnv* env = get_environment(0);
-  if (env == nullptr) return nullptr;
+  if (env == nullptr || env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
+  env->DisposeEnvironment();
+  return nullptr;
+}
+
+// An environment that may resume threads.
+jvmtiEnv* environment_that_suspends() {
   jvmtiCapabilities wanted{};
   wanted.can_suspend = 1;
   wanted.can_support_virtual_threads = major_version(agent.version) >= 21;
-  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
-  env->DisposeEnvironment();
-  return nullptr;
+  return environment_with(wanted);
 }
 
 void keep_spare(Environment* environment) {
@@ -99,38 +103,29 @@ Environment* spare_environment() {
 }  // namespace
 
 jvmtiEnv* new_tagging_environment() {
-  jvmtiEnv* env = get_environment(0);
-  if (env == nullptr) return nullptr;
   jvmtiCapabilities wanted{};
   wanted.can_tag_objects = 1;
-  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
-  env->DisposeEnvironment();
-  return nullptr;
+  return environment_with(wanted);
 }
 
 jvmtiEnv* new_stepping_environment(bool* sees_steps) {
-  jvmtiEnv* env = get_environment(0);
-  if (env == nullptr) return nullptr;
-  jvmtiCapabilities threads{};
-  threads.can_support_virtual_threads = major_version(agent.version) >= 21;
-  env->AddCapabilities(&threads);
-  jvmtiCapabilities steps{};
-  steps.can_generate_single_step_events = 1;
-  *sees_steps = env->AddCapabilities(&steps) == JVMTI_ERROR_NONE;
-  return env;
+  jvmtiCapabilities wanted{};
+  wanted.can_support_virtual_threads = major_version(agent.version) >= 21;
+  wanted.can_generate_single_step_events = 1;
+  jvmtiEnv* env = environment_with(wanted);
+  *sees_steps = env != nullptr;
+  if (env != nullptr) return env;
+  wanted.can_generate_single_step_events = 0;
+  return environment_with(wanted);
 }
 
 jvmtiEnv* new_lookup_environment(bool virtual_threads) {
-  jvmtiEnv* env = get_environment(0);
-  if (env == nullptr) return nullptr;
   jvmtiCapabilities wanted{};
   wanted.can_tag_objects = 1;
   wanted.can_get_line_numbers = 1;
   wanted.can_get_source_file_name = 1;
   wanted.can_support_virtual_threads = virtual_threads;
-  if (env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
-  env->DisposeEnvironment();
-  return nullptr;
+  return environment_with(wanted);
 }
 
 namespace {

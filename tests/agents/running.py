@@ -85,7 +85,7 @@ class Runner:
 
     def jvmti(self, *words: str) -> list[str]:
         """The words of a command of ours."""
-        return [sys.executable, "-m", "jvmti.commands", *words]
+        return [sys.executable, "-m", "jvmti", *words]
 
     def __call__(
         self, *words: str, timeout: float = 60, env: dict[str, str] | None = None

@@ -16,7 +16,7 @@ import programs
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
+COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 
 
 def run(*words: str | int) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ from jvmti.commands import main
 from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.tables import plain, shown, table
 
-COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
+COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 needs_places = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python tells the place from 3.11 on"
 )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti.commands", "heap", "report"]
+COMMAND = [sys.executable, "-m", "jvmti", "heap", "report"]
 EVIL = [
     "</script><script>document.title='broken'</script>",
     '"><img src=x onerror="document.title=1">',

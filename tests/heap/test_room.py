@@ -49,7 +49,7 @@ def test_parts_of_a_dump_go_where_there_is_room(
 ) -> None:
     started = java_program("Holdings", wrapper=beside_small(*small), jvm_args=["-Xmx64m"])
     started.expect("ready")
-    command = [sys.executable, "-m", "jvmti.commands", "heap", "dump", str(started.pid)]
+    command = [sys.executable, "-m", "jvmti", "heap", "dump", str(started.pid)]
     path = tmp_path / "heap.hprof"
     with jvmti.attach(started.pid) as vm:
         if len(small) == 1 or jvm.feature < PARTS_SINCE:
@@ -182,7 +182,7 @@ def test_limits_of_unified_groups_are_looked_at(
             [
                 *("unshare", "--mount", "sh", "-ec", LAID_OUT, "sh"),
                 *(f"/{unified.name}", str(outer), str(inner)),
-                *(sys.executable, "-m", "jvmti.commands", "heap", "dump"),
+                *(sys.executable, "-m", "jvmti", "heap", "dump"),
                 *(str(program.pid), str(path)),
             ],
             capture_output=True,

@@ -16,7 +16,7 @@ from heap.test_live_snapshot import left_behind
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti.commands", "heap"]
+COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 
 
 def run(*words: str | int | Path) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""``python -m jvmti.commands``, the same as ``jvmti``."""
+"""``python -m jvmti``, the same as ``jvmti``."""
 
 import sys
 
