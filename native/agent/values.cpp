@@ -71,6 +71,9 @@ class ValueWriter {
 
   bool good() const { return good_; }
 
+  // So many values are to come, as far as is known: what they need grows no more.
+  void expect(size_t values) { good_ = letters_.reserve(values) && numbers_.reserve(values) && good_; }
+
   // The object whose fields come next.
   void begin(jobject object) {
     object_ = object;
@@ -250,6 +253,7 @@ jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   writer.begin(object.c());
+  writer.expect(static_cast<size_t>(fields.count()));
   for (jint i = 0; i < fields.count() && writer.good(); ++i) writer.field(fields.record(i));
   return writer.finish(size, data, count, objects);
 }

@@ -102,7 +102,9 @@ class Attributes:
         JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        return dict(zip(layout.names, layout.all.read(self), strict=True))
+        found: dict[str, Any] = layout.keys.copy()  # grows no more
+        found.update(zip(layout.names, layout.all.read(self), strict=True))
+        return found
 
     # ---- calls -----------------------------------------------------------------------------
 

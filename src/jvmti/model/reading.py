@@ -13,7 +13,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.operations import OPERATIONS, Values
-from jvmti.wire.codecs import codec_of
+from jvmti.wire.codecs import U64, codec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -160,11 +160,11 @@ class FieldList:
 
     def read(self, item: Any) -> list[Any]:
         """The values of the fields of an object."""
-        parts: list[bytes] = []
         session = item._session
-        self._put(item, parts, session)
-        parts.append(self._after)
-        return values_of(session.call_encoded(_READ_FIELDS, 1, b"".join(parts), None))
+        first = U64.pack(item._handle)
+        if not item._handle:
+            self._put(item, [], session)  # which tells that it has been released
+        return values_of(session.call_encoded(_READ_FIELDS, 1, first + self._after, None))
 
 
 _READ_FIELDS = OPERATIONS["read_fields"]

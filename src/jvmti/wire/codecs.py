@@ -421,6 +421,16 @@ def get_value(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
 
 
 def _structure_decoder(python: Any, decoders: list[Decoder]) -> Decoder:
+    if len(decoders) == 2:
+        get_first, get_second = decoders
+
+        def get_pair(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+            first, at = get_first(buffer, at, session)
+            second, at = get_second(buffer, at, session)
+            return python(first, second), at
+
+        return get_pair
+
     def get_structure(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
         values = []
         for get in decoders:

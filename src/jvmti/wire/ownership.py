@@ -27,6 +27,7 @@ _ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
 _ISSUED = 32
 """Kinds from here on are kept by the agent's tables: nobody owns them."""
 _FIRST_ISSUED = _ISSUED << 56
+_new: Any = object.__new__
 
 
 def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
@@ -107,7 +108,10 @@ class Ownership:
         cls = self._classes.get(handle >> 56)
         if cls is None:
             raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
-        made = cls(self._session, handle)
+        # As its `__init__` does, which is a call more for each.
+        made = _new(cls)
+        made._session = self._session
+        made._handle = handle
         if cls.LASTING:
             self._issued[handle] = made
             return made
@@ -156,21 +160,19 @@ class Ownership:
             with self._lock:
                 while self._gone:
                     gone = self._gone.popleft()
-                    # What goes after it was released owned nothing any more.
+                    if type(gone) is ColumnOwner:
+                        parts.append(self._given_up(gone))
+                        continue
                     try:
-                        if type(gone) is ColumnOwner:
-                            self._columns.pop(id(gone), None)
-                            array, gone.array = gone.array, gone.array[:0]
-                            parts.append(block_of(array))
-                            continue
                         handle = gone.handle
-                        if wrappers.get(handle) is gone:  # another may have taken its place
-                            del wrappers[handle]
+                        # What goes after it was released owned nothing any more.
                         count, gone.count = gone.count, 0
-                        if count and handle < _FIRST_ISSUED:
-                            single.append((handle, count))
                     except AttributeError:
-                        pass  # Ctrl-C came while it was made
+                        continue  # Ctrl-C came while it was made
+                    if wrappers.get(handle) is gone:  # another may have taken its place
+                        del wrappers[handle]
+                    if count and handle < _FIRST_ISSUED:
+                        single.append((handle, count))
                 while self._blocks:
                     parts.append(self._blocks.popleft())
         except BaseException:
@@ -178,6 +180,15 @@ class Ownership:
             self._blocks.extend(itertools.starmap(RELEASE.pack, single))
             raise
         return b"".join([*parts, *itertools.starmap(RELEASE.pack, single)])
+
+    def _given_up(self, gone: ColumnOwner) -> bytes:
+        """What a column owned; nothing the second time."""
+        self._columns.pop(id(gone), None)
+        try:
+            array, gone.array = gone.array, gone.array[:0]
+        except AttributeError:
+            return b""  # Ctrl-C came while it was made
+        return block_of(array)
 
     def forget(self) -> None:
         """The session is over: nobody has to be told of anything."""

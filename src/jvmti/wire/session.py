@@ -522,8 +522,7 @@ class Session:
                 f"{protocol.MAXIMUM_REQUEST}"
             )
         request = (kind, function, environment, payload, name, timeout, flags, descriptor, walk)
-        local = self._local
-        conversation = local.conversation
+        conversation = self._local.conversation
         if type(conversation) is LentConversation:
             with conversation.lock:
                 if conversation.over:
