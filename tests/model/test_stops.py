@@ -231,8 +231,9 @@ def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: Jav
     assert program.ask("join t") == "2"
 
 
+@pytest.mark.parametrize("made", ["before", "after"])
 def test_conditions_and_functions_of_a_place_are_done_before_anybody_has_the_thread(
-    vm: jvmti.VM, program: JavaProgram
+    vm: jvmti.VM, program: JavaProgram, made: str
 ) -> None:
     # All of them speak with the thread that waits, so they must not do it at once.
     add = method(vm, "add")
@@ -252,19 +253,19 @@ def test_conditions_and_functions_of_a_place_are_done_before_anybody_has_the_thr
 
         return ask
 
-    with add.breakpoint() as first:
-        asking = add.breakpoint(when=note("asked", True))
-        refusing = add.breakpoint(when=note("refused", False))
-        calling = add.breakpoint(do=note("called", True))
+    earlier = [add.breakpoint()] if made == "before" else []
+    asking = add.breakpoint(when=note("asked", True))
+    refusing = add.breakpoint(when=note("refused", False))
+    calling = add.breakpoint(do=note("called", True))
+    with earlier.pop() if earlier else add.breakpoint() as first:
         for name in ("one", "two", "three"):
             program.ask(f"start {name} add 4")
         held = []
         for _ in range(12):
             stop = taken(first)
+            assert all(len(what) > len(held) for what in done.values())
             held.append((stop.thread.name, speak(stop)))
-            for what in done.values():
-                assert held[-1] in what
-        assert not any(stop.is_waiting for stop in stops["refused"][:9])
+            assert all(held[-1] in what for what in done.values())
     assert sorted(held) == sorted((name, n) for name in ("one", "two", "three") for n in range(4))
     assert [one.hits for one in (first, asking, refusing, calling)] == [12, 12, 0, 12]
     for name in ("one", "two", "three"):
