@@ -107,7 +107,10 @@ def test_sampling_says_that_no_thread_was_chosen(
     assert html is not None
     assert "did you mean" in html
     [told] = caplog.records
-    assert told.message == f"{why}; sampling goes on, as threads may come"
+    assert told.message == f"{why} (sampling goes on: threads may come)"
+    caplog.clear()
+    beginning = vm.threads.sample(0, names="blokc*")
+    assert "did you mean 'block*'?" in beginning.unseen
     caplog.clear()
     chosen = vm.threads.sample(0, names="blocked", state="RUNNABLE")
     assert chosen.unseen == "none of 1 threads had a stack and was RUNNABLE"

@@ -266,7 +266,7 @@ class _Sampler:
             took = after - before
             tree.looks += 1
             if tree.looks == 1 and not self._chosen:
-                log.warning("%s; sampling goes on, as threads may come", self._no_such())
+                log.warning("%s (sampling goes on: threads may come)", self._no_such())
             tree.longest_look = max(tree.longest_look, took)
             report(int(after - begun), max(round(seconds), 1))
             due = max(before + 1 / hz, after + took * (1 / share - 1))
@@ -318,7 +318,11 @@ class _Sampler:
                 self._others.add(name or "")
 
     def _no_such(self) -> str:
-        near = suggestion(self._pattern, self._others)
+        stem = self._pattern.removesuffix("*")
+        if stem != self._pattern:  # then it is the beginnings of names that it may be near to
+            near = suggestion(stem, {name[: len(stem)] + "*" for name in self._others})
+        else:
+            near = suggestion(self._pattern, self._others)
         return f"no thread's name matches {self._pattern!r}{near}"
 
 

@@ -521,8 +521,25 @@ class Session:
                 f"{name}(): {len(payload)} bytes of arguments; a request takes at most "
                 f"{protocol.MAXIMUM_REQUEST}"
             )
-        request = (kind, function, environment, payload, name, timeout, flags, descriptor, walk)
         conversation = self._local.conversation
+        if conversation is None and not self.held:
+            if self.closed is not None or self._process != os.getpid():
+                self.check_open()
+            channel = self.channel(timeout)
+            return self._request(
+                channel,
+                None,
+                kind,
+                function,
+                environment,
+                payload,
+                name,
+                timeout,
+                flags,
+                descriptor,
+                walk,
+            )
+        request = (kind, function, environment, payload, name, timeout, flags, descriptor, walk)
         if type(conversation) is LentConversation:
             with conversation.lock:
                 if conversation.over:
@@ -531,12 +548,8 @@ class Session:
                 return self._request(conversation.channel, conversation, *request)
         if conversation is not None:
             return self._request(conversation.channel, conversation, *request)
-        if self.held:
-            with self.control_locked(timeout):
-                return self._request(self.control, None, *request)
-        if self.closed is not None or self._process != os.getpid():
-            self.check_open()
-        return self._request(self.channel(timeout), None, *request)
+        with self.control_locked(timeout):
+            return self._request(self.control, None, *request)
 
     def _request(
         self,
