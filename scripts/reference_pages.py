@@ -289,7 +289,7 @@ def pages() -> dict[str, str]:
     index += ["[What each capability allows and costs](jvmti/capabilities.md),"]
     index += ["[what each error means](jvmti/errors.md).", ""]
     index += ["## Not offered of JNI", "", "| function | reason |", "| --- | --- |"]
-    index += [f"| {name} | {reason} |" for name, reason in EXCLUDED.items()]
+    index += [f"| {name} | {one.reason} |" for name, one in EXCLUDED.items()]
     made["README.md"] = "\n".join(index) + "\n"
     return made
 

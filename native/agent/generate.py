@@ -37,6 +37,7 @@ from jvmti.env.event_records import Holds, RecordField, record_fields, record_si
 from jvmti.env.events import EVENTS, EventDeclaration  # noqa: E402
 from jvmti.env.interface import FUNCTIONS  # noqa: E402
 from jvmti.env.operations import OPERATIONS  # noqa: E402
+from jvmti.jni.interface import EXCLUDED  # noqa: E402
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS  # noqa: E402
 from jvmti.refs import handles  # noqa: E402
 from jvmti.spec import shapes  # noqa: E402
@@ -784,8 +785,12 @@ def trampolines_source() -> str:
 
 
 def jni_wrappers_source() -> str:
-    """The wrapper of each JNI function that can be intercepted, by slot."""
-    wrappers = {}
+    """The wrapper of each JNI function that can be intercepted or counted, by slot."""
+    wrappers = {
+        one.slot: f"JniWrapper<{one.slot}, Owner::kInstance, decltype(JNINativeInterface_::{name})>"
+        "::call"
+        for name, one in EXCLUDED.items()
+    }
     for declaration in JNI_FUNCTIONS.values():
         name, slot = declaration.c_name, declaration.slot
         says = "kInstance"

@@ -10,11 +10,12 @@ namespace {
 
 // The class that objects of each kind belong to, as global references, found on first use.
 std::atomic<jclass> kind_classes[kinds::kLastObjectKind + 1];
+std::atomic<jclass> cloneable_class;
 
-jclass class_of_kind(JNIEnv* jni, uint8_t kind) {
-  jclass found = kind_classes[kind].load(std::memory_order_acquire);
-  if (found != nullptr || kinds::kJavaClasses[kind] == nullptr) return found;
-  jclass local = jni->FindClass(kinds::kJavaClasses[kind]);
+jclass known_class(JNIEnv* jni, std::atomic<jclass>* known, const char* name) {
+  jclass found = known->load(std::memory_order_acquire);
+  if (found != nullptr || name == nullptr) return found;
+  jclass local = jni->FindClass(name);
   if (local == nullptr) {
     jni->ExceptionClear();
     return nullptr;
@@ -22,9 +23,13 @@ jclass class_of_kind(JNIEnv* jni, uint8_t kind) {
   jclass global = static_cast<jclass>(jni->NewGlobalRef(local));
   jni->DeleteLocalRef(local);
   jclass expected = nullptr;
-  if (kind_classes[kind].compare_exchange_strong(expected, global)) return global;
+  if (known->compare_exchange_strong(expected, global)) return global;
   jni->DeleteGlobalRef(global);
   return expected;
+}
+
+jclass class_of_kind(JNIEnv* jni, uint8_t kind) {
+  return known_class(jni, &kind_classes[kind], kinds::kJavaClasses[kind]);
 }
 
 // Before the VM is live its threads still load the classes of kinds.  The lookup of one would wait
@@ -64,8 +69,11 @@ uint8_t kind_by_name(JNIEnv* jni, jobject object) {
 uint8_t kind_of_object(JNIEnv* jni, jobject object) {
   uint8_t kind = agent.live ? 0 : kind_by_name(jni, object);
   if (kind != 0) return kind;
-  // The commonest first; arrays of references last but for plain objects.
+  // The commonest first.  All arrays are Cloneable, and most other objects are not.
+  jclass cloneable = known_class(jni, &cloneable_class, "java/lang/Cloneable");
+  bool maybe_array = cloneable == nullptr || jni->IsInstanceOf(object, cloneable);
   for (uint8_t candidate : kinds::kKindsByFrequency) {
+    if (kinds::kJavaClasses[candidate][0] == '[' && !maybe_array) continue;
     jclass klass = class_of_kind(jni, candidate);
     if (klass != nullptr && jni->IsInstanceOf(object, klass)) return candidate;
   }
@@ -339,7 +347,13 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
     }
     candidate = record->next;
   }
-  jweak weak = jni->NewWeakGlobalRef(klass);
+  jweak weak = nullptr;
+  {
+    Locked locked(mutex_);
+    if (records_.size() > 0) weak = records_.at(records_.size() - 1)->klass;
+  }
+  bool shared = weak != nullptr && jni->IsSameObject(weak, klass);
+  if (!shared) weak = jni->NewWeakGlobalRef(klass);
   char* name = nullptr;
   char* signature = nullptr;
   jint modifiers = 0;
@@ -355,7 +369,7 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
   if (record == nullptr) return 0;
   record->id = field;
   record->klass = weak;
-  record->class_hash = hash;
+  record->owns_class = !shared;
   record->next = first;
   record->type = type;
   record->is_static = (modifiers & 0x0008) != 0;
@@ -378,7 +392,9 @@ FieldRecord* Fields::find(uint64_t handle) {
 }
 
 void Fields::clear(JNIEnv* jni) {
-  for (size_t i = 0; i < records_.size(); ++i) jni->DeleteWeakGlobalRef(records_.at(i)->klass);
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (records_.at(i)->owns_class) jni->DeleteWeakGlobalRef(records_.at(i)->klass);
+  }
 }
 
 uint64_t Pointers::issue(void* pointer, uint8_t kind, int64_t size) {

@@ -105,8 +105,8 @@ class Methods {
 
 struct FieldRecord {
   jfieldID id;
-  jweak klass;
-  int32_t class_hash;
+  jweak klass;       // the same reference for fields of one class that were issued together
+  bool owns_class;   // the first of them
   uint32_t next;  // the next record with the same key, plus one
   char type;      // the descriptor's first character; 0 until asked
   bool is_static;

@@ -8,6 +8,9 @@ namespace jvmti {
 
 namespace {
 
+constexpr jint kFirstCritical = 222;  // GetPrimitiveArrayCritical
+constexpr jint kLastCritical = 225;   // ReleaseStringCritical
+
 // Nothing of this is ever freed: a thread may be on its way through a wrapper long after the table
 // has gone back.
 Mutex mutex;
@@ -264,6 +267,14 @@ void release_jni_table(Environment* environment) {
 namespace own {
 
 jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
+  // A thread in a critical region makes no further calls and waits for nobody: the collector may
+  // wait for it.  So calls that begin or end one are counted, and never told.
+  for (jint i = 0; i < slots.count(); ++i) {
+    if (slots.items()[i] < kFirstCritical || slots.items()[i] > kLastCritical) continue;
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "slot %d begins or ends a critical region",
+                slots.items()[i]);
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
   return want(call, slots, told);
 }
 

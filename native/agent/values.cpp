@@ -63,21 +63,32 @@ class ValueWriter {
     // Handles by the thousand are not identified: that takes a tag for each.
     if (!same) call.identify = false;
   }
+  ~ValueWriter() {
+    if (class_ != nullptr) jni_->DeleteLocalRef(class_);
+  }
+  ValueWriter(const ValueWriter&) = delete;
+  ValueWriter& operator=(const ValueWriter&) = delete;
 
   bool good() const { return good_; }
 
-  void field(jobject object, const FieldRecord* record) {
-    // The class keeps its fields: as long as it is there, the id is good.
-    jclass klass = static_cast<jclass>(jni_->NewLocalRef(record->klass));
-    if (klass == nullptr || (!record->is_static && !jni_->IsInstanceOf(object, klass))) {
+  // So many values are to come, as far as is known: what they need grows no more.
+  void expect(size_t values) { good_ = letters_.reserve(values) && numbers_.reserve(values) && good_; }
+
+  // The object whose fields come next.
+  void begin(jobject object) {
+    object_ = object;
+    is_instance_ = false;
+  }
+
+  void field(const FieldRecord* record) {
+    if (!belongs(record)) {
       call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "a field is not one of the object");
       good_ = false;
     } else if (record->is_static) {
-      static_field(klass, record->id, record->type);
+      static_field(class_, record->id, record->type);
     } else {
-      instance_field(object, record->id, record->type);
+      instance_field(object_, record->id, record->type);
     }
-    if (klass != nullptr) jni_->DeleteLocalRef(klass);
   }
 
   // Takes the local reference over.
@@ -135,6 +146,21 @@ class ValueWriter {
   static unsigned char* copy(Vector<T>& items, unsigned char* to) {
     if (!items.empty()) std::memcpy(to, items.begin(), bytes_of(items));
     return to + bytes_of(items);
+  }
+
+  // Whether the object has the field.  Those of one class follow each other, and share the
+  // reference to it: the first of them is looked at, and speaks for the others.
+  bool belongs(const FieldRecord* record) {
+    if (class_ == nullptr || record->klass != named_) {
+      if (class_ != nullptr) jni_->DeleteLocalRef(class_);
+      // The class keeps its fields: as long as it is there, the id is good.
+      class_ = static_cast<jclass>(jni_->NewLocalRef(record->klass));
+      named_ = record->klass;
+      is_instance_ = false;
+    }
+    if (class_ == nullptr) return false;
+    if (record->is_static || is_instance_) return true;
+    return is_instance_ = jni_->IsInstanceOf(object_, class_);
   }
 
   void letter(char one) { good_ = letters_.push(static_cast<unsigned char>(one)) && good_; }
@@ -197,6 +223,10 @@ class ValueWriter {
   bool unbox_;
   jint most_text_;
   bool good_ = true;
+  jobject object_ = nullptr;
+  jclass class_ = nullptr;      // of the field before, as a local reference
+  jweak named_ = nullptr;       // what the field before names it with
+  bool is_instance_ = false;    // the object is one of that class
   Vector<unsigned char> letters_;
   Vector<jlong> numbers_;
   Vector<jint> lengths_;
@@ -222,9 +252,9 @@ jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<jint>& text, const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
-  for (jint i = 0; i < fields.count() && writer.good(); ++i) {
-    writer.field(object.c(), fields.record(i));
-  }
+  writer.begin(object.c());
+  writer.expect(static_cast<size_t>(fields.count()));
+  for (jint i = 0; i < fields.count() && writer.good(); ++i) writer.field(fields.record(i));
   return writer.finish(size, data, count, objects);
 }
 
@@ -266,7 +296,8 @@ jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds
                                   : jni->GetObjectArrayElement(array, i);
     // A list that leads back into itself, as a race may leave it, ends with what is asked for.
     while (at != nullptr && jni->IsInstanceOf(at, linked) && left > 0 && writer.good()) {
-      for (jint f = 0; f < fields.count() && writer.good(); ++f) writer.field(at, fields.record(f));
+      writer.begin(at);
+      for (jint f = 0; f < fields.count() && writer.good(); ++f) writer.field(fields.record(f));
       jobject further = jni->GetObjectField(at, link->id);
       jni->DeleteLocalRef(at);
       at = further;

@@ -12,7 +12,7 @@ import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
-from jvmti.callbacks.jni_interception import SLOTS
+from jvmti.callbacks.jni_interception import COUNTED, SLOTS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 
 WRAPPED = [
@@ -114,8 +114,19 @@ def test_a_result_can_be_replaced_and_a_failing_function_is_passed_over(
     assert any(isinstance(one, LookupError) for one in vm._session.callbacks.jni.errors)
     with pytest.raises(ValueError, match="no JNI function"):
         env.set_jni_function_table({"NoSuchFunction": fails})
-    with pytest.raises(ValueError, match="cannot wait"):
-        env.set_jni_function_table({"GetPrimitiveArrayCritical": fails})
+    with pytest.raises(ValueError, match="did you mean 'NewGlobalRef'"):
+        vm.jni.count("NewGlobalReff")
+    # What a thread waits for in a critical region the collector may wait for, too.
+    critical = [
+        f"{do}{what}Critical" for do in ("Get", "Release") for what in ("PrimitiveArray", "String")
+    ]
+    for name in critical:
+        with pytest.raises(ValueError, match=f'critical region.* count.*jni.count."{name}"'):
+            env.set_jni_function_table({name: fails})
+        with pytest.raises(jvmti.errors.IllegalArgument, match="critical region"):
+            vm._session.call(env.set_jni_function_table.declaration, 1, ([COUNTED[name]],))
+    with pytest.raises(ValueError, match="counterpart returns a copy.* count its calls"):
+        env.set_jni_function_table({"ReleaseStringUTFChars": fails})
     with pytest.raises(TypeError, match="must be callable"):
         env.set_jni_function_table({"FindClass": 5})  # type: ignore[dict-item]
 

@@ -138,6 +138,28 @@ def test_calls_are_counted_as_often_as_they_arrive(
     assert "CallStaticIntMethodA" not in counts
 
 
+def test_what_gives_memory_back_is_counted_as_what_gets_it(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    pairs = {
+        f"Get{what}": f"Release{what}"
+        for what in ("StringChars", "StringUTFChars", "StringCritical", "PrimitiveArrayCritical")
+    }
+    kinds = ("Boolean", "Byte", "Char", "Short", "Int", "Long", "Float", "Double")
+    pairs |= {f"Get{kind}ArrayElements": f"Release{kind}ArrayElements" for kind in kinds}
+    given_back = sum(map(ord, "count me")) * 3 + sum(range(8))
+    with vm.jni.count() as everything:
+        assert calling.ask("borrowed count me") == str(given_back)
+    with vm.jni.count("GetJavaVM", *pairs.values()) as some:
+        assert calling.ask("borrowed count me") == str(given_back)
+    # The JDK's own native code may borrow something meanwhile.
+    assert {"GetJavaVM", *pairs, *pairs.values()} <= set(everything.read())
+    assert set(some.read()) == {"GetJavaVM", *pairs.values()}
+    for name in ("ReleaseStringChars", "ReleaseStringCritical", "ReleaseFloatArrayElements"):
+        assert everything.read()[name].calls == some.read()[name].calls == 1
+        assert some.read()[name].nanoseconds > 0
+
+
 def everything_told(calls: list[str], *left_out: str) -> dict[str, Callable[..., Any]]:
     """Wrappers around all functions that the library's odder ways use."""
 

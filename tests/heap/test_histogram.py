@@ -111,6 +111,19 @@ def test_the_difference_of_two_shows_what_grew(changing: programs.JavaProgram) -
         assert changes.top(1, by="count").names == ["Holdings$Item"]
 
 
+def test_its_text_is_the_classes_that_take_most(vm: jvmti.VM) -> None:
+    histogram = vm.heap.histogram()
+    first, heading, *rows = str(histogram).splitlines()
+    assert first == repr(histogram)
+    assert heading.split() == ["objects", "bytes", "class"]
+    assert [row.split()[-1] for row in rows[:20]] == [
+        one.split()[-1] for one in histogram.names[:20]
+    ]
+    assert rows[0].split()[:2] == [f"{histogram[0].count:,}", f"{histogram[0].bytes:,}"]
+    assert rows[20:] == [f"{'':31} … {len(histogram) - 20:,} more"]
+    assert len(str(histogram.top(2)).splitlines()) == 4
+
+
 def test_it_becomes_an_arrow_table(vm: jvmti.VM) -> None:
     found = vm.heap.histogram(classes="Holdings$*")
     table = found.to_arrow()

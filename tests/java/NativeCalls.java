@@ -36,6 +36,8 @@ public class NativeCalls extends NativeCallsAbove {
 
     static native String framed(int depth);
 
+    static native int borrowed(String text, Object[] arrays);
+
     static native int reflected(Field field, Object[] back);
 
     static String note(Object... values) {
@@ -107,6 +109,12 @@ public class NativeCalls extends NativeCallsAbove {
                 }
             case "fails":
                 return thrownByCall(text);
+            case "borrowed":
+                Object[] arrays = {
+                    new boolean[] {false}, new byte[] {1}, new char[] {2}, new short[] {3},
+                    new int[] {4}, new long[] {5}, new float[] {6}, new double[] {7}
+                };
+                return Integer.toString(borrowed(text, arrays));
             case "framed":
                 return framed(Integer.parseInt(text));
             case "reflected":

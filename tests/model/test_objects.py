@@ -14,7 +14,9 @@ import pytest
 import jvmti
 from interrupts import interrupted_at
 from jvmti.model.ancestry import Ancestry
-from jvmti.spec.errors import CallTimeout
+from jvmti.model.layouts import layout_of
+from jvmti.model.reading import read_fields, read_linked
+from jvmti.spec.errors import CallTimeout, InvalidFieldID, InvalidObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +49,65 @@ def kept(vm: jvmti.VM) -> Callable[[str], Any]:
 
 
 # ---- fields ----------------------------------------------------------------------------------
+
+
+def test_a_java_name_as_an_attribute_says_how_it_is_read(vm: jvmti.VM, kept: Any) -> None:
+    derived = kept("derived")
+    cls = derived.cls
+
+    def said(item: Any, name: str) -> str:
+        assert not hasattr(item, name)
+        with pytest.raises(AttributeError) as caught:
+            getattr(item, name)
+        return str(caught.value)
+
+    start = "an object of Values$Derived has no Python attribute "
+    assert said(derived, "small") == f"""{start}'small'; in Java it is the field obj["small"]"""
+    assert said(derived, "toString").endswith("""in Java it is the method obj.call("toString")""")
+    assert said(derived, "secret").endswith("""in Java it is the method obj.call("secret", …)""")
+    assert said(derived, "smal").startswith(f"{start}'smal'; did you mean the field obj")
+    assert said(derived, "to_sting").startswith(f"{start}'to_sting'; did you mean 'to_string'")
+    assert said(derived, "zqzqzq") == f"{start}'zqzqzq'"
+    assert said(derived, "_small") == "'Object' object has no attribute '_small'"
+    assert said(derived["array"], "length").endswith("in Java it is len(obj)")
+    assert """the field cls["made"]""" in said(cls, "made")
+    assert "cls[" not in said(cls, "small")  # the class has no value of it
+    assert "class Values$Derived has no Python attribute 'nam'; did you mean 'name'" in said(
+        cls, "nam"
+    )
+    # An error of a property's own is what it was, and what is gone has no names to tell.
+    stale = vm.jni.new_string("stale")
+    stale.release()
+    with pytest.raises(InvalidObject):
+        stale.cls  # type: ignore[attr-defined]  # noqa: B018
+    assert said(stale, "zqzqzq") == "this String has no Python attribute 'zqzqzq'"
+
+
+def test_each_field_of_a_message_is_checked_to_be_one_of_the_object(
+    vm: jvmti.VM, kept: Any
+) -> None:
+    derived, stranger = kept("derived"), vm.find_class("Values")["kept"]
+    own, other = layout_of(derived.cls), layout_of(stranger.cls)
+    assert len({place.owner for place in own.places}) > 1
+    for foreign in other.fields:
+        # Behind and between fields that are the object's, of the same class and of another.
+        for fields in (
+            [foreign],
+            [*own.fields, foreign],
+            [own.fields[0], foreign, own.fields[0]],
+            [other.fields[0], foreign],
+        ):
+            with pytest.raises(InvalidFieldID, match="not one of the object"):
+                read_fields(vm, derived, fields)
+    first, last = own.fields[0], own.fields[-1]
+    values = read_fields(vm, derived, [first, last, first])
+    assert values == [derived.fields()[own.names[at]] for at in (0, -1, 0)]
+    # The objects of a chain are looked at one by one.
+    nodes = vm.find_class("java.util.HashMap$Node")
+    link = layout_of(nodes).find("next").field
+    table = stranger["table"]
+    with pytest.raises(InvalidFieldID, match="not one of the object"):
+        read_linked(vm, table, link, [layout_of(nodes).find("key").field, first], 100)
 
 
 def test_fields_are_read_in_one_message_and_are_what_reflection_says(

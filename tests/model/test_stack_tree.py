@@ -96,6 +96,30 @@ def test_sampling_sees_what_a_thread_does_and_none_of_the_agents(vm: jvmti.VM) -
     assert len(tree.under("busy").under("Witness.*")) == tree.looks
 
 
+def test_sampling_says_that_no_thread_was_chosen(
+    vm: jvmti.VM, caplog: pytest.LogCaptureFixture
+) -> None:
+    tree = vm.threads.sample(0, names="blokced")
+    why = "no thread's name matches 'blokced'; did you mean 'blocked'?"
+    assert (len(tree), tree.unseen) == (0, why)
+    assert str(tree) == repr(tree) == f"<StackTree of 0 stacks, one look: {why}>"
+    html = tree._repr_html_()
+    assert html is not None
+    assert "did you mean" in html
+    [told] = caplog.records
+    assert told.message == f"{why} (sampling goes on: threads may come)"
+    caplog.clear()
+    beginning = vm.threads.sample(0, names="blokc*")
+    assert "did you mean 'block*'?" in beginning.unseen
+    caplog.clear()
+    chosen = vm.threads.sample(0, names="blocked", state="RUNNABLE")
+    assert chosen.unseen == "none of 1 threads had a stack and was RUNNABLE"
+    assert chosen.unseen in str(chosen)
+    assert caplog.records == []
+    seen = vm.threads.sample(0, names="blocked")
+    assert repr(seen) == "<StackTree of 1 stacks, one look>"
+
+
 def test_sampling_takes_the_threads_whose_names_fit(vm: jvmti.VM) -> None:
     tree = vm.threads.sample(0, names="block*", by_thread=True)
     assert [one.name for one in tree.root.children] == ["blocked"]

@@ -231,6 +231,50 @@ def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: Jav
     assert program.ask("join t") == "2"
 
 
+@pytest.mark.parametrize("made", ["before", "after"])
+def test_conditions_and_functions_of_a_place_are_done_before_anybody_has_the_thread(
+    vm: jvmti.VM, program: JavaProgram, made: str
+) -> None:
+    # All of them speak with the thread that waits, so they must not do it at once.
+    add = method(vm, "add")
+    done: dict[str, list[tuple[str, int]]] = {"asked": [], "refused": [], "called": []}
+    stops: dict[str, list[Stop]] = {what: [] for what in done}
+
+    def speak(stop: Stop) -> int:
+        seen = {(stop.locals["n"], vm.env.get_frame_count(None)) for _ in range(20)}
+        ((n, _),) = seen
+        return int(n)
+
+    def note(what: str, answer: bool) -> Callable[[Stop], bool]:
+        def ask(stop: Stop) -> bool:
+            done[what].append((stop.thread.name, speak(stop)))
+            stops[what].append(stop)
+            return answer
+
+        return ask
+
+    earlier = [add.breakpoint()] if made == "before" else []
+    asking = add.breakpoint(when=note("asked", True))
+    refusing = add.breakpoint(when=note("refused", False))
+    calling = add.breakpoint(do=note("called", True))
+    with earlier.pop() if earlier else add.breakpoint() as first:
+        for name in ("one", "two", "three"):
+            program.ask(f"start {name} add 4")
+        held = []
+        for _ in range(12):
+            stop = taken(first)
+            assert all(len(what) > len(held) for what in done.values())
+            held.append((stop.thread.name, speak(stop)))
+            assert all(held[-1] in what for what in done.values())
+    assert sorted(held) == sorted((name, n) for name in ("one", "two", "three") for n in range(4))
+    assert [one.hits for one in (first, asking, refusing, calling)] == [12, 12, 0, 12]
+    for name in ("one", "two", "three"):
+        assert program.ask(f"join {name}") == "20"
+    assert not any(stop.is_waiting for seen in stops.values() for stop in seen)
+    for point in (asking, refusing, calling):
+        point.cancel()
+
+
 def test_a_call_of_the_controllers_own_stops_where_somebody_else_iterates(
     vm: jvmti.VM, run: Callable[[str, str, int], None]
 ) -> None:
@@ -885,6 +929,32 @@ def test_exceptions_are_chosen_by_superclass_pattern_and_fate(
 
 
 # ---- classes that are yet to come -----------------------------------------------------------
+
+
+def test_a_class_that_is_not_loaded_is_told_once_with_near_names(
+    vm: jvmti.VM, program: JavaProgram, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "jvmti")
+    for name, level in (("Stoping", "WARNING"), ("zq.zqzqzqzq", "INFO"), ("zq.*", "INFO")):
+        point, catch = vm.breakpoint(name, "add"), vm.catch(name)
+        assert point.is_pending
+        said = point.awaited
+        assert said is not None
+        assert catch.awaited == said
+        near = f"no class {name!r} is loaded yet; near ones that are: Stopping"
+        assert said.startswith(near) if level == "WARNING" else said == near.partition(";")[0]
+        told = [(one.levelname, one.message) for one in caplog.records]
+        assert told == [(level, f"a breakpoint waits: {said}"), (level, f"a catch waits: {said}")]
+        caplog.clear()
+        assert repr(point) == f"<Breakpoint {name}.add: pending, {said}, 0 hits>"
+        assert repr(catch) == f"<Catch {name}: {said}, 0 hits>"
+        point.cancel()
+        catch.cancel()
+    # Where there is one there is nothing to say.
+    loaded = [vm.catch(), vm.catch("java.lang.*"), vm.breakpoint("Stopping", "add")]
+    assert [one.awaited for one in loaded] == [None, None, None]
+    for one in loaded:
+        one.cancel()
 
 
 def test_a_breakpoint_waits_for_classes_of_several_loaders(

@@ -96,3 +96,41 @@ JNIEXPORT jint JNICALL Java_NativeCalls_reflected(JNIEnv* env, jclass type, jobj
   (*env)->SetObjectArrayElement(env, back, 0, again);
   return (*env)->GetStaticIntField(env, type, field);
 }
+
+/* Everything that JNI lends is looked at and given back: a text in three forms, arrays of each type. */
+JNIEXPORT jint JNICALL Java_NativeCalls_borrowed(JNIEnv* env, jclass type, jstring text,
+                                                 jobjectArray arrays) {
+  jint sum = 0;
+  jsize length = (*env)->GetStringLength(env, text);
+  const char* bytes = (*env)->GetStringUTFChars(env, text, NULL);
+  for (jsize i = 0; i < length; ++i) sum += bytes[i];
+  (*env)->ReleaseStringUTFChars(env, text, bytes);
+  const jchar* units = (*env)->GetStringChars(env, text, NULL);
+  for (jsize i = 0; i < length; ++i) sum += units[i];
+  (*env)->ReleaseStringChars(env, text, units);
+  units = (*env)->GetStringCritical(env, text, NULL);
+  for (jsize i = 0; i < length; ++i) sum += units[i];
+  (*env)->ReleaseStringCritical(env, text, units);
+  jsize at = 0;
+#define BORROW(Type, type)                                                              \
+  {                                                                                     \
+    type##Array array = (*env)->GetObjectArrayElement(env, arrays, at++);               \
+    type* elements = (*env)->Get##Type##ArrayElements(env, array, NULL);                \
+    sum += (jint)elements[0];                                                           \
+    (*env)->Release##Type##ArrayElements(env, array, elements, 0);                      \
+  }
+  BORROW(Boolean, jboolean)
+  BORROW(Byte, jbyte)
+  BORROW(Char, jchar)
+  BORROW(Short, jshort)
+  BORROW(Int, jint)
+  BORROW(Long, jlong)
+  BORROW(Float, jfloat)
+  BORROW(Double, jdouble)
+  jarray whole = (*env)->GetObjectArrayElement(env, arrays, 4);
+  jint* inside = (*env)->GetPrimitiveArrayCritical(env, whole, NULL);
+  sum += inside[0] - 4;
+  (*env)->ReleasePrimitiveArrayCritical(env, whole, inside, 0);
+  JavaVM* vm = NULL;
+  return (*env)->GetJavaVM(env, &vm) == JNI_OK && vm != NULL ? sum : -1;
+}

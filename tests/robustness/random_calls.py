@@ -161,6 +161,9 @@ class NumbersOnly:
         self.seen.append(handle)
         return handle
 
+    def wrap_all(self, handles: Iterable[int]) -> list[int]:
+        return [self.wrap(handle) for handle in handles if handle]
+
     def stored(self, token: int) -> int:
         return token
 

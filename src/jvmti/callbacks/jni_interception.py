@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
-from jvmti.jni.interface import FUNCTIONS
+from jvmti.jni.interface import EXCLUDED, FUNCTIONS
 from jvmti.spec.errors import SessionClosed
 from jvmti.spec.frozen import frozen
+from jvmti.spec.names import suggestion
 from jvmti.wire.codecs import F64, I64, U64, codec_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,31 @@ def _slots() -> dict[str, tuple[int, str]]:
 
 SLOTS = _slots()
 NAMES = {slot: (name, method) for name, (slot, method) in SLOTS.items()}
-_CRITICAL = ("GetPrimitiveArrayCritical", "GetStringCritical")
+COUNTED = {name: slot for name, (slot, _) in SLOTS.items()} | {
+    name: one.slot for name, one in EXCLUDED.items()
+}
+"""The slot of every function whose calls can be counted, by its name in C."""
+
+
+def _check(name: str) -> None:
+    """Raise where Python cannot take the place of a function."""
+    if name not in COUNTED:
+        raise ValueError(_unknown(name))
+    if name.endswith("Critical"):
+        raise ValueError(
+            f"{name} begins or ends a critical region, in which a thread must not wait for Python; "
+            f'count its calls instead: vm.jni.count("{name}")'
+        )
+    if name in EXCLUDED:
+        raise ValueError(
+            f"{name} has no method here that Python could take the place of: "
+            f"{EXCLUDED[name].reason[:1].lower()}{EXCLUDED[name].reason[1:-1]}; "
+            f'count its calls instead: vm.jni.count("{name}")'
+        )
+
+
+def _unknown(name: str) -> str:
+    return f"there is no JNI function {name!r}; they are named as in C{suggestion(name, COUNTED)}"
 
 
 class Original:
@@ -124,10 +149,7 @@ class JniCalls:
             )
         wanted: dict[int, Function] = {}
         for name, function in table.items():
-            if name not in SLOTS:
-                raise ValueError(f"there is no JNI function {name!r}; they are named as in C")
-            if name in _CRITICAL:
-                raise ValueError(f"{name} cannot wait for Python; count its calls instead")
+            _check(name)
             if not callable(function):
                 raise TypeError(f"{name} must be callable, not {type(function).__name__}")
             wanted[SLOTS[name][0]] = function
@@ -182,13 +204,11 @@ class Counting:
     """Calls of JNI functions that are being counted; leaving its ``with`` block ends it."""
 
     def __init__(self, session: Session, environment: int, names: tuple[str, ...]) -> None:
-        unknown = [name for name in names if name not in SLOTS]
-        if unknown:
-            raise ValueError(f"there is no JNI function {unknown[0]!r}; they are named as in C")
+        for name in names:
+            if name not in COUNTED:
+                raise ValueError(_unknown(name))
         self._operations = AgentOperations(session, environment)
-        self._operations.count_jni_calls(
-            sorted(SLOTS[name][0] for name in names) if names else sorted(NAMES)
-        )
+        self._operations.count_jni_calls(sorted({COUNTED[name] for name in names or COUNTED}))
         self._counts: dict[str, JniCount] | None = None
 
     def read(self) -> dict[str, JniCount]:
@@ -197,11 +217,9 @@ class Counting:
             return self._counts
         found = self._operations.jni_counts()
         return {
-            NAMES[slot][0]: JniCount(calls, nanoseconds)
-            for slot, (calls, nanoseconds) in enumerate(
-                zip(found.calls, found.nanoseconds, strict=True)
-            )
-            if calls and slot in NAMES
+            name: JniCount(found.calls[slot], found.nanoseconds[slot])
+            for name, slot in COUNTED.items()
+            if slot < len(found.calls) and found.calls[slot]
         }
 
     def stop(self) -> None:

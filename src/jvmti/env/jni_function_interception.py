@@ -36,6 +36,8 @@ class JNIFunctionInterceptionFunctions(Calling):
 
         Raises:
             NotAvailable: another session has the table; the message says whose.
+            ValueError: there is no such function, it begins or ends a critical region, in which a
+                thread must not wait, or `JNI` has no method for it; ``vm.jni.count`` counts them.
 
         Example:
             >>> def found(original, name):

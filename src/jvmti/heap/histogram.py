@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Array = numpy.ndarray[Any, Any]
 
+_SHOWN = 20
+"""Rows in the text of a histogram."""
 _ROW = re.compile(r"^ *\d+: +(\d+) +(\d+) +(\S.*?)(?: \(([^()]*)\))?$", re.MULTILINE)
 
 
@@ -259,6 +262,11 @@ class Histogram:
             f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
             f"{self.total_bytes:,} bytes>"
         )
+
+    def __str__(self) -> str:
+        rows = [f"{row.count:>13,} {row.bytes:>16,}  {row.name}" for row in islice(self, _SHOWN)]
+        more = [f"{'':31} … {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
+        return "\n".join([repr(self), f"{'objects':>13} {'bytes':>16}  class", *rows, *more])
 
     _repr_html_ = display.html
 

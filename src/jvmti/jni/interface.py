@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from jvmti.jni.arrays import ArrayFunctions
 from jvmti.jni.class_operations import ClassFunctions
 from jvmti.jni.exceptions import ExceptionFunctions
@@ -47,15 +49,28 @@ class Functions(
 FUNCTIONS = declarations(Functions)
 """The declaration of every function, by its Python name and in the order of the function table."""
 
-EXCLUDED: dict[str, str] = {
-    "GetJavaVM": (
+
+class Excluded(NamedTuple):
+    """A function of JNI that has no method here; calls of the program's can be counted."""
+
+    slot: int
+    """Its place in the function table."""
+    reason: str
+    """Why it has none."""
+
+
+_NOTHING_LEFT = "Its counterpart returns a copy, so nothing is left to release."
+
+EXCLUDED = {
+    "GetJavaVM": Excluded(
+        219,
         "It gives the pointer from which native code reaches the VM's other interfaces, "
-        "which a session is already."
+        "which a session is already.",
     ),
-    "ReleaseStringChars": "Its counterpart returns a copy, so nothing is left to release.",
-    "ReleaseStringUTFChars": "Its counterpart returns a copy, so nothing is left to release.",
-    "ReleaseStringCritical": (
-        "Its counterpart ends the critical region before it returns a copy of the string."
+    "ReleaseStringChars": Excluded(166, _NOTHING_LEFT),
+    "ReleaseStringUTFChars": Excluded(170, _NOTHING_LEFT),
+    "ReleaseStringCritical": Excluded(
+        225, "Its counterpart ends the critical region before it returns a copy of the string."
     ),
 }
-"""The functions of JNI that have no method here, each with the reason."""
+"""The functions of JNI that have no method here, by their names in C."""

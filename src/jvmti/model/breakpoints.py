@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.model import conditions
 from jvmti.model.locals import parameters
-from jvmti.model.stops import Stop, Stops
+from jvmti.model.stops import Stop, Stops, is_pattern
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
 from jvmti.spec.names import suggestion
@@ -104,6 +104,8 @@ class Breakpoint(Stops):
         self._make(Event.CLASS_PREPARE, classes=classes)
         if self._vm._session.live:
             self._look_for_classes()
+            if self.is_pending:
+                self._say_if_not_loaded(classes)
 
     def _look_for_classes(self) -> None:
         if self._named is None:
@@ -112,7 +114,7 @@ class Breakpoint(Stops):
         for cls in self._vm.classes(name):
             if cls.is_array or not cls.signature.startswith("L"):
                 continue
-            self._place_in(cls, strict=not _is_pattern(name))
+            self._place_in(cls, strict=not is_pattern(name))
 
     def _prepared(self, cls: Class) -> None:
         self._place_in(cls, strict=False)
@@ -127,7 +129,7 @@ class Breakpoint(Stops):
             if strict:
                 raise
             log.log(
-                logging.DEBUG if _is_pattern(self._named[0]) else logging.WARNING,
+                logging.DEBUG if is_pattern(self._named[0]) else logging.WARNING,
                 "no breakpoint in %s: %s",
                 cls.name,
                 error,
@@ -221,7 +223,7 @@ class Breakpoint(Stops):
         if self._named is not None:
             what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
             if self.is_pending:
-                return f"{what}: pending, as no such class is loaded"
+                return f"{what}: pending, {self.awaited or 'as no such class is loaded'}"
             lost = f", lost in {len(self.lost)}" if self.lost else ""
             return f"{what} in {len(self.places)} place{'s' * (len(self.places) != 1)}{lost}"
         if self.lost:
@@ -270,10 +272,6 @@ def _no_method(cls: Class, name: str, signature: str | None) -> str:
         there = ", ".join(one.signature for one in cls.methods if one.name == name)
         return f"{cls.name}.{name} has no signature {signature}; there are {there}"
     return f"{cls.name} has no method {name!r} of its own{suggestion(name, names)}"
-
-
-def _is_pattern(name: str) -> bool:
-    return any(character in name for character in "*?[")
 
 
 __all__ = ["Breakpoint", "location_of"]

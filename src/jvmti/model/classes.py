@@ -13,6 +13,7 @@ import numpy
 
 from jvmti import display, refs
 from jvmti.model import calls
+from jvmti.model.attribute_errors import no_attribute
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
 from jvmti.model.layouts import layout_of
@@ -478,6 +479,9 @@ class Class(Attributes, refs.Class):
         JVM TI: IterateThroughHeap, GetObjectsWithTags.
         """
         return self._vm.heap.instances(self, where, limit, timeout=timeout, max_pause=max_pause)
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        return no_attribute(self, name, static=True)
 
     def _ipython_key_completions_(self) -> list[str]:
         return [field.name for field in self.fields if field.is_static]

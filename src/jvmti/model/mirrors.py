@@ -70,7 +70,7 @@ class Mirror:
         JVM TI: GetClassFields.  JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        return dict(zip(layout.names, layout.all.read(self.of._vm, self.of), strict=True))
+        return dict(zip(layout.names, layout.all.read(self.of), strict=True))
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
         """What ``Class.toString`` gives: ``interface java.util.Map``."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jvmti import display, refs
 from jvmti.model import arrays, calls, views
+from jvmti.model.attribute_errors import no_attribute
 from jvmti.model.layouts import Place, layout_of
 from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
@@ -37,6 +38,16 @@ class Attributes:
     def _vm(self) -> VM:
         vm: VM = self._session.model
         return vm
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # raises again what it did
+            raise self._no_attribute(name)
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        return no_attribute(self, name, static=False)
 
     @property
     def cls(self) -> Class:
@@ -91,7 +102,9 @@ class Attributes:
         JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        return dict(zip(layout.names, layout.all.read(self._vm, self), strict=True))
+        found: dict[str, Any] = layout.keys.copy()  # grows no more
+        found.update(zip(layout.names, layout.all.read(self), strict=True))
+        return found
 
     # ---- calls -----------------------------------------------------------------------------
 

@@ -5,16 +5,18 @@ The agent reads them (``native/agent/values.cpp``) without running any Java code
 
 from __future__ import annotations
 
+import codecs
 import functools
 import itertools
+import operator
 import struct
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.operations import OPERATIONS, Values
-from jvmti.wire.codecs import codec_of
+from jvmti.wire.codecs import U64, codec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jvmti.model.vm import VM
 
@@ -33,19 +35,19 @@ class Cut(str):
 
 def values_of(read: Values) -> list[Any]:
     """What the model shows for values that were read."""
-    data = read.data
+    data, objects = read
     count, numbers, texts = _COUNTS.unpack_from(data)
-    lengths_at = _COUNTS.size + 8 * numbers
+    lengths_at = _NUMBERS_AT + 8 * numbers
     letters_at = lengths_at + 4 * texts
-    letters = data[letters_at : letters_at + count]
+    text_at = letters_at + count
+    letters = data[letters_at:text_at]
+    plan = _plan(letters) if count <= _PLANNED else _Plan(letters)
     found: list[Any] = []
     if texts:
-        found = _texts(data[lengths_at:letters_at], data[letters_at + count :])
-        if texts == count and b"u" not in letters:
+        found = _texts(plan.lengths.unpack_from(data, lengths_at), data[text_at:])
+        if texts == count and not plan.cut:
             return found
-    plan = _plan(letters) if count <= _PLANNED else _Plan(letters)
-    pool = [*plan.numbers.unpack_from(data, _COUNTS.size), *found, *read.objects, None]
-    values = [pool[place] for place in plan.places]
+    values = list(plan.pick([*plan.numbers.unpack_from(data, _NUMBERS_AT), *found, *objects, None]))
     for place in plan.characters:
         values[place] = chr(values[place])
     for place in plan.cut:
@@ -54,6 +56,7 @@ def values_of(read: Values) -> list[Any]:
 
 
 _COUNTS = struct.Struct("<III")
+_NUMBERS_AT = _COUNTS.size
 _CODES = dict.fromkeys("BCSIJ", "q") | {"Z": "?7x", "F": "d", "D": "d"}
 _PLANNED = 256
 """Values up to which is remembered how they lie in a reply: objects of a class are alike."""
@@ -62,7 +65,7 @@ _PLANNED = 256
 class _Plan:
     """Where the values with certain letters are: numbers first, then texts, objects and null."""
 
-    __slots__ = ("characters", "cut", "numbers", "places")
+    __slots__ = ("characters", "cut", "lengths", "numbers", "pick")
 
     def __init__(self, letters: bytes) -> None:
         self.numbers = struct.Struct(
@@ -77,7 +80,13 @@ class _Plan:
         item = itertools.count(count - nulls - objects)
         sources: dict[int, Iterator[int]] = dict.fromkeys(b"ZBCSIJFD", number)
         sources |= {116: text, 117: text, 108: item, 110: itertools.repeat(count - nulls)}
-        self.places = [next(sources[letter]) for letter in letters]
+        places = [next(sources[letter]) for letter in letters]
+        self.pick: Callable[[list[Any]], Iterable[Any]]
+        if len(places) > 1:
+            self.pick = operator.itemgetter(*places)
+        else:  # which would give no tuple
+            self.pick = lambda pool: [pool[place] for place in places]
+        self.lengths = struct.Struct(f"<{texts}i")
         self.characters = _places(letters, b"C")
         self.cut = _places(letters, b"u")
 
@@ -91,12 +100,12 @@ def _places(letters: bytes, wanted: bytes) -> list[int]:
 _plan = functools.lru_cache(1024)(_Plan)
 
 
-def _texts(lengths: bytes, text: bytes) -> list[str]:
-    whole = text.decode("utf-16-le", "surrogatepass")
+def _texts(lengths: tuple[int, ...], text: bytes) -> list[str]:
+    whole, _ = codecs.utf_16_le_decode(text, "surrogatepass", True)
     plain = len(whole) * 2 == len(text)
     found = []
     at = 0
-    for length in memoryview(lengths).cast("i"):
+    for length in lengths:
         end = at + length
         if plain:
             found.append(whole[at:end])
@@ -140,21 +149,22 @@ class FieldList:
         fields: which.
     """
 
-    __slots__ = ("_after",)
+    __slots__ = ("_after", "_put")
 
     def __init__(self, vm: VM, fields: Sequence[Any]) -> None:
         parts: list[bytes] = []
-        _, *encoders = codec_of(_READ_FIELDS).encoders
+        self._put, *encoders = codec_of(_READ_FIELDS).encoders
         for put, value in zip(encoders, (fields, False, -1, True), strict=True):
             put(value, parts, vm._session)
         self._after = b"".join(parts)
 
-    def read(self, vm: VM, item: Any) -> list[Any]:
+    def read(self, item: Any) -> list[Any]:
         """The values of the fields of an object."""
-        parts: list[bytes] = []
-        codec_of(_READ_FIELDS).encoders[0](item, parts, vm._session)
-        parts.append(self._after)
-        return values_of(vm._session.call_encoded(_READ_FIELDS, 1, b"".join(parts), None))
+        session = item._session
+        first = U64.pack(item._handle)
+        if not item._handle:
+            self._put(item, [], session)  # which tells that it has been released
+        return values_of(session.call_encoded(_READ_FIELDS, 1, first + self._after, None))
 
 
 _READ_FIELDS = OPERATIONS["read_fields"]

@@ -7,6 +7,7 @@ its time.
 from __future__ import annotations
 
 import difflib
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ import numpy
 
 from jvmti import display
 from jvmti.spec.constants import JavaLangThreadState
+from jvmti.spec.names import suggestion
 
 if TYPE_CHECKING:
     from jvmti.display import Report
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 __all__ = ["StackNode", "StackTree", "at_once", "sampled"]
+
+log = logging.getLogger("jvmti")
 
 _STATES = ("RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING")
 """States of threads that have a stack."""
@@ -63,6 +67,7 @@ class StackTree:
         looks: how often the threads were looked at.
         seconds: for how long.
         longest_look: the longest of the looks in seconds; the VM stood still for at most as long.
+        unseen: why it has no stacks, where none was chosen.
     """
 
     def __init__(self) -> None:
@@ -70,6 +75,7 @@ class StackTree:
         self.looks = 0
         self.seconds = 0.0
         self.longest_look = 0.0
+        self.unseen = ""
 
     def add(self, stack: Iterable[str], count: int = 1) -> None:
         """Add a stack.
@@ -113,6 +119,7 @@ class StackTree:
         found = StackTree()
         found.looks, found.seconds = self.looks, self.seconds
         found.longest_look = self.longest_look
+        found.unseen = self.unseen
         waiting = list(self.root._children.values())
         while waiting:
             node = waiting.pop()
@@ -171,7 +178,8 @@ class StackTree:
 
     def __repr__(self) -> str:
         what = f"{self.looks:,} looks in {self.seconds:.3g} s" if self.looks > 1 else "one look"
-        return f"<StackTree of {len(self):,} stacks, {what}>"
+        why = f": {self.unseen}" if self.unseen and not self else ""
+        return f"<StackTree of {len(self):,} stacks, {what}{why}>"
 
     _repr_html_ = display.html
 
@@ -197,10 +205,12 @@ def at_once(
     _check(state)
     tree = StackTree()
     tree.looks = 1
+    threads = list(threads)
     for thread in threads:
         if thread.frames and state in (None, thread.java_state):
             names = [str(one) if lines else _name(one.method) for one in reversed(thread.frames)]
             tree.add([thread.name, *names] if by_thread else names)
+    tree.unseen = _none_in(state, len(threads))
     return tree
 
 
@@ -242,6 +252,8 @@ class _Sampler:
         self._most_frames = most_frames
         self._seen: Counter[tuple[str, bytes]] = Counter()
         self._names: dict[int, str | None] = {}
+        self._chosen = 0
+        self._others: set[str] = set()
 
     def run(self, seconds: float, hz: float, share: float, report: Report) -> StackTree:
         tree = StackTree()
@@ -253,6 +265,8 @@ class _Sampler:
             after = time.monotonic()
             took = after - before
             tree.looks += 1
+            if tree.looks == 1 and not self._chosen:
+                log.warning("%s (sampling goes on: threads may come)", self._no_such())
             tree.longest_look = max(tree.longest_look, took)
             report(int(after - begun), max(round(seconds), 1))
             due = max(before + 1 / hz, after + took * (1 / share - 1))
@@ -260,6 +274,7 @@ class _Sampler:
                 break
             time.sleep(max(due - after, 0.0))
         tree.seconds = after - begun
+        tree.unseen = _none_in(self._state, self._chosen) if self._chosen else self._no_such()
         for (thread, stack), count in self._seen.items():
             methods = self._vm.methods.of(numpy.frombuffer(stack, "<u8").tolist())
             frames = [_name(one) for one in reversed(methods)]
@@ -297,6 +312,22 @@ class _Sampler:
         for number, own, name in zip(numbers, ours, names, strict=True):
             chosen = not own and fnmatchcase(name or "", self._pattern)
             self._names[number] = (name or "") if chosen else None
+            if chosen:
+                self._chosen += 1
+            elif not own:
+                self._others.add(name or "")
+
+    def _no_such(self) -> str:
+        stem = self._pattern.removesuffix("*")
+        if stem != self._pattern:  # then it is the beginnings of names that it may be near to
+            near = suggestion(stem, {name[: len(stem)] + "*" for name in self._others})
+        else:
+            near = suggestion(self._pattern, self._others)
+        return f"no thread's name matches {self._pattern!r}{near}"
+
+
+def _none_in(state: str | None, threads: int) -> str:
+    return f"none of {threads:,} threads had a stack{f' and was {state}' if state else ''}"
 
 
 def _name(method: Any) -> str:

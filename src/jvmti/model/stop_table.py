@@ -157,27 +157,32 @@ class StopTable:
         about = self._about(event, data, at)
         lock = threading.RLock()
         method = session.wrap(method_handle)
-        waiting: list[Stop] = []
-        awaited: set[Steps] = set()
+        made: list[tuple[Stops, Stop]] = []
         for owner in owners:
-            if owner is None or owner._cancelled:
-                continue
-            stop = Stop(owner, thread, method, location, LentConversation(lender, lock))
-            stop.__dict__.update(about)
-            stop.field = getattr(owner, "field", None)
-            if self._guarded(event, self._meet, owner, stop, awaited):
-                waiting.append(stop)
+            if owner is not None and not owner._cancelled:
+                stop = Stop(owner, thread, method, location, LentConversation(lender, lock))
+                stop.__dict__.update(about)
+                stop.field = getattr(owner, "field", None)
+                made.append((owner, stop))
+        awaited: set[Steps] = set()
         try:
+            met = [one for one in made if self._guarded(event, one[0]._wants, one[1])]
+            # Whoever iterates speaks in this conversation as soon as the stop is there, so that
+            # comes last: no condition and no function speaks here any more.
+            met.sort(key=lambda one: one[0]._do is None)
+            waiting = [
+                stop
+                for owner, stop in met
+                if self._guarded(event, self._meet, owner, stop, awaited)
+            ]
             for stop in waiting:
                 stop._over.wait()
         finally:
             # An interrupt of the thread whose call stopped: nobody else may speak there any more.
-            for stop in waiting:
+            for _, stop in made:
                 stop._let_go()
 
     def _meet(self, owner: Stops, stop: Stop, awaited: set[Steps]) -> bool:
-        if not owner._wants(stop):
-            return False
         if owner._do is None:
             with self._lock:
                 steps = next(

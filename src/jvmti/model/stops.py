@@ -26,6 +26,7 @@ from jvmti.env.events import EVENTS
 from jvmti.model.conditions import Asked
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
+from jvmti.spec.signatures import fitting
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
@@ -242,6 +243,8 @@ class Stops:
         hits: how often it has stopped a thread.
         missed: how often a thread passed that nobody could have been given: the one that iterates
             ran into it by a call of its own.
+        awaited: that no class of the name was loaded when it was made, and which near ones were;
+            ``None`` where there was one, or the VM had not started.
     """
 
     _EVENT: Event
@@ -271,6 +274,7 @@ class Stops:
         self._callers = _callers(caller)
         self.hits = 0
         self.missed = 0
+        self.awaited: str | None = None
         self._waited = 0
         self._changed = threading.Condition()
         self._arrived: deque[Stop] = deque()
@@ -322,6 +326,24 @@ class Stops:
                 self._vm.stops.enabling.disable(env, EVENTS[event].declaration, None)
         except (SessionClosed, TargetLost) as error:
             log.debug("%r ends with the session: %s", self, error)
+
+    def _say_if_not_loaded(self, classes: str) -> None:
+        """Say once that it waits for classes that are not loaded: their name may be misspelt."""
+        if not self._vm._session.live:
+            return
+        loaded = self._vm.classes
+        if is_pattern(classes):
+            if any(map(fitting(classes), loaded.names().names)):
+                return
+            near = []
+        elif classes in loaded:
+            return
+        else:
+            near = loaded.near(classes)
+        hint = f"; near ones that are: {', '.join(near)}" if near else ""
+        self.awaited = f"no class {classes!r} is loaded yet{hint}"
+        level = logging.WARNING if near else logging.INFO
+        log.log(level, "a %s waits: %s", type(self).__name__.lower(), self.awaited)
 
     def _agent(self, number: int) -> AgentOperations:
         env, _ = self._numbers[number]
@@ -525,6 +547,11 @@ class Stops:
         return ""
 
 
+def is_pattern(name: str) -> bool:
+    """Whether a name of classes is a shell pattern for several."""
+    return any(character in name for character in "*?[")
+
+
 def _until(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
 
@@ -578,4 +605,4 @@ def _callers(caller: Any) -> str | None:
     return "\n".join(patterns)
 
 
-__all__ = ["Stop", "Stops"]
+__all__ = ["Stop", "Stops", "is_pattern"]

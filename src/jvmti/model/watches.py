@@ -85,9 +85,11 @@ class Catch(Stops):
             kinds=(_CAUGHT if caught else 0) | (_UNCAUGHT if uncaught else 0),
             classes=exceptions,
         )
+        self._say_if_not_loaded(exceptions)
 
     def _what(self) -> str:
-        return self.exceptions
+        unseen = f": {self.awaited}" if self.awaited and not self.hits else ""
+        return f"{self.exceptions}{unseen}"
 
 
 __all__ = ["Catch", "Watch"]

@@ -33,6 +33,8 @@ class Handle:
     """The Java class that objects of this kind belong to; none where the agent tests otherwise."""
     ERROR: ClassVar[str] = ""
     """The JVM TI error that a stale or wrong handle of this kind gives."""
+    STANDS_FOR_ANY: ClassVar[bool] = False
+    """It may be given where another kind is wanted, and the agent looks at the object itself."""
     LASTING: ClassVar[bool] = False
     """Never given back, so that its wrapper may be kept for good."""
 

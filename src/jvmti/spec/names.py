@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 BOOTSTRAP = "bootstrap"
 """What the class loader of the VM itself is called here."""
@@ -51,14 +51,27 @@ def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
     return (containing + further)[:most]
 
 
-def suggestion(name: str, names: Iterable[str | None], most: int = 3) -> str:
-    """What to add to an error about a name that is not there: near ones, or all where few are."""
+def suggestion(
+    name: str,
+    names: Iterable[str | None],
+    most: int = 3,
+    *,
+    shown: Callable[[str], str] = repr,
+) -> str:
+    """What to add to an error about a name that is not there: near ones, or all where few are.
+
+    Args:
+        name: what is not there.
+        names: what there is.
+        most: how many near ones to tell at most.
+        shown: how a name is told.
+    """
     known = sorted({one for one in names if one})
     found = near(name, known, most)
     if found:
-        return f"; did you mean {' or '.join(map(repr, found))}?"
+        return f"; did you mean {' or '.join(map(shown, found))}?"
     if known and len(known) <= _FEW:
-        return f"; there are {', '.join(map(repr, known))}"
+        return f"; there are {', '.join(map(shown, known))}"
     return ""
 
 

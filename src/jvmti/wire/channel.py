@@ -455,4 +455,4 @@ class ThreadChannel:
         self.channel.thread_end = None
 
 
-__all__ = ["Channel", "Frame", "ThreadChannel", "answer_frame"]
+__all__ = ["Channel", "Frame", "ThreadChannel", "Walk", "answer_frame"]

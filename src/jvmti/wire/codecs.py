@@ -330,9 +330,10 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
         case shapes.Bytes():
 
             def get_bytes(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
-                length = max(I32.unpack_from(buffer, at)[0], 0)
+                length = I32.unpack_from(buffer, at)[0]
                 at += 4
-                return bytes(buffer[at : at + length]), at + length
+                end = at + length if length > 0 else at
+                return bytes(buffer[at:end]), end
 
             return get_bytes
         case shapes.ElementBlock(c, _):
@@ -373,6 +374,17 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
             return get_value
         case shapes.Inlining(item):
             return decoder_of(shapes.List(item))
+        case shapes.List(shapes.Reference(), _, _):
+
+            def get_handles(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+                count = I32.unpack_from(buffer, at)[0]
+                at += 4
+                if count <= 0:
+                    return [], at
+                numbers = struct.unpack_from(f"<{count}Q", buffer, at)
+                return session.wrap_all(numbers), at + 8 * count
+
+            return get_handles
         case shapes.List(item, _, _):
             get_item = decoder_of(item)
 
@@ -409,6 +421,16 @@ def get_value(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
 
 
 def _structure_decoder(python: Any, decoders: list[Decoder]) -> Decoder:
+    if len(decoders) == 2:
+        get_first, get_second = decoders
+
+        def get_pair(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+            first, at = get_first(buffer, at, session)
+            second, at = get_second(buffer, at, session)
+            return python(first, second), at
+
+        return get_pair
+
     def get_structure(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
         values = []
         for get in decoders:

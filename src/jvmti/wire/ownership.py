@@ -8,11 +8,13 @@ looks into the queue, and tells the agent.
 
 from __future__ import annotations
 
+import itertools
 import struct
 import threading
 import weakref
 from collections import deque
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, final
 
 import numpy
 
@@ -24,6 +26,8 @@ RELEASE = struct.Struct("<QI")
 _ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
 _ISSUED = 32
 """Kinds from here on are kept by the agent's tables: nobody owns them."""
+_FIRST_ISSUED = _ISSUED << 56
+_new: Any = object.__new__
 
 
 def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
@@ -44,6 +48,7 @@ class _Wrapper(weakref.ref[Any]):
     handle: int
 
 
+@final
 class ColumnOwner(weakref.ref[Any]):
     """Knows the handles of a column."""
 
@@ -80,25 +85,41 @@ class Ownership:
         if issued is not None:
             return issued
         with self._lock:
-            reference = self._wrappers.get(handle)
-            if reference is not None:
-                known = reference()
-                # One that was released here may be sent again by a call that began before.
-                if known is not None and known._handle:
-                    reference.count += 1
-                    return known
-            cls = self._classes.get(handle >> 56)
-            if cls is None:
-                raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
-            made = cls(self._session, handle)
-            if cls.LASTING:
-                self._issued[handle] = made
-                return made
-            reference = _Wrapper(made, self._tell)
-            reference.handle = handle
-            reference.count = 1
-            self._wrappers[handle] = reference
+            return self._wrap(handle)
+
+    def wrap_all(self, handles: Iterable[int]) -> list[Any]:
+        """The Python objects for handles that the agent sent, counted; ``None`` for each 0."""
+        found = []
+        with self._lock:
+            for handle in handles:
+                found.append(self._wrap(handle) if handle else None)
+        return found
+
+    def _wrap(self, handle: int) -> Any:
+        reference = self._wrappers.get(handle)
+        if reference is not None:
+            known = reference()
+            # One that was released here may be sent again by a call that began before.
+            if known is not None and known._handle:
+                reference.count += 1
+                return known
+        if handle >= _FIRST_ISSUED and handle in self._issued:
+            return self._issued[handle]
+        cls = self._classes.get(handle >> 56)
+        if cls is None:
+            raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
+        # As its `__init__` does, which is a call more for each.
+        made = _new(cls)
+        made._session = self._session
+        made._handle = handle
+        if cls.LASTING:
+            self._issued[handle] = made
             return made
+        reference = _Wrapper(made, self._tell)
+        reference.handle = handle
+        reference.count = 1
+        self._wrappers[handle] = reference
+        return made
 
     def wrap_again(self, known: Any) -> bool:
         """Count a handle that the agent has sent once more; false where it was given up."""
@@ -133,32 +154,41 @@ class Ownership:
     def settle(self) -> bytes:
         """What the agent is to be told of what has been given up since the last time."""
         parts: list[bytes] = []
+        single: list[tuple[int, int]] = []
+        wrappers = self._wrappers
         try:
             with self._lock:
                 while self._gone:
                     gone = self._gone.popleft()
+                    if type(gone) is ColumnOwner:
+                        parts.append(self._given_up(gone))
+                        continue
                     try:
-                        parts.append(self._owned(gone))
+                        handle = gone.handle
+                        # What goes after it was released owned nothing any more.
+                        count, gone.count = gone.count, 0
                     except AttributeError:
-                        pass  # Ctrl-C came while it was made
+                        continue  # Ctrl-C came while it was made
+                    if wrappers.get(handle) is gone:  # another may have taken its place
+                        del wrappers[handle]
+                    if count and handle < _FIRST_ISSUED:
+                        single.append((handle, count))
                 while self._blocks:
                     parts.append(self._blocks.popleft())
         except BaseException:
             self._blocks.extend(parts)
+            self._blocks.extend(itertools.starmap(RELEASE.pack, single))
             raise
-        return b"".join(parts)
+        return b"".join([*parts, *itertools.starmap(RELEASE.pack, single)])
 
-    def _owned(self, gone: _Wrapper | ColumnOwner) -> bytes:
-        """What was owned; nothing the second time, as when what was released goes later."""
-        if isinstance(gone, ColumnOwner):
-            self._columns.pop(id(gone), None)
+    def _given_up(self, gone: ColumnOwner) -> bytes:
+        """What a column owned; nothing the second time."""
+        self._columns.pop(id(gone), None)
+        try:
             array, gone.array = gone.array, gone.array[:0]
-            return block_of(array)
-        handle = gone.handle
-        if self._wrappers.get(handle) is gone:  # another may have taken its place already
-            del self._wrappers[handle]
-        count, gone.count = gone.count, 0
-        return RELEASE.pack(handle, count) if count and handle >> 56 < _ISSUED else b""
+        except AttributeError:
+            return b""  # Ctrl-C came while it was made
+        return block_of(array)
 
     def forget(self) -> None:
         """The session is over: nobody has to be told of anything."""

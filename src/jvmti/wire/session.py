@@ -36,7 +36,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.frozen import frozen
 from jvmti.wire import protocol
-from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, answer_frame
+from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, Walk, answer_frame
 from jvmti.wire.codecs import U64, codec_of
 from jvmti.wire.ownership import RELEASE, Ownership
 from jvmti.wire.protocol import Flag, Kind, Status
@@ -46,6 +46,13 @@ log = logging.getLogger("jvmti")
 GREETING = struct.Struct("<QI16siiBI")
 _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
+
+_MOST_RELEASED = protocol.MAXIMUM_REQUEST // RELEASE.size * RELEASE.size
+"""Bytes of what is given up that go into one frame."""
+
+# An enumeration takes longer to give a member than a name does, and every call asks for these.
+_CALL, _RELEASE, _MALFORMED = Kind.CALL, Kind.RELEASE, Kind.MALFORMED
+_HANDLER_OVERRAN = Status.HANDLER_OVERRAN
 
 _GONE_WITHIN = 0.25
 """How long after one channel the first connection may end where both do, in seconds."""
@@ -178,6 +185,7 @@ class Session:
         """Those of them that a thread waits for."""
         self.ownership = Ownership(self, classes)
         self.wrap = self.ownership.wrap
+        self.wrap_all = self.ownership.wrap_all
         self.wrap_again = self.ownership.wrap_again
         self._lock = threading.Lock()
         self._local = _Local()
@@ -467,17 +475,19 @@ class Session:
     ) -> Any:
         """The same with arguments that are encoded already."""
         reply = self.request(
-            Kind.CALL,
+            _CALL,
             declaration.number,
             environment,
             payload,
             declaration.name,
             timeout,
-            descriptor=descriptor,
+            0,
+            descriptor,
         )
         if reply.status:
             raise self.error(declaration, reply)
-        return codec_of(declaration).decode(reply.payload, self)
+        codec = declaration.codec or codec_of(declaration)
+        return codec.decode(reply.payload, self)
 
     def request(
         self,
@@ -487,9 +497,23 @@ class Session:
         payload: bytes,
         name: str,
         timeout: float | None = None,
-        **further: Any,
+        flags: int = 0,
+        descriptor: int | None = None,
+        walk: Walk | None = None,
     ) -> Frame:
-        """Send a frame on the calling thread's channel and wait for the reply."""
+        """Send a frame on the calling thread's channel and wait for the reply.
+
+        Args:
+            kind: of the frame.
+            function: the number of the function that is called.
+            environment: the number of the environment that calls it.
+            payload: its arguments.
+            name: what the call is called in errors.
+            timeout: seconds; ``None`` is the session's limit.
+            flags: of the frame.
+            descriptor: passed along.
+            walk: answers the callbacks of a heap walk.
+        """
         if timeout is None:
             timeout = self.timeout
         if len(payload) > protocol.MAXIMUM_REQUEST:
@@ -498,56 +522,52 @@ class Session:
                 f"{protocol.MAXIMUM_REQUEST}"
             )
         conversation = self._local.conversation
-        if type(conversation) is LentConversation:
-            with conversation.lock:
-                if conversation.over:
-                    self.give_back(conversation)
-                    raise StopOver(f"{name}(): the thread has gone on from this stop")
-                return self._request(
-                    conversation.channel,
-                    kind,
-                    function,
-                    environment,
-                    payload,
-                    name,
-                    timeout,
-                    {**further, "conversation": conversation.number},
-                )
-        if conversation is not None:
+        if conversation is None and not self.held:
+            if self.closed is not None or self._process != os.getpid():
+                self.check_open()
+            channel = self.channel(timeout)
             return self._request(
-                conversation.channel,
+                channel,
+                None,
                 kind,
                 function,
                 environment,
                 payload,
                 name,
                 timeout,
-                {**further, "conversation": conversation.number},
-                conversation.stopped,
+                flags,
+                descriptor,
+                walk,
             )
-        if self.held:
-            with self.control_locked(timeout):
-                return self._request(
-                    self.control, kind, function, environment, payload, name, timeout, further
-                )
-        if self.closed is not None or self._process != os.getpid():
-            self.check_open()
-        channel = self.channel(timeout)
-        return self._request(channel, kind, function, environment, payload, name, timeout, further)
+        request = (kind, function, environment, payload, name, timeout, flags, descriptor, walk)
+        if type(conversation) is LentConversation:
+            with conversation.lock:
+                if conversation.over:
+                    self.give_back(conversation)
+                    raise StopOver(f"{name}(): the thread has gone on from this stop")
+                return self._request(conversation.channel, conversation, *request)
+        if conversation is not None:
+            return self._request(conversation.channel, conversation, *request)
+        with self.control_locked(timeout):
+            return self._request(self.control, None, *request)
 
     def _request(
         self,
         channel: Channel,
+        conversation: Conversation | None,
         kind: Kind,
         function: int,
         environment: int,
         payload: bytes,
         name: str,
         timeout: float | None,
-        further: dict[str, Any],
-        stopped: bool = False,
+        flags: int,
+        descriptor: int | None,
+        walk: Walk | None,
     ) -> Frame:
-        before = b"" if stopped else self._releases()
+        before = b""
+        if self.ownership.owes() and (conversation is None or not conversation.stopped):
+            before = self._releases()
         try:
             reply = channel.request(
                 kind,
@@ -556,11 +576,14 @@ class Session:
                 payload,
                 timeout=timeout,
                 before=before,
+                flags=flags,
+                descriptor=descriptor,
                 name=name,
-                **further,
+                conversation=0 if conversation is None else conversation.number,
+                walk=walk,
             )
         except (CallTimeout, KeyboardInterrupt):
-            if self.events is not None and self.events.any and "conversation" not in further:
+            if self.events is not None and self.events.any and conversation is None:
                 self.attend()
             raise
         except TargetLost as lost:
@@ -568,13 +591,13 @@ class Session:
                 raise SessionClosed(f"{name}(): {self.closed}") from None
             if self.closed is None and self.gone():
                 self.closed = str(lost)
-            if self.closed is None and "conversation" in further:
+            if self.closed is None and conversation is not None:
                 # The agent lets go of the channel when its thread goes on without an answer.
                 raise HandlerOverran(name) from None
             raise
-        if reply.status == Status.HANDLER_OVERRAN:
+        if reply.status == _HANDLER_OVERRAN:
             raise HandlerOverran(name)
-        if reply.kind == Kind.MALFORMED:
+        if reply.kind == _MALFORMED:
             raise ProtocolError(f"{name}(): {bytes(reply.payload).decode(errors='replace')}")
         return reply
 
@@ -688,13 +711,14 @@ class Session:
 
     def _releases(self) -> bytes:
         """The frames that tell the agent of what has been given up."""
-        if not self.ownership.owes():
-            return b""
         payload = self.ownership.settle()
-        limit = protocol.MAXIMUM_REQUEST // RELEASE.size * RELEASE.size
+        if 0 < len(payload) <= _MOST_RELEASED:
+            return HEADER.pack(len(payload), _RELEASE, 0, 0, 0, 0, 0) + payload
         return b"".join(
-            HEADER.pack(len(piece), Kind.RELEASE, 0, 0, 0, 0, 0) + piece
-            for piece in (payload[i : i + limit] for i in range(0, len(payload), limit))
+            HEADER.pack(len(piece), _RELEASE, 0, 0, 0, 0, 0) + piece
+            for piece in (
+                payload[i : i + _MOST_RELEASED] for i in range(0, len(payload), _MOST_RELEASED)
+            )
         )
 
     def identity(self, item: Any) -> Any:
