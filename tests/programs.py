@@ -135,6 +135,10 @@ class JavaProgram:
 
     def _reap(self) -> int:
         status = self.process.wait()
+        # A JVM that was killed or halted leaves it to the next one of that number, which another
+        # user's cannot remove.
+        with contextlib.suppress(OSError):
+            Path(f"/tmp/.java_pid{self.process.pid}").unlink()
         self._close_input()
         self._reader.join(timeout=5)
         assert self.process.stdout is not None

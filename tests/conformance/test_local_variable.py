@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -229,10 +230,26 @@ def test_depths_outside_the_stack_are_refused(stage: frames.Stage, evidence: Evi
     assert actor.result() == f"returned {BEFORE}"
 
 
-def test_variables_of_a_virtual_thread_change_only_at_an_event(
+def wait_until_compiled(stage: frames.Stage, actor: frames.Actor) -> None:
+    """A virtual thread's top frame can be written while it is interpreted, and then no more."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with actor.suspended():
+            slot = SLOTS["i"]
+            same = get(stage, "int", actor.thread, 0, slot)
+            try:
+                put(stage, "int", actor.thread, 0, slot, same)
+            except jvmti.errors.OpaqueFrame:
+                return
+        time.sleep(0.02)
+    pytest.fail("its method was not compiled")
+
+
+def test_variables_of_a_virtual_thread_in_compiled_code_change_only_at_an_event(
     stage: frames.Stage, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     actor = stage.act("variables", virtual=True)
+    wait_until_compiled(stage, actor)
     with actor.suspended():
         for name, kind, _, value in VALUES:
             evidence.provokes(f"set_local_{kind}", "OPAQUE_FRAME")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -22,8 +23,10 @@ CONTROLLER = Path(__file__).parent / "scanning_controller.py"
 
 
 def memfds(pid: int) -> list[str]:
-    links = Path(f"/proc/{pid}/fd").iterdir()
-    names = [os.readlink(link) for link in links if link.is_symlink()]
+    names = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            names.append(os.readlink(link))
     mapped = Path(f"/proc/{pid}/maps").read_text().splitlines()
     return [one for one in [*names, *mapped] if "memfd:jvmti" in one]
 
