@@ -61,9 +61,9 @@ jvmtiEnv* marking() {
   return env;
 }
 
-// Tells the thread, unless it has been told already.
-template <class Tell>
-jvmtiError tell(Call& call, jthread named, Tell tell_it) {
+// Tells the thread by a function of JVM TI, unless it has been told already.
+template <class Function, class... Values>
+jvmtiError tell(Call& call, jthread named, Function function, Values... values) {
   jthread thread = named;
   if (thread == nullptr) call.env->GetCurrentThread(&thread);
   jvmtiError error = JVMTI_ERROR_NONE;
@@ -83,7 +83,7 @@ jvmtiError tell(Call& call, jthread named, Tell tell_it) {
                                "can_generate_single_step_events nothing says whether it has");
     } else {
       void* place = place_of(env, thread);
-      error = tell_it();
+      error = (call.env->*function)(named, values...);
       if (error == JVMTI_ERROR_NONE) {
         env->SetThreadLocalStorage(thread, place);
         env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
@@ -110,7 +110,7 @@ void await_leaving(jthread thread) {
 namespace own {
 
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
-  jvmtiError error = tell(call, thread.c(), [&] { return call.env->PopFrame(thread.c()); });
+  jvmtiError error = tell(call, thread.c(), &jvmtiEnv::PopFrame);
   if (error != JVMTI_ERROR_NONE) return error;
   Locked locked(agent.mutex);
   for (Session* session : agent.sessions) {
@@ -121,41 +121,31 @@ jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
 
 jvmtiError ForceEarlyReturnObject(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<Nullable<kinds::Object>>& value) {
-  return tell(call, thread.c(), [&] {
-    return call.env->ForceEarlyReturnObject(thread.c(), value.c());
-  });
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnObject, value.c());
 }
 
 jvmtiError ForceEarlyReturnInt(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jint>& value) {
-  return tell(call, thread.c(), [&] {
-    return call.env->ForceEarlyReturnInt(thread.c(), value.c());
-  });
+                               const In<jint>& value) {
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnInt, value.c());
 }
 
 jvmtiError ForceEarlyReturnLong(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jlong>& value) {
-  return tell(call, thread.c(), [&] {
-    return call.env->ForceEarlyReturnLong(thread.c(), value.c());
-  });
+                                const In<jlong>& value) {
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnLong, value.c());
 }
 
 jvmtiError ForceEarlyReturnFloat(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jfloat>& value) {
-  return tell(call, thread.c(), [&] {
-    return call.env->ForceEarlyReturnFloat(thread.c(), value.c());
-  });
+                                 const In<jfloat>& value) {
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnFloat, value.c());
 }
 
 jvmtiError ForceEarlyReturnDouble(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<jdouble>& value) {
-  return tell(call, thread.c(), [&] {
-    return call.env->ForceEarlyReturnDouble(thread.c(), value.c());
-  });
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnDouble, value.c());
 }
 
 jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& thread) {
-  return tell(call, thread.c(), [&] { return call.env->ForceEarlyReturnVoid(thread.c()); });
+  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnVoid);
 }
 
 }  // namespace own

@@ -24,11 +24,11 @@ jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread);
 jvmtiError ForceEarlyReturnObject(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<Nullable<kinds::Object>>& value);
 jvmtiError ForceEarlyReturnInt(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jint>& value);
+                               const In<jint>& value);
 jvmtiError ForceEarlyReturnLong(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jlong>& value);
+                                const In<jlong>& value);
 jvmtiError ForceEarlyReturnFloat(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jfloat>& value);
+                                 const In<jfloat>& value);
 jvmtiError ForceEarlyReturnDouble(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<jdouble>& value);
 jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& thread);
