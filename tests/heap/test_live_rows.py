@@ -48,6 +48,22 @@ def test_objects_that_a_collector_has_moved_are_found(
         assert numbers_of(vm, "Holdings$Item", found.objects) == items["number"].tolist()
 
 
+def test_what_are_no_objects_of_the_snapshot_is_said(vm: jvmti.VM) -> None:
+    snapshot, other = vm.heap.snapshot(), vm.heap.snapshot()
+    for wrong in ([3, 5], "Holdings$Item", None):
+        for asked in (snapshot.live, snapshot.referrers, snapshot.paths_to_roots):
+            with pytest.raises(
+                TypeError, match=r"not .*; snapshot.column\(\[3, 5\]\) makes a column"
+            ):
+                asked(wrong)  # type: ignore[arg-type, operator]
+    items = snapshot.objects("Holdings$Item")
+    for asked in (other.live, other.retained_size, other.paths_to_roots):
+        with pytest.raises(ValueError, match="of another snapshot"):
+            asked(items)  # type: ignore[operator]
+    numbers = items.indices.tolist()
+    assert snapshot.live(snapshot.column(numbers[:3])).coverage == 1
+
+
 def test_every_kind_of_step_leads_to_the_right_object(vm: jvmti.VM) -> None:
     snapshot = vm.heap.snapshot()
     # A static field, an array in arrays, a field of a superclass, a table of a map.

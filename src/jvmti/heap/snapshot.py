@@ -302,7 +302,7 @@ class Snapshot:
         ways = self._ways.get(without)
         if ways is None:
             ways = self._ways[without] = Ways(self._dump, without)
-        column = objects._column if isinstance(objects, Object) else objects
+        column = self._column_of(objects)
         return PathTree(self, column, ways, limit)
 
     # The VM
@@ -368,7 +368,8 @@ class Snapshot:
             progress: called now and then with how many objects are done with.
 
         Raises:
-            ValueError: the snapshot is of a file.
+            TypeError: they are no objects of a snapshot.
+            ValueError: the snapshot is of a file, or the objects are of another.
             PassOverran: the time has passed.
             SessionClosed: the session that it was taken in is over.
 
@@ -377,7 +378,7 @@ class Snapshot:
         """
         if self._live is None:
             raise ValueError("the snapshot is of a file; only those of a running VM have objects")
-        column = objects._column if isinstance(objects, Object) else objects
+        column = self._column_of(objects)
         return self._live.find(column, content, timeout, progress)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -456,8 +457,19 @@ class Snapshot:
         counts = numpy.bincount(self._dump.class_of[objects], minlength=len(self.classes))
         return [int(at) for at in numpy.flatnonzero(counts)]
 
-    def _mask(self, objects: Object | Objects) -> NDArray[numpy.bool_]:
+    def _column_of(self, objects: Object | Objects) -> Objects:
         column = objects._column if isinstance(objects, Object) else objects
+        if not isinstance(column, Objects):
+            raise TypeError(
+                f"objects of the snapshot are wanted, not {type(column).__name__}; "
+                "snapshot.column([3, 5]) makes a column of their numbers"
+            )
+        if column._snapshot is not self:
+            raise ValueError("these are objects of another snapshot")
+        return column
+
+    def _mask(self, objects: Object | Objects) -> NDArray[numpy.bool_]:
+        column = self._column_of(objects)
         mask = numpy.zeros(len(self._dump.class_of), numpy.bool_)
         mask[column.indices[column.indices != NONE]] = True
         return mask
