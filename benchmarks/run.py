@@ -31,6 +31,7 @@ import numpy  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from processors import one_processor  # noqa: E402
 
 Figures = dict[str, float]
 README = HERE / "README.md"
@@ -71,21 +72,6 @@ def target(jvm: jvms.Jvm, classes: Path, *options: str) -> Iterator[tuple[int, l
             yield process.pid, said
         finally:
             process.stdin.close()
-
-
-@contextmanager
-def one_processor() -> Iterator[None]:
-    """Keep this process, and those that it starts, on one processor.
-
-    Waking another processor that idles takes from 5 to 50 µs on a virtual machine, which is more
-    than a call and varies more.
-    """
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def timed(rounds: int, action: Callable[[], Any]) -> list[int]:

@@ -163,6 +163,11 @@ bool Channel::fill(size_t need) {
     }
   }
   while (inbox_.end - inbox_.start < need) {
+    ssize_t received = 0;
+    if (take_at_once(&received)) {
+      if (received <= 0) return false;
+      continue;
+    }
     // The first answer is mostly the only one: the socket's own limit spares it a system call.
     bool limited = unheard_ && deadline >= 0 && process < 0;
     if (limited) {
@@ -188,7 +193,7 @@ bool Channel::fill(size_t need) {
         return false;
       }
     }
-    ssize_t received = take();
+    received = take(0);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN && limited) overran_ = true;
     if (received <= 0) return false;
@@ -196,8 +201,16 @@ bool Channel::fill(size_t need) {
   return true;
 }
 
+// Takes what comes before it is worth sleeping, the end of the conversation included.
+bool Channel::take_at_once(ssize_t* received) {
+  return spin_.until([&] {
+    *received = take(MSG_DONTWAIT);
+    return *received >= 0 || (errno != EAGAIN && errno != EINTR);
+  });
+}
+
 // Appends what has come to the inbox, and takes the descriptor that came along.
-ssize_t Channel::take() {
+ssize_t Channel::take(int flags) {
   iovec part{inbox_.data + inbox_.end, inbox_.size - inbox_.end};
   msghdr message{};
   message.msg_iov = &part;
@@ -205,7 +218,7 @@ ssize_t Channel::take() {
   alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC);
+  ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC | flags);
   if (received <= 0) return received;
   unheard_ = false;
   inbox_.end += static_cast<size_t>(received);

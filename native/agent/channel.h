@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "frames.h"
 #include "session.h"
+#include "spin.h"
 
 namespace jvmti {
 
@@ -123,7 +124,8 @@ class Channel {
   enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
-  ssize_t take();
+  ssize_t take(int flags);
+  bool take_at_once(ssize_t* received);
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
   void work(const Header& header);
@@ -150,6 +152,7 @@ class Channel {
   Outcome converse_until_answer(const Header& opening, const Writer& payload, Reader* answer);
 
   int descriptor_;
+  Spin spin_;
   int passed_ = -1;  // a descriptor that came with the current frame
   void limit_receiving(int64_t milliseconds);
   bool overran_ = false;

@@ -54,6 +54,7 @@ class Condition {
     return pthread_cond_timedwait(&condition_, mutex.native(), &until) == 0;
   }
   void wait(Mutex& mutex) { pthread_cond_wait(&condition_, mutex.native()); }
+  void notify_one() { pthread_cond_signal(&condition_); }
   void notify_all() { pthread_cond_broadcast(&condition_); }
 
  private:

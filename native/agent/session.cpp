@@ -297,7 +297,7 @@ bool Session::add_event_channel(int descriptor) {
   }
   event_channels_.push(channel);
   idle_event_channels_.push(channel);
-  changed_.notify_all();
+  channel_idle_.notify_one();
   return true;
 }
 
@@ -314,7 +314,7 @@ Channel* Session::borrow_event_channel(int64_t deadline) {
     counted = true;
     int64_t left = deadline < 0 ? kLongestWait : deadline - now_in_milliseconds();
     if (left <= 0) break;
-    changed_.wait(mutex_, static_cast<int>(left < kLongestWait ? left : kLongestWait));
+    channel_idle_.wait(mutex_, static_cast<int>(left < kLongestWait ? left : kLongestWait));
   }
   if (counted) events_waiting.fetch_sub(1);
   return taken;
@@ -324,15 +324,16 @@ void Session::return_event_channel(Channel* channel, bool good) {
   Locked locked(mutex_);
   if (good && !ending_) {
     idle_event_channels_.push(channel);
-  } else {
-    for (size_t i = 0; i < event_channels_.size(); ++i) {
-      if (event_channels_[i] == channel) {
-        event_channels_.remove(i);
-        break;
-      }
-    }
-    unmake(channel);
+    channel_idle_.notify_one();
+    return;
   }
+  for (size_t i = 0; i < event_channels_.size(); ++i) {
+    if (event_channels_[i] == channel) {
+      event_channels_.remove(i);
+      break;
+    }
+  }
+  unmake(channel);
   changed_.notify_all();
 }
 
@@ -710,7 +711,7 @@ void Session::shut_down() {
   Locked locked(mutex_);
   for (Channel* channel : channels_) channel->shut_down();
   for (Channel* channel : event_channels_) channel->shut_down();
-  changed_.notify_all();
+  channel_idle_.notify_all();
 }
 
 // The order matters: the target first, our own memory last.
@@ -725,6 +726,7 @@ void Session::end(JNIEnv* jni) {
     Locked locked(mutex_);
     for (Channel* channel : channels_) channel->shut_down();
     for (Channel* channel : event_channels_) channel->shut_down();
+    channel_idle_.notify_all();
     changed_.notify_all();
   }
   clear_placed(jni, nullptr);

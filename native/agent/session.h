@@ -196,6 +196,7 @@ class Session {
   char name_[256] = "";
   Mutex mutex_;
   Condition changed_;
+  Condition channel_idle_;  // or the session ends
   Vector<Channel*> channels_;
   Vector<Channel*> event_channels_;
   Vector<Channel*> idle_event_channels_;

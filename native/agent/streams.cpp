@@ -93,6 +93,7 @@ void JNICALL forget_thread(jvmtiEnv* lookup, JNIEnv*, jthread) {
 }  // namespace
 
 std::atomic<Environment*> remembered_environments[256];
+std::atomic<StreamLink*> only_links[kEventCount];
 
 bool of_service_thread(JNIEnv* jni, jthread thread) {
   return Serving::retired() || (thread != nullptr && is_service_thread(jni, thread));
@@ -257,22 +258,39 @@ bool Stream::link(const StreamRequest& request) {
   if (links_ == nullptr) return false;
   Locked locked(registry_mutex);
   for (jint i = 0; i < request.event_count; ++i) {
-    StreamLink* link = new (&links_[i]) StreamLink{this, {nullptr}, 0};
-    link->event = static_cast<uint8_t>(request.events[i]);
+    StreamLink* link = new (&links_[i]) StreamLink{
+        this, {nullptr}, &environment, serial, number, static_cast<uint8_t>(request.events[i])};
     auto& first = environment.handling[request.events[i] - kFirstEvent].streams;
     link->next = first.load();
     first.store(link, std::memory_order_release);
     ++link_count_;
+    find_only_link(link->event);
   }
   return true;
 }
 
+// Inside the lock of the lists.
+void Stream::find_only_link(uint8_t event) {
+  StreamLink* only = nullptr;
+  int found = 0;
+  for (Stream* stream : registered) {
+    for (uint32_t i = 0; stream != nullptr && i < stream->link_count_; ++i) {
+      if (stream->links_[i].event != event) continue;
+      only = &stream->links_[i];
+      ++found;
+    }
+  }
+  only_links[event - kFirstEvent].store(found == 1 ? only : nullptr, std::memory_order_release);
+}
+
 void Stream::unlink() {
   Locked locked(registry_mutex);
-  for (uint32_t i = 0; i < link_count_; ++i) {
-    std::atomic<StreamLink*>* at = &environment.handling[links_[i].event - kFirstEvent].streams;
-    while (at->load() != nullptr && at->load() != &links_[i]) at = &at->load()->next;
-    if (at->load() == &links_[i]) at->store(links_[i].next.load(), std::memory_order_release);
+  while (link_count_ > 0) {
+    StreamLink& link = links_[--link_count_];
+    std::atomic<StreamLink*>* at = &environment.handling[link.event - kFirstEvent].streams;
+    while (at->load() != nullptr && at->load() != &link) at = &at->load()->next;
+    if (at->load() == &link) at->store(link.next.load(), std::memory_order_release);
+    find_only_link(link.event);
   }
   closed_ = true;
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import jvmti
 from jvmti.target.agent_library import own_library
+from processors import one_processor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +41,19 @@ class Storm:
         return int(self.program.ask(command, timeout=SECONDS))
 
 
-@pytest.fixture
-def storm(java_program: JavaPrograms) -> Iterator[Storm]:
+@contextmanager
+def blown_on(java_program: JavaPrograms) -> Iterator[Storm]:
     program = java_program("Storm", jvm_args=[f"-agentpath:{own_library()}=reserve"])
     program.expect("ready")
     with jvmti.attach(program.pid) as vm:
         vm.env.add_capabilities(vm.env.get_potential_capabilities())
         yield Storm(program, vm)
+
+
+@pytest.fixture
+def storm(java_program: JavaPrograms) -> Iterator[Storm]:
+    with blown_on(java_program) as storm:
+        yield storm
 
 
 def hit_of(storm: Storm) -> Any:
@@ -65,6 +73,18 @@ def test_every_breakpoint_on_eight_threads_is_answered(storm: Storm) -> None:
         assert storm.blow("calls 8 500") == 4000
     assert dict(storm.seen) == {f"caller-{number}": 500 for number in range(8)}
     assert storm.vm.handler_errors == []
+
+
+def test_every_breakpoint_is_answered_where_both_sides_share_a_processor(
+    java_program: JavaPrograms,
+) -> None:
+    with one_processor(), blown_on(java_program) as storm:
+        hit = hit_of(storm)
+        storm.env.set_breakpoint(hit, 0)
+        with storm.env.on("Breakpoint", lambda event: storm.count(event.thread.name)):
+            assert storm.blow("calls 8 200") == 1600
+        assert dict(storm.seen) == {f"caller-{number}": 200 for number in range(8)}
+        assert storm.vm.handler_errors == []
 
 
 def test_every_method_entry_of_the_whole_program_is_answered(storm: Storm) -> None:

@@ -258,6 +258,31 @@ def test_a_stream_in_each_of_two_environments_sees_the_same(streamed: Streamed) 
         other.dispose_environment()
 
 
+def test_streams_of_one_event_join_and_leave_each_other(streamed: Streamed) -> None:
+    other = streamed.vm.new_env()
+    other.add_capabilities({"can_generate_method_entry_events"})
+    calls = 2000  # of which all but the first are on the shortest way
+
+    def told(*streams: Any) -> list[int]:
+        streamed.ask(f"call {calls} 1")
+        return [len(it.read(0, 10 * calls)) for it in streams]
+
+    with streamed.vm.env.stream("MethodEntry", **WORK) as alone:
+        assert told(alone) == [calls]
+        with other.stream("MethodEntry", **WORK) as joined:
+            assert told(alone, joined) == [calls, calls]
+            with streamed.vm.env.stream("MethodEntry", **WORK) as third:
+                assert told(alone, joined, third) == [calls] * 3
+            assert told(alone, joined) == [calls, calls]
+            alone.close()
+            assert told(joined) == [calls]
+            # An environment that goes takes its stream along, and another is alone again.
+            other.dispose_environment()
+        with streamed.vm.env.stream("MethodEntry", **WORK) as last:
+            assert told(last) == [calls]
+        assert told(alone, joined) == [0, 0]
+
+
 def test_two_streams_of_one_environment_filter_each_for_itself(streamed: Streamed) -> None:
     env = streamed.vm.env
     with (

@@ -9,7 +9,9 @@ a conversation within, which `Channel.answer` carries on until it is answered.
 
 from __future__ import annotations
 
+import math
 import operator
+import os
 import select
 import socket
 import struct
@@ -35,6 +37,10 @@ _ANSWER = int(Kind.ANSWER)
 _EMPTY_ANSWER = HEADER.pack(0, _ANSWER, 0, 0, 0, 0, 0)[:-4]
 _ATOMIC = 2048
 """Bytes that the kernel takes in one piece, however little room the socket has."""
+_SPIN = 30_000
+"""Nanoseconds to look for a frame before it is slept for."""
+_RAREST = 63
+"""Waits without looking between two with, where looking is in vain."""
 
 
 class Frame:
@@ -109,7 +115,11 @@ class Channel:
         self._view = memoryview(self._inbox)
         self._start = 0
         self._end = 0
-        self._limited = False
+        poll = select.poll()
+        poll.register(connected, select.POLLIN)
+        self._poll = poll.poll
+        self._pause = self._skip = 0 if len(os.sched_getaffinity(0)) > 1 else math.inf
+        """Waits without looking: from the last with to the next, and still to come."""
         connected.settimeout(None)
 
     def close(self) -> None:
@@ -239,6 +249,7 @@ class Channel:
         if self._start == self._end and len(self._inbox) <= 16 * _INBOX:
             # The usual case without what the others need: a thread of the JVM waits.
             try:
+                self._spin()
                 received = self.socket.recv_into(self._inbox)
             except (OSError, ValueError) as error:
                 raise self._lost(error) from None
@@ -364,6 +375,26 @@ class Channel:
         self._start = start + size
         return sequence, frame
 
+    def _spin(self) -> None:
+        """Look for the other side's next frame a moment before it is slept for.
+
+        To be put to sleep and woken takes longer than most answers.  The other side may have to
+        run on this very processor, so it is let; what takes long counts as in vain, because then
+        another thread of Python's, or none of this program's, had the processor.
+        """
+        if self._skip:
+            self._skip -= 1
+            return
+        look, now, step_aside = self._poll, time.monotonic_ns, os.sched_yield
+        self._skip = _RAREST  # for what a signal's handler asks meanwhile
+        end = now() + _SPIN
+        step_aside()
+        while not look(0) and now() < end:
+            step_aside()
+        pause = self._pause
+        self._pause = pause // 2 if now() < end else min(2 * pause + 1, _RAREST)
+        self._skip = self._pause
+
     def _fill_empty(self) -> None:
         self._start = self._end = 0
         inbox = self._inbox
@@ -372,6 +403,7 @@ class Channel:
             inbox = self._inbox
         inbox[4] = 0  # as in `_fill`
         try:
+            self._spin()
             received = self.socket.recv_into(inbox)
         except (KeyboardInterrupt, SystemExit):
             if inbox[4]:
