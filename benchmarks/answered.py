@@ -14,17 +14,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from run import best, compile_program, machine, one_processor, ratio_of, time_of  # noqa: E402
+from run import best, compile_program, machine, ratio_of, time_of  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from processors import PLACES  # noqa: E402
 
 Figures = dict[str, float]
 
@@ -221,9 +222,7 @@ def main() -> int:
             }
             runs = []
             for _ in range(repeats):
-                # Each way may have it as it fares best: on one processor nobody waits for another
-                # one to wake, on two nobody has to make room.
-                for placed in (one_processor, nullcontext):
+                for placed in PLACES:
                     with placed():
                         runs.append({way: measure() for way, measure in ways.items()})
             measured = {way: best([run[way] for run in runs]) for way in ways}

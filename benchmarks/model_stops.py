@@ -20,10 +20,11 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from answered import Program  # noqa: E402
-from run import best, compile_program, machine, one_processor, time_of  # noqa: E402
+from run import best, compile_program, machine, time_of  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from processors import PLACES  # noqa: E402
 
 Figures = dict[str, float]
 
@@ -139,10 +140,11 @@ def main() -> int:
             jvm = jvms.named(version)
             runs = []
             for _ in range(repeats):
-                with one_processor():
-                    runs.append(
-                        (ours(jvm, directory, times), floor(jvm, directory, library, times))
-                    )
+                for placed in PLACES:
+                    with placed():
+                        runs.append(
+                            (ours(jvm, directory, times), floor(jvm, directory, library, times))
+                        )
             found = table(best([run[0] for run in runs]), best([run[1] for run in runs]))
             missed |= "missed" in found
             print(f"JDK {version}\n\n{found}\n", flush=True)

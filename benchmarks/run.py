@@ -208,10 +208,15 @@ def per_thousand(figures: Figures, key: str = "classes") -> float:
     return figures[key] * 1000 / figures["class-count"]
 
 
+def calls(figures: Figures) -> float:
+    """One call where it fares best: on one processor or on all."""
+    return min(figures["call"], figures["call-free"])
+
+
 def rows(measured: dict[str, Figures]) -> list[tuple[str, str, str, str, str, str]]:
     """For each measure: its name, ours as times faster than the other, ours, the others, limit."""
     us, jdi, inside = measured["jvmti"], measured["jdi"], measured["ctypes"]
-    attach, call, batch = us["attach"], us["call"], us["map"]
+    attach, call, batch = us["attach"], calls(us), us["map"]
     classes = per_thousand(us)
 
     def verdict(met: bool, text: str) -> str:
@@ -228,20 +233,20 @@ def rows(measured: dict[str, Figures]) -> list[tuple[str, str, str, str, str, st
         ),
         (
             "one cheap call",
-            f"{ratio_of(jdi['call'], call)} × JDI",
-            f"{time_of(call)} (across processors: {time_of(us['call-free'])})",
-            f"{time_of(jdi['call'])} (across processors: {time_of(jdi['call-free'])})",
+            f"{ratio_of(calls(jdi), call)} × JDI",
+            f"{time_of(us['call-free'])} (on one processor: {time_of(us['call'])})",
+            f"{time_of(jdi['call-free'])} (on one processor: {time_of(jdi['call'])})",
             time_of(inside["call"]),
-            verdict(call <= 20e3 and call * 2 <= jdi["call"], "≤ 20 µs, ≤ 1/2 of JDI"),
+            verdict(call <= 20e3 and call * 2 <= calls(jdi), "≤ 20 µs, ≤ 1/2 of JDI"),
         ),
         (
             "the same over 1,000 handles, per call",
-            f"{ratio_of(jdi['call'], batch)} × JDI",
+            f"{ratio_of(calls(jdi), batch)} × JDI",
             (
                 f"{time_of(batch)} (from a list of objects: {time_of(us['map-list'])}; "
                 f"with 100 threads in the VM: {time_of(us['map-free'])})"
             ),
-            time_of(jdi["call"]),
+            time_of(calls(jdi)),
             time_of(inside["call"]),
             verdict(batch <= 300, "≤ 300 ns"),
         ),

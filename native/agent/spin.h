@@ -26,12 +26,11 @@ class Spin {
       --skip_;
       return false;
     }
+    if (look()) return true;
     bool came = false;
     if (spinning_.fetch_add(1, std::memory_order_relaxed) < limit_) {
       int64_t end = nanoseconds_now() + kLongest;
-      do {
-        came = look();
-      } while (!came && nanoseconds_now() < end && sched_yield() == 0);
+      while (!came && nanoseconds_now() < end) came = look();
     }
     spinning_.fetch_sub(1, std::memory_order_relaxed);
     pause_ = came ? pause_ / 2 : pause_ * 2 + 1;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import threading
@@ -73,8 +74,15 @@ def test_it_is_tried_again_until_it_pays() -> None:
     for _ in range(20):
         channel._spin()
     assert channel._pause == 15
-    theirs.send(b"something is there from now on")
+
+    theirs.send(b"something is there")
     for _ in range(200):
+        channel._spin()
+    assert channel._pause == 15, "it was there without looking for it"
+
+    look, looks = channel._poll, itertools.count()
+    channel._poll = lambda timeout: look(timeout) if next(looks) % 2 else []
+    for _ in range(200):  # now it is seen at every second look
         channel._spin()
     assert channel._pause == 0
     channel.close()

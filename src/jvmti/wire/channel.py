@@ -378,21 +378,20 @@ class Channel:
     def _spin(self) -> None:
         """Look for the other side's next frame a moment before it is slept for.
 
-        To be put to sleep and woken takes longer than most answers.  The other side may have to
-        run on this very processor, so it is let; what takes long counts as in vain, because then
-        another thread of Python's, or none of this program's, had the processor.
+        To be put to sleep and woken takes longer than most answers.  What is there already proves
+        nothing; what took long was in vain, because another thread had the processor meanwhile.
         """
         if self._skip:
             self._skip -= 1
             return
-        look, now, step_aside = self._poll, time.monotonic_ns, os.sched_yield
+        look, now = self._poll, time.monotonic_ns
         self._skip = _RAREST  # for what a signal's handler asks meanwhile
-        end = now() + _SPIN
-        step_aside()
-        while not look(0) and now() < end:
-            step_aside()
-        pause = self._pause
-        self._pause = pause // 2 if now() < end else min(2 * pause + 1, _RAREST)
+        if not look(0):
+            end = now() + _SPIN
+            while not look(0) and now() < end:
+                pass
+            pause = self._pause
+            self._pause = pause // 2 if now() < end else min(2 * pause + 1, _RAREST)
         self._skip = self._pause
 
     def _fill_empty(self) -> None:
