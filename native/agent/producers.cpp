@@ -17,6 +17,7 @@ namespace {
 
 pthread_key_t key;
 pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_once_t registration = PTHREAD_ONCE_INIT;
 bool ready = false;
 // Threads come and go, their entries are used again and never freed.
 std::atomic<Producer*> all{nullptr};
@@ -25,12 +26,14 @@ long barrier(int command) { return syscall(__NR_membarrier, command, 0, 0); }
 
 }  // namespace
 
-bool Producer::has_barrier = false;
+std::atomic<bool> Producer::has_barrier{false};
 std::atomic<Producer*> Producer::lately[512];
 
-void Producer::prepare() {
-  has_barrier = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-  ready = pthread_key_create(&key, thread_ends) == 0;
+void Producer::prepare() { ready = pthread_key_create(&key, thread_ends) == 0; }
+
+void Producer::register_for_barrier() {
+  pthread_once(&registration,
+               [] { has_barrier = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; });
 }
 
 Producer* Producer::find() {

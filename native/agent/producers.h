@@ -3,7 +3,7 @@
 // A thread says that it is inside with a plain store, and looks at the lists of streams after that.
 // Who takes a stream off the lists makes every processor see all of this with a barrier of the
 // system's (`membarrier`), and waits for those that were inside: so the price is paid where a stream
-// ends and not at each event.
+// ends and not at each event.  To register for it takes milliseconds, which the first stream pays.
 #pragma once
 
 #include <jvmti.h>
@@ -43,6 +43,8 @@ class alignas(64) Producer {
     bool own = one != nullptr && one->owner_.load(std::memory_order_relaxed) == thread;
     return __builtin_expect(own, true) ? one : nullptr;
   }
+  // Before the first stream is found by any thread: asks for the barrier.
+  static void register_for_barrier();
   // Waits until every thread that is inside at this moment has been outside once; the current one
   // is left out.  False when the time, in milliseconds, ran out.
   static bool wait_for_all(int milliseconds);
@@ -52,7 +54,7 @@ class alignas(64) Producer {
   void enter() {
     if (depth_++ > 0) return;
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (has_barrier) {
+    if (has_barrier.load(std::memory_order_relaxed)) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
     } else {
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -98,7 +100,7 @@ class alignas(64) Producer {
   static std::atomic<Producer*> lately[512];
   static void thread_ends(void* producer);
   static void prepare();
-  static bool has_barrier;
+  static std::atomic<bool> has_barrier;
 
   // With the first place, what most events read is in one line of the processor's memory.
   std::atomic<uintptr_t> owner_;  // the thread, while it may be found by that

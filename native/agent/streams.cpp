@@ -218,6 +218,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   environment.env.load()->GetCapabilities(&held);
   virtual_threads_ = held.can_support_virtual_threads;
   EventClock::prepare();
+  Producer::register_for_barrier();
   lookup_ = new_lookup_environment(virtual_threads_);
   if (lookup_ == nullptr) return false;
   jvmtiEventCallbacks callbacks{};
