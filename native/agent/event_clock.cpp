@@ -10,10 +10,7 @@
 namespace jvmti {
 
 bool EventClock::counts_ = false;
-std::atomic<uint32_t> EventClock::changes_{0};
-std::atomic<uint64_t> EventClock::start_{0};
-std::atomic<int64_t> EventClock::time_{0};
-std::atomic<uint64_t> EventClock::tick_{0};
+EventClock::Known EventClock::known_{{kNever}, {0}, {0}};
 
 void EventClock::prepare() {
   // The system uses this one only where all processors have the same time.
@@ -30,24 +27,33 @@ int64_t EventClock::ask() {
   int64_t time = nanoseconds_now();
 #ifdef __x86_64__
   if (!counts_) return time;
+  static std::atomic<bool> asking{false};
+  // What was found out last, by whoever asks.
+  static uint64_t last_start = 0;
+  static int64_t last_time = 0;
+  static uint64_t last_tick = 0;
   uint64_t start = __builtin_ia32_rdtsc();
-  uint32_t before = changes_.load();
-  if (before % 2 != 0 || !changes_.compare_exchange_strong(before, before + 1)) return time;
-  uint64_t ticks = start - start_.load();
-  int64_t passed = time - time_.load();
-  if (start_.load() == 0 || ticks >= kLongest || ticks > start) {
+  if (asking.exchange(true, std::memory_order_acquire)) return time;
+  uint64_t ticks = start - last_start;
+  int64_t passed = time - last_time;
+  if (last_start == 0 || ticks >= kLongest || ticks > start) {
     constexpr int64_t kLongestSpan = int64_t{1} << 31;  // two seconds, so that nothing overflows
-    if (start_.load() != 0 && passed > 0 && passed < kLongestSpan) {
+    if (last_start != 0 && passed > 0 && passed < kLongestSpan) {
       uint64_t tick = (static_cast<uint64_t>(passed) << kShift) / ticks;
-      uint64_t known = tick_.load();
       // A machine that slept or moved meanwhile counts otherwise than its clock: once more then.
-      bool likely = known == 0 || (tick > known - known / 1024 && tick < known + known / 1024);
-      tick_.store(likely ? tick : 0, std::memory_order_relaxed);
+      bool likely = last_tick == 0 ||
+                    (tick > last_tick - last_tick / 1024 && tick < last_tick + last_tick / 1024);
+      last_tick = likely ? tick : 0;
     }
-    start_.store(start, std::memory_order_relaxed);
-    time_.store(time, std::memory_order_relaxed);
+    last_start = start;
+    last_time = time;
+    known_.start.store(kNever, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    known_.time.store(time, std::memory_order_relaxed);
+    known_.tick.store(last_tick, std::memory_order_relaxed);
+    if (last_tick != 0) known_.start.store(start, std::memory_order_release);
   }
-  changes_.store(before + 2, std::memory_order_release);
+  asking.store(false, std::memory_order_release);
 #endif
   return time;
 }

@@ -15,19 +15,26 @@ class EventClock {
   static void prepare();
 
   // Nanoseconds.
-  static int64_t now() {
+  static int64_t now() { return time_of(ticks()); }
+  // What the processor counts, 0 where it does not; and the same in nanoseconds, soon after.
+  static uint64_t ticks() {
 #ifdef __x86_64__
-    if (counts_) {
-      uint32_t before = changes_.load(std::memory_order_acquire);
-      uint64_t passed = __builtin_ia32_rdtsc() - start_.load(std::memory_order_relaxed);
-      int64_t time = time_.load(std::memory_order_relaxed);
-      uint64_t tick = tick_.load(std::memory_order_relaxed);
-      std::atomic_thread_fence(std::memory_order_acquire);
-      if (__builtin_expect(before % 2 == 0 && passed < kLongest && tick != 0 &&
-                               changes_.load(std::memory_order_relaxed) == before,
-                           true)) {
-        return time + static_cast<int64_t>(passed * tick >> kShift);
-      }
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;
+#endif
+  }
+  static int64_t time_of(uint64_t ticks) {
+#ifdef __x86_64__
+    const Known& known = known_;
+    uint64_t start = known.start.load(std::memory_order_acquire);
+    uint64_t passed = ticks - start;
+    int64_t time = known.time.load(std::memory_order_relaxed);
+    uint64_t tick = known.tick.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (__builtin_expect(
+            passed < kLongest && known.start.load(std::memory_order_relaxed) == start, true)) {
+      return time + static_cast<int64_t>(passed * tick >> kShift);
     }
 #endif
     return ask();
@@ -38,11 +45,15 @@ class EventClock {
   static constexpr int kShift = 32;
   static int64_t ask();
 
+  // Together, so that all is in one line of the processor's memory.
+  struct alignas(64) Known {
+    std::atomic<uint64_t> start;  // ticks; never twice the same but `kNever`
+    std::atomic<int64_t> time;    // at the start
+    std::atomic<uint64_t> tick;   // nanoseconds of one, times 2^32
+  };
+  static constexpr uint64_t kNever = ~uint64_t{0};  // while there is no start, or another is made
+  static Known known_;
   static bool counts_;
-  static std::atomic<uint32_t> changes_;  // odd while one is made
-  static std::atomic<uint64_t> start_;
-  static std::atomic<int64_t> time_;
-  static std::atomic<uint64_t> tick_;  // nanoseconds of one, times 2^32
 };
 
 }  // namespace jvmti

@@ -571,7 +571,16 @@ class Recorder(Trampoline):
             lines.append("if (!it.wants_name(name)) continue;")
         elif subject is not None:
             lines.append(f"const uint64_t subject = {self.number(subject)};")
-            lines.append("if (!it.wants(subject)) continue;")
+            fields = self.of(Holds.FIELD)
+            if fields:
+                lines += [
+                    "if (!it.wants(subject)) {",
+                    f"  it.leave_out({fields[0].name}, subject, method, location);",
+                    "  continue;",
+                    "}",
+                ]
+            else:
+                lines.append("if (!it.wants(subject)) continue;")
         if "exception" in self.shapes:
             lines.append("const uint64_t thrown = it.object(exception, false);")
             lines.append("if (!it.wants_exception(thrown)) continue;")
@@ -687,24 +696,33 @@ class Recorder(Trampoline):
 
     def quick(self, values: dict[str, str]) -> list[str]:
         """The lines for the usual case of a frequent event."""
-        inner = [
-            "const uint64_t subject = it.method(method);",
-            "if (it.usual()) {",
-            "  if (!it.wants(subject)) return;",
-            *(f"  {line}" for line in self.told(values)),
-            f"  auto* record = it.usual() ? {self.reserved()} : nullptr;",
-            "  if (record != nullptr) {",
-            *(f"    record->{field.name} = told_{field.name};" for field in self.fields),
-            "    it.commit();",
-            "    return;",
-            "  }",
-            "}",
-        ]
+        fields = self.of(Holds.FIELD)
+        if fields:
+            name = fields[0].name
+            found = f"const uint64_t site = it.site(method, location, {name});"
+            wanted, known = "it.wants_site(site)", "site"
+            values |= {
+                "method": "static_cast<uint32_t>(site)",
+                name: "static_cast<uint32_t>(site >> 32)",
+            }
+        else:
+            found = "const uint64_t subject = it.method(method);"
+            wanted, known = "it.wants(subject)", "subject"
         return [
             "{",
             f"  QuickRecording it(env, jni, {self.declaration.number});",
             "  if (it.usual()) {",
-            *(f"    {line}" for line in inner),
+            f"    {found}",
+            f"    if (__builtin_expect({wanted}, true)) {{",
+            f"      auto* record = {self.reserved()};",
+            "      if (record != nullptr) {",
+            *(f"        record->{field.name} = {values[field.name]};" for field in self.fields),
+            "        it.commit();",
+            "        return;",
+            "      }",
+            f"    }} else if ({known} != 0) {{",
+            "      return;",
+            "    }",
             "  }",
             "}",
         ]

@@ -39,7 +39,7 @@ void Producer::register_for_barrier() {
 Producer* Producer::find() {
   void* known = ready ? pthread_getspecific(key) : nullptr;
   Producer* found = known != nullptr ? static_cast<Producer*>(known) : make();
-  if (found != nullptr && has_barrier) {
+  if (found != nullptr && has_barrier && found->serves_ == 0) {
     uintptr_t thread = this_thread();
     found->owner_.store(thread, std::memory_order_relaxed);
     lately[place_of(thread)].store(found, std::memory_order_relaxed);
@@ -79,7 +79,15 @@ void Producer::thread_ends(void* producer) {
 
 void Producer::note_serving(int more) {
   Producer* own = current();
-  if (own != nullptr) own->serves_ += more;
+  if (own == nullptr) return;
+  own->serves_ += more;
+  own->owner_ = 0;
+}
+
+void Producer::forget(uint32_t stream) {
+  for (Producer* one = all.load(); one != nullptr; one = one->next_) {
+    one->places[stream].usual = nullptr;
+  }
 }
 
 bool Producer::inside() {
@@ -98,7 +106,8 @@ bool Producer::wait_for_all(int milliseconds) {
   for (Producer* one = all.load(); one != nullptr; one = one->next_) {
     if (one == own) continue;
     uint64_t seen = one->passes_.load(std::memory_order_acquire);
-    while ((seen & 1) != 0 && one->passes_.load(std::memory_order_acquire) == seen) {
+    while (one->inside_shortly_.load(std::memory_order_acquire) ||
+           ((seen & 1) != 0 && one->passes_.load(std::memory_order_acquire) == seen)) {
       if (now_in_milliseconds() >= until) return false;
       usleep(100);
     }

@@ -23,7 +23,7 @@ struct Place {
   uint64_t stream;  // its serial number: the place may be left over from an earlier stream
   JNIEnv* usual;    // where a `QuickRecording` can do it: that of the Java thread
   Lane* lane;
-  uint64_t usual_number;  // the number of that thread
+  uint64_t usual_number;  // the number of that thread, in the upper half
   StreamedThread* thread;
   JNIEnv* jni;  // of the Java thread that `thread` is about
 };
@@ -32,11 +32,12 @@ class alignas(64) Producer {
  public:
   // The current thread's; null without memory.
   static Producer* current() {
-    Producer* producer = known();
+    Producer* producer = usual();
     return __builtin_expect(producer != nullptr, true) ? producer : find();
   }
-  // The same where it is found at once, else null; always null where there is no barrier.
-  static Producer* known() {
+  // The same where it is found at once; null where there is no barrier, and where what the thread
+  // does may be our own work.
+  static Producer* usual() {
     uintptr_t thread = this_thread();
     Producer* one = lately[place_of(thread)].load(std::memory_order_relaxed);
     // Only a thread itself says that one is its own, and takes it back before it ends.
@@ -48,6 +49,8 @@ class alignas(64) Producer {
   // Waits until every thread that is inside at this moment has been outside once; the current one
   // is left out.  False when the time, in milliseconds, ran out.
   static bool wait_for_all(int milliseconds);
+  // No thread has a stream's place any more, after all have been waited for.
+  static void forget(uint32_t stream);
   // Whether the current thread is inside, and so would wait for itself.
   static bool inside();
 
@@ -65,17 +68,12 @@ class alignas(64) Producer {
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  // The same for what calls nothing while it is inside; false where the thread is inside already,
-  // or may be at our own work.
-  bool enter_alone() {
-    if (__builtin_expect(depth_ > 0 || serves_ > 0, false)) return false;
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // The same for what calls nothing while it is inside.
+  void enter_shortly() {
+    inside_shortly_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    return true;
   }
-  void leave_alone() {
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void leave_shortly() { inside_shortly_.store(false, std::memory_order_release); }
 
   // Whether it serves a session or is in a handler, so that what it does may be our own work.
   bool serves() const { return serves_ > 0; }
@@ -105,11 +103,17 @@ class alignas(64) Producer {
   // With the first place, what most events read is in one line of the processor's memory.
   std::atomic<uintptr_t> owner_;  // the thread, while it may be found by that
   std::atomic<uint64_t> passes_;  // odd while inside
-  uint32_t depth_;
+  int depth_;
   int serves_;
+  std::atomic<bool> inside_shortly_;
 
  public:
   Place places[protocol::kMaximumStreams];
+
+  // The place that begins so many bytes after the first.
+  Place& place_at(size_t bytes) {
+    return *reinterpret_cast<Place*>(reinterpret_cast<uint8_t*>(places) + bytes);
+  }
 
  private:
   std::atomic<bool> used_;

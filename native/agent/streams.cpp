@@ -39,7 +39,7 @@ void put_text(Writer& payload, const char* text) {
   payload.bytes(text, length);
 }
 
-uint64_t key_of(const char* text) {
+uint64_t key_of_text(const char* text) {
   uint64_t key = 0xCBF29CE484222325u;
   for (; *text != '\0'; ++text) {
     key = (key ^ static_cast<uint8_t>(*text)) * 0x100000001B3u;
@@ -93,7 +93,8 @@ void JNICALL forget_thread(jvmtiEnv* lookup, JNIEnv*, jthread) {
 }  // namespace
 
 std::atomic<Environment*> remembered_environments[256];
-std::atomic<StreamLink*> only_links[kEventCount];
+StreamLink no_only_link{};
+OnlyLink only_links[kEventCount];
 
 bool of_service_thread(JNIEnv* jni, jthread thread) {
   return Serving::retired() || (thread != nullptr && is_service_thread(jni, thread));
@@ -242,6 +243,8 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   for (size_t i = 0; i < kMaximumLanes; ++i) {
     Lane* lane = new (reinterpret_cast<void*>(aligned + i * sizeof(Lane))) Lane();
     if (i == 0) lanes_ = lane;
+    lane->size = record_size_;
+    lane->timed = words_ == protocol::kWordsTime;
     lane->records = names_ + kNamesSize + i * lane_size;
     lane->told_head = reinterpret_cast<std::atomic<uint64_t>*>(data + (i + 1) * kLaneLine);
     lane->told_dropped = lane->told_head + 1;
@@ -257,10 +260,13 @@ bool Stream::link(const StreamRequest& request) {
   links_ = static_cast<StreamLink*>(
       std::calloc(static_cast<size_t>(request.event_count), sizeof(StreamLink)));
   if (links_ == nullptr) return false;
+  bool timed_first = words_ == protocol::kWordsTime && class_patterns_ == nullptr &&
+                     method_patterns_ == nullptr;
   Locked locked(registry_mutex);
   for (jint i = 0; i < request.event_count; ++i) {
     StreamLink* link = new (&links_[i]) StreamLink{
-        this, {nullptr}, &environment, serial, number, static_cast<uint8_t>(request.events[i])};
+        this, {nullptr}, environment.env, number * sizeof(Place), timed_first,
+        static_cast<uint8_t>(request.events[i])};
     auto& first = environment.handling[request.events[i] - kFirstEvent].streams;
     link->next = first.load();
     first.store(link, std::memory_order_release);
@@ -281,7 +287,8 @@ void Stream::find_only_link(uint8_t event) {
       ++found;
     }
   }
-  only_links[event - kFirstEvent].store(found == 1 ? only : nullptr, std::memory_order_release);
+  only_links[event - kFirstEvent].store(found == 1 ? only : &no_only_link,
+                                        std::memory_order_release);
 }
 
 void Stream::unlink() {
@@ -300,6 +307,7 @@ bool Stream::free(JNIEnv* jni, int milliseconds) {
   if (Producer::inside() || !Producer::wait_for_all(milliseconds)) return false;
   {
     Locked locked(registry_mutex);
+    Producer::forget(number);
     registered[number] = nullptr;
   }
   if (lookup_ != nullptr) lookup_->DisposeEnvironment();
@@ -358,13 +366,18 @@ void Stream::drop(Lane& lane) {
                            std::memory_order_release);
 }
 
-// The lane looks full; a shared one is locked.
+// The lane looks full or ends; a shared one is locked.
 bool Stream::make_room(Lane& lane) {
   while (true) {
     uint64_t head = lane.head.load(std::memory_order_relaxed);
     uint64_t tail = lane.told_tail->load(std::memory_order_acquire);
     if (head - tail <= capacity_) lane.tail = tail;  // else nobody can have read so many
-    if (head - lane.tail < capacity_) return true;
+    if (head - lane.tail < capacity_) {
+      uint64_t at = head & (capacity_ - 1);
+      lane.next = lane.records + at * record_size_;
+      lane.end = lane.next + std::min(lane.tail + capacity_ - head, capacity_ - at) * record_size_;
+      return true;
+    }
     if (!waits_ || closed_) {
       drop(lane);
       return false;
@@ -504,7 +517,7 @@ uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
 
 // A method that the filters leave out is announced only where it is named nevertheless.
 uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
-  uint64_t key = reinterpret_cast<uint64_t>(method);
+  uint64_t key = key_of(method);
   char* name = nullptr;
   char* signature = nullptr;
   char* file = nullptr;
@@ -591,7 +604,7 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
 }
 
 uint32_t Stream::text(const char* value) {
-  uint64_t key = key_of(value);
+  uint64_t key = key_of_text(value);
   uint64_t known = texts_.find(key);
   if (known != 0) return static_cast<uint32_t>(known);
   Writer payload;
@@ -616,7 +629,7 @@ uint32_t Stream::stack(JNIEnv* jni) {
   Writer payload;
   payload.number(static_cast<int32_t>(count));
   for (jint i = 0; i < count; ++i) {
-    uint64_t method = methods_.find(reinterpret_cast<uint64_t>(frames[i].method));
+    uint64_t method = methods_.find(key_of(frames[i].method));
     if (static_cast<uint32_t>(method) == 0) method = meet_method(jni, frames[i].method, false);
     if (method == 0) return 0;
     payload.number(static_cast<uint32_t>(method));
@@ -653,24 +666,31 @@ void Recording::find_thread(jthread thread) {
   bool usual = thread_ != nullptr && thread_->wanted && (stream_->words_ & ~kPlain) == 0 &&
                !stream_->virtual_threads_ && !stream_->objects_ && !place_->lane->shared;
   place_->usual = usual ? jni_ : nullptr;
-  place_->usual_number = usual ? thread_->number : 0;
+  place_->usual_number = usual ? static_cast<uint64_t>(thread_->number) << 32 : 0;
 }
 
 uint32_t Recording::field(jclass klass, jfieldID field, uint64_t method, jmethodID id,
                           jlocation at) {
-  uint64_t key = Stream::key_of_field(method, id, at, field);
-  if (key != 0) {
-    uint64_t known = stream_->fields_.find(key);
-    if (known != 0) return static_cast<uint32_t>(known);
-  }
+  // All native code has the same location.
+  uint64_t key = method & Stream::kNative ? 0 : Stream::key_of_site(id, at, field);
+  uint64_t known = key == 0 ? 0 : stream_->sites_.find(key);
+  if (known != 0) return static_cast<uint32_t>(known >> 32);
   uint64_t found = usable() ? stream_->field_of(jni_, klass, field) : 0;
-  if (found == 0) {
+  uint32_t number = static_cast<uint32_t>(found);
+  if (number == 0) {
     failed_ = true;
-  } else if (key != 0) {
+  } else if (key != 0 && static_cast<uint32_t>(method) != 0) {
     Locked locked(stream_->mutex_);
-    stream_->fields_.put(key, found);
+    stream_->sites_.put(key, found << 32 | static_cast<uint32_t>(method));
   }
-  return static_cast<uint32_t>(found);
+  return number;
+}
+
+void Recording::leave_out(jfieldID field, uint64_t method, jmethodID id, jlocation at) {
+  uint64_t key = Stream::key_of_site(id, at, field);
+  if (method & Stream::kNative || stream_->sites_.find(key) != 0) return;
+  Locked locked(stream_->mutex_);
+  stream_->sites_.put(key, uint64_t{1} << 32);
 }
 
 bool Recording::wants_name(const char* name) {

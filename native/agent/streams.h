@@ -11,6 +11,7 @@
 // that may have seen the stream there has left (`Producer::wait_for_all`).
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "call.h"
@@ -37,17 +38,29 @@ struct StreamedThread {
 };
 
 struct alignas(128) Lane {
-  std::atomic<uint64_t> head;     // records so far
+  uint8_t* next;               // where the next record goes
+  uint8_t* end;                // where there is no room any more
+  uint32_t size;               // of a record
+  bool timed;                  // there is a time in each
+  int64_t last;                // time of a record
+  std::atomic<uint64_t> head;  // records so far
+  std::atomic<uint64_t>* told_head;
   std::atomic<uint64_t> dropped;  // events without room
   uint64_t tail;                  // as last heard of the controller
-  int64_t last;                   // time of a record
   uint8_t* records;
-  std::atomic<uint64_t>* told_head;
   std::atomic<uint64_t>* told_dropped;
   const std::atomic<uint64_t>* told_tail;
   std::atomic<bool> taken;
   bool shared;
   Mutex mutex;  // of the shared one
+
+  // The record at `next` is written.
+  void commit() {
+    next += size;
+    uint64_t so_far = head.load(std::memory_order_relaxed) + 1;
+    head.store(so_far, std::memory_order_relaxed);
+    told_head->store(so_far, std::memory_order_release);
+  }
 };
 
 // What a stream is asked for, as the controller says it.
@@ -75,14 +88,15 @@ class Stream {
   static constexpr uint64_t kNative = uint64_t{1} << 35;
   static constexpr int kReturnType = 40;
 
-  // What a field is remembered by: the same instruction always means the same one.  0 for native
-  // code, which has one location for all.
-  static uint64_t key_of_field(uint64_t method, jmethodID id, jlocation at, jfieldID field) {
-    if (method & kNative) return 0;
-    return (reinterpret_cast<uint64_t>(id) * 0x9E3779B97F4A7C15u +
-            static_cast<uint64_t>(at) * 0xD6E8FEB86659FD93u +
-            reinterpret_cast<uint64_t>(field) * 0xA0761D6478BD642Fu) |
-           1;
+  static uint64_t key_of(jmethodID method) {
+    return Numbers::key_of(reinterpret_cast<uint64_t>(method));
+  }
+  // Of an instruction that accesses a field: the same one always means the same field.  Never 0,
+  // because it is odd.
+  static uint64_t key_of_site(jmethodID method, jlocation at, jfieldID field) {
+    return reinterpret_cast<uint64_t>(method) * 0x9E3779B97F4A7C16u +
+           static_cast<uint64_t>(at) * 0xD6E8FEB86659FD92u +
+           reinterpret_cast<uint64_t>(field) * 0xA0761D6478BD642Eu + 1;
   }
   static uint64_t key_of_both(uint64_t one, uint64_t two) {
     return (Numbers::mix(Numbers::mix(one) + two * 0xD6E8FEB86659FD93u) << 1) | 1;
@@ -144,7 +158,6 @@ class Stream {
   int64_t shortest_;  // nanoseconds
   jint stack_depth_;
   uint32_t words_;
-  uint32_t fields_at_;  // bytes before the fields of the event
   uint32_t record_size_ = 0;
   uint64_t capacity_ = 0;  // records of a lane, a power of two
   char* class_patterns_ = nullptr;
@@ -166,6 +179,7 @@ class Stream {
   uint32_t announced_[8] = {};
   Numbers methods_;
   Numbers fields_;
+  Numbers sites_;  // of a method, 0 if it is left out, and above it of the field it accesses
   Numbers texts_;
   Numbers stacks_;
   Stable<StreamedThread> met_threads_;
@@ -179,15 +193,20 @@ class Stream {
 struct StreamLink {
   Stream* stream;
   std::atomic<StreamLink*> next;
-  Environment* environment;
-  uint64_t serial;  // and number: of the stream
-  uint32_t number;
+  jvmtiEnv* env;
+  size_t place;  // the stream's of a `Producer`, in bytes
+  // There is a time in each record and no filter: the clock is read while the rest is found.
+  bool timed_first;
   uint8_t event;
 };
 
-// Of each event the only stream in this JVM, null where there are more or none: what most events
-// need is found from here in the fewest steps.
-extern std::atomic<StreamLink*> only_links[kEventCount];
+// Of each event the only stream in this JVM; where there are more or none, a link of no environment.
+// What most events need is found from here in the fewest steps.
+extern StreamLink no_only_link;
+struct OnlyLink : std::atomic<StreamLink*> {
+  OnlyLink() : std::atomic<StreamLink*>(&no_only_link) {}
+};
+extern OnlyLink only_links[kEventCount];
 
 // A thread of ours, of which there is nothing to tell where it begins or ends.
 bool of_service_thread(JNIEnv* jni, jthread thread);
@@ -208,31 +227,34 @@ Environment* find_environment(jvmtiEnv* env);
 
 // A value as a record has it; `object` stands for a reference.
 inline int64_t recorded_value(char type, const jvalue& value, int64_t object) {
+  // Taken as a whole: clang would put together from bytes what is looked at in several ways.
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "narrow values are the lowest bytes");
+  int64_t whole = value.j;
+  if (__builtin_expect(type == 'I', true)) return static_cast<jint>(whole);
   switch (type) {
     case 'L':
     case '[':
       return object;
     case 'Z':
-      return value.z != 0;
+      return static_cast<jboolean>(whole) != 0;
     case 'B':
-      return value.b;
+      return static_cast<jbyte>(whole);
     case 'C':
-      return value.c;
+      return static_cast<jchar>(whole);
     case 'S':
-      return value.s;
-    case 'I':
-      return value.i;
+      return static_cast<jshort>(whole);
     case 'F': {
       // A double in the record, so that one column holds all fractions.
-      double wide = value.f;
-      int64_t bits;
-      std::memcpy(&bits, &wide, sizeof bits);
-      return bits;
+      jfloat narrow;
+      std::memcpy(&narrow, &whole, sizeof narrow);
+      double wide = narrow;
+      std::memcpy(&whole, &wide, sizeof whole);
+      return whole;
     }
     case 'V':
       return 0;
     default:  // J and D
-      return value.j;
+      return whole;
   }
 }
 
@@ -302,6 +324,7 @@ class Recording {
     return found;
   }
   uint32_t field(jclass klass, jfieldID field, uint64_t method, jmethodID id, jlocation at);
+  void leave_out(jfieldID field, uint64_t method, jmethodID id, jlocation at);
   uint32_t text(const char* value) {
     if (value == nullptr) return 0;
     uint32_t found = stream_->text(value);
@@ -333,14 +356,11 @@ class Recording {
     if (stream_->words_ & protocol::kWordsStack && !find_stack()) return refuse();
     Lane* lane = place_->lane;
     if (lane->shared) lane->mutex.lock();
-    uint64_t head = lane->head.load(std::memory_order_relaxed);
-    if (__builtin_expect(head - lane->tail >= stream_->capacity_, false) &&
-        !stream_->make_room(*lane)) {
+    if (__builtin_expect(lane->next == lane->end, false) && !stream_->make_room(*lane)) {
       if (lane->shared) lane->mutex.unlock();
       return nullptr;
     }
-    head = lane->head.load(std::memory_order_relaxed);
-    uint8_t* record = lane->records + (head & (stream_->capacity_ - 1)) * stream_->record_size_;
+    uint8_t* record = lane->next;
     uint64_t first = static_cast<uint64_t>(event_) |
                      static_cast<uint64_t>(thread_ == nullptr ? 0 : thread_->number) << 32;
     std::memcpy(record, &first, sizeof first);
@@ -356,9 +376,7 @@ class Recording {
   }
   void commit() {
     Lane* lane = place_->lane;
-    uint64_t head = lane->head.load(std::memory_order_relaxed) + 1;
-    lane->head.store(head, std::memory_order_relaxed);
-    lane->told_head->store(head, std::memory_order_release);
+    lane->commit();
     if (lane->shared) lane->mutex.unlock();
   }
 
@@ -379,7 +397,7 @@ class Recording {
   }
   uint64_t number(jmethodID method, bool filtered) {
     if (method == nullptr) return Stream::kWanted;
-    uint64_t known = stream_->methods_.find(reinterpret_cast<uint64_t>(method));
+    uint64_t known = stream_->methods_.find(Stream::key_of(method));
     // One that is left out has a number only where another event names it.
     if (__builtin_expect(known != 0 && (filtered || static_cast<uint32_t>(known) != 0), true)) {
       return known;
@@ -414,85 +432,71 @@ class Recording {
 #define JVMTI_INLINE __attribute__((always_inline)) inline
 
 // The usual case of a frequent event: one stream, a thread, a method and a field that it knows, and
-// room.  Nothing is called here, so that all of it stays in registers.  What is not usual is left to
-// a `Recording`, as long as nothing has been written.
+// room.  Nothing is called here, so that all of it stays in registers, and what the processor waits
+// for is asked for early.  What is not usual is left to a `Recording`, with nothing committed.
 class QuickRecording {
  public:
   JVMTI_INLINE QuickRecording(jvmtiEnv* env, JNIEnv* jni, int event)
-      : producer_(Producer::known()), event_(static_cast<uint32_t>(event)) {
+      : producer_(Producer::usual()) {
     if (producer_ == nullptr) return;
-    if (!producer_->enter_alone()) {
-      producer_ = nullptr;
-      return;
-    }
+    producer_->enter_shortly();
     StreamLink* link = only_links[event - kFirstEvent].load(std::memory_order_acquire);
-    bool only = link != nullptr && link->environment->env.load(std::memory_order_acquire) == env &&
-                !link->environment->deaf.load(std::memory_order_acquire);
-    if (__builtin_expect(!only, false)) {
+    if (__builtin_expect(link->env != env, false)) {
       Environment* environment = remembered_environment(env);
       if (environment == nullptr) return;
       link = environment->handling[event - kFirstEvent].streams.load(std::memory_order_acquire);
       if (link == nullptr || link->next.load(std::memory_order_acquire) != nullptr) return;
     }
-    Place& place = producer_->places[link->number];
-    if (place.stream != link->serial || place.usual != jni) return;
+    if (__builtin_expect(link->timed_first, false)) ticks_ = EventClock::ticks();
+    Place& place = producer_->place_at(link->place);
+    if (place.usual != jni) return;
     stream_ = link->stream;
-    place_ = &place;
+    lane_ = place.lane;
+    first_ = static_cast<uint32_t>(event) | place.usual_number;
+    usual_ = true;
   }
   JVMTI_INLINE ~QuickRecording() {
-    if (producer_ != nullptr) producer_->leave_alone();
+    if (producer_ != nullptr) producer_->leave_shortly();
   }
   QuickRecording(const QuickRecording&) = delete;
   QuickRecording& operator=(const QuickRecording&) = delete;
   // So far all has been as usual.
-  bool usual() const { return __builtin_expect(stream_ != nullptr, true); }
+  bool usual() const { return __builtin_expect(usual_, true); }
 
-  // As in `Recording`, but for what is met for the first time.
-  JVMTI_INLINE uint64_t method(jmethodID method) {
-    uint64_t known = stream_->methods_.find(reinterpret_cast<uint64_t>(method));
-    if (known == 0) stream_ = nullptr;
-    return known;
+  // 0 for what is met for the first time.
+  JVMTI_INLINE uint64_t method(jmethodID method) const {
+    return stream_->methods_.find(Stream::key_of(method));
   }
-  bool wants(uint64_t found) const { return (found & Stream::kWanted) != 0; }
+  static bool wants(uint64_t method) { return (method & Stream::kWanted) != 0; }
   static char return_type(uint64_t method) { return Recording::return_type(method); }
-  uint64_t object(jobject, bool) const { return Stream::kWanted; }
-  JVMTI_INLINE int64_t value(char type, const jvalue& value) const { return recorded_value(type, value, 0); }
-  JVMTI_INLINE uint32_t field(jclass, jfieldID field, uint64_t method, jmethodID id, jlocation at) {
-    uint64_t key = Stream::key_of_field(method, id, at, field);
-    uint64_t known = key == 0 ? 0 : stream_->fields_.find(key);
-    if (known == 0) stream_ = nullptr;
-    return static_cast<uint32_t>(known);
+  JVMTI_INLINE uint64_t site(jmethodID method, jlocation at, jfieldID field) const {
+    return stream_->sites_.find(Stream::key_of_site(method, at, field));
+  }
+  static bool wants_site(uint64_t site) { return site << 32 != 0; }
+  static uint64_t object(jobject, bool) { return 0; }
+  JVMTI_INLINE static int64_t value(char type, const jvalue& value) {
+    return recorded_value(type, value, 0);
   }
   // Null without room.
   JVMTI_INLINE uint8_t* reserve() {
-    Lane* lane = place_->lane;
-    head_ = lane->head.load(std::memory_order_relaxed);
-    uint64_t capacity = stream_->capacity_;
-    if (__builtin_expect(head_ - lane->tail >= capacity, false)) return nullptr;
-    uint8_t* record = lane->records + (head_ & (capacity - 1)) * stream_->record_size_;
-    uint64_t first = event_ | place_->usual_number << 32;
-    std::memcpy(record, &first, sizeof first);
-    record += sizeof first;
-    if (stream_->words_ != 0) {
-      int64_t time = EventClock::now();
-      if (time > lane->last) lane->last = time;
-      std::memcpy(record, &lane->last, sizeof lane->last);
-      record += sizeof lane->last;
-    }
-    return record;
+    uint8_t* record = lane_->next;
+    if (__builtin_expect(record == lane_->end, false)) return nullptr;
+    std::memcpy(record, &first_, sizeof first_);
+    if (__builtin_expect(!lane_->timed, true)) return record + 8;
+    int64_t time = EventClock::time_of(ticks_ != 0 ? ticks_ : EventClock::ticks());
+    lane_->last = std::max(time, lane_->last);
+    std::memcpy(record + 8, &lane_->last, sizeof time);
+    return record + 16;
   }
-  JVMTI_INLINE void commit() {
-    Lane* lane = place_->lane;
-    lane->head.store(head_ + 1, std::memory_order_relaxed);
-    lane->told_head->store(head_ + 1, std::memory_order_release);
-  }
+  JVMTI_INLINE void commit() { lane_->commit(); }
 
  private:
   Producer* producer_;
   Stream* stream_ = nullptr;
-  Place* place_ = nullptr;
-  uint64_t head_ = 0;
-  uint32_t event_;
+  Lane* lane_ = nullptr;
+  uint64_t first_ = 0;  // what the record begins with
+  uint64_t ticks_ = 0;
+  bool usual_ = false;
 };
 
 // Generated: the bytes of an event's fields.

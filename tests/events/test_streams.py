@@ -7,6 +7,7 @@ import os
 import struct
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -156,6 +157,79 @@ def test_field_modifications_have_their_values_and_lines(streamed: Streamed) -> 
     assert last["number"]["object"] is None
     assert {row["field_class"] for row in rows} == {"Streamed"}
     assert {row["method"] for row in rows} == {"write"}
+
+
+def watch(streamed: Streamed, stack: ExitStack, *names: str) -> None:
+    env = streamed.vm.env
+    klass = streamed.vm.find_class("Streamed")
+    for field in klass.fields:
+        if field.name in names:
+            env.set_field_modification_watch(klass, field)
+            stack.callback(env.clear_field_modification_watch, klass, field)
+
+
+@pytest.mark.parametrize("timestamps", [True, False])
+def test_values_of_every_type_are_those_written(streamed: Streamed, timestamps: bool) -> None:
+    names = ["tiny", "letter", "small", "number", "wide", "truth", "single"]
+    with ExitStack() as stack:
+        watch(streamed, stack, *names)
+        with streamed.vm.env.stream("FieldModification", timestamps=timestamps) as it:
+            streamed.ask("below 1000")
+    records = it.read(0)
+    # The first and those that follow take different ways through the agent.
+    assert list(records["field"]) == names * 1000
+    assert set(records["method"]) == {"writeBelowZero"}
+    values = records["new_value"].reshape(1000, len(names)).T
+    written = numpy.arange(1000)
+    assert (values[0] == (-written).astype(numpy.int8)).all()
+    assert (values[1] == (-written).astype(numpy.uint16)).all()
+    assert (values[2] == -written).all()
+    assert (values[3] == -written).all()
+    assert (values[4] == -written).all()
+    assert (values[5] == (written != 0)).all()
+    single = records["new_value_float"].reshape(1000, len(names))[:, 6]
+    assert (single == -written / 4).all()
+
+
+@pytest.mark.parametrize("timestamps", [True, False])
+def test_fields_written_elsewhere_are_left_out(streamed: Streamed, timestamps: bool) -> None:
+    env = streamed.vm.env
+    options = {"timestamps": timestamps}
+    with ExitStack() as stack:
+        watch(streamed, stack, "number", "wide")
+        with (
+            env.stream("FieldModification", **options) as both,
+            env.stream("FieldModification", methods="write", **options) as some,
+        ):
+            streamed.ask("set 500")
+            streamed.ask("below 500")
+        with env.stream("FieldModification", methods="write", **options) as alone:
+            for _ in range(5):
+                streamed.ask("below 100")
+                streamed.ask("set 100")
+    assert both.read(0)["method"].counts() == {"write": 1000, "writeBelowZero": 1000}
+    for it in (some, alone):
+        records = it.read(0)
+        assert records["method"].counts() == {"write": 1000}
+        assert records["field"].counts() == {"number": 500, "wide": 500}
+        assert it.recorded == 1000
+        assert it.dropped == 0
+
+
+def test_a_time_is_when_the_event_came_with_and_without_a_filter(streamed: Streamed) -> None:
+    env = streamed.vm.env
+    for filters in ({}, WORK):
+        for _ in range(20):
+            begun = time.monotonic_ns()
+            with env.stream("MethodEntry", **filters) as it:
+                streamed.ask("call 100 1")
+                answered = time.monotonic_ns()
+            records = it.read(0)
+            times = records["time"][[method == "work" for method in records["method"]]]
+            assert len(times) == 100
+            assert (numpy.diff(times) >= 0).all()
+            assert begun < times[0]
+            assert times[-1] < answered
 
 
 def test_return_values_have_their_types(streamed: Streamed) -> None:

@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <ul>
  *   <li>{@code call N T}: {@code work} is called N times by each of T threads {@code worker-i}
  *   <li>{@code set N}: each of the fields is written N times, in {@code write}
+ *   <li>{@code below N}: those of a few types are written N times, in {@code writeBelowZero}
  *   <li>{@code throw N}: N exceptions of each of three classes are thrown and caught
  *   <li>{@code wait MS…}: {@code Object.wait} for so long each, in the thread {@code waiter}
  *   <li>{@code sleep MS…}: {@code slow} takes so long each
@@ -34,6 +35,9 @@ public class Streamed {
     static boolean truth;
     static double fraction;
     static float single;
+    static byte tiny;
+    static char letter;
+    static short small;
     static String text;
     int own;
     static Object[] kept;
@@ -68,6 +72,16 @@ public class Streamed {
         single = value / 4f;
         text = value % 2 == 0 ? "even" : null;
         object.own = value;
+    }
+
+    static void writeBelowZero(int value) {
+        tiny = (byte) -value;
+        letter = (char) -value;
+        small = (short) -value;
+        number = -value;
+        wide = -value;
+        truth = value != 0;
+        single = -value / 4f;
     }
 
     static void fail(int kind) throws IOException {
@@ -187,6 +201,11 @@ public class Streamed {
                     write(i, object);
                 }
                 return "set";
+            case "below":
+                for (int i = 0; i < count; i++) {
+                    writeBelowZero(i);
+                }
+                return "below";
             case "throw":
                 for (int i = 0; i < 3 * count; i++) {
                     try {
