@@ -142,8 +142,10 @@ Stream::Stream(Environment& environment, uint32_t number, uint64_t serial,
 
 Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
   Stream* stream = nullptr;
-  void* memory = std::calloc(1, sizeof(Stream));
-  if (memory != nullptr) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignof(Stream), sizeof(Stream)) != 0) {
+    memory = nullptr;
+  } else {
     Locked locked(registry_mutex);
     for (uint32_t i = 0; i < kMaximumStreams && stream == nullptr; ++i) {
       if (registered[i] != nullptr) continue;
@@ -236,13 +238,8 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   told_names_head_ = reinterpret_cast<std::atomic<uint64_t>*>(data);
   told_names_tail_ = reinterpret_cast<std::atomic<uint64_t>*>(heard);
   names_ = data + kControlSize;
-  lanes_memory_ = std::calloc(kMaximumLanes + 1, sizeof(Lane));
-  if (lanes_memory_ == nullptr) return false;
-  uintptr_t aligned = (reinterpret_cast<uintptr_t>(lanes_memory_) + alignof(Lane) - 1) /
-                      alignof(Lane) * alignof(Lane);
   for (size_t i = 0; i < kMaximumLanes; ++i) {
-    Lane* lane = new (reinterpret_cast<void*>(aligned + i * sizeof(Lane))) Lane();
-    if (i == 0) lanes_ = lane;
+    Lane* lane = &lanes_[i];
     lane->size = record_size_;
     lane->timed = words_ == protocol::kWordsTime;
     lane->records = names_ + kNamesSize + i * lane_size;
@@ -252,14 +249,12 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   }
   lanes_[kMaximumLanes - 1].shared = true;
   lanes_[kMaximumLanes - 1].taken = true;
-  return link(request);
+  link(request);
+  return true;
 }
 
-bool Stream::link(const StreamRequest& request) {
+void Stream::link(const StreamRequest& request) {
   remember_environment(&environment);
-  links_ = static_cast<StreamLink*>(
-      std::calloc(static_cast<size_t>(request.event_count), sizeof(StreamLink)));
-  if (links_ == nullptr) return false;
   bool timed_first = words_ == protocol::kWordsTime && class_patterns_ == nullptr &&
                      method_patterns_ == nullptr;
   Locked locked(registry_mutex);
@@ -273,7 +268,6 @@ bool Stream::link(const StreamRequest& request) {
     ++link_count_;
     find_only_link(link->event);
   }
-  return true;
 }
 
 // Inside the lock of the lists.
@@ -319,15 +313,13 @@ bool Stream::free(JNIEnv* jni, int milliseconds) {
   std::free(class_patterns_);
   std::free(method_patterns_);
   std::free(exception_patterns_);
-  std::free(links_);
-  std::free(lanes_memory_);
   this->~Stream();
   std::free(this);
   return true;
 }
 
 void Stream::count(uint64_t* streamed, uint64_t* dropped) const {
-  for (size_t i = 0; lanes_ != nullptr && i < kMaximumLanes; ++i) {
+  for (size_t i = 0; i < kMaximumLanes; ++i) {
     *streamed += lanes_[i].head.load(std::memory_order_relaxed);
     *dropped += lanes_[i].dropped.load(std::memory_order_relaxed);
   }
@@ -382,9 +374,9 @@ bool Stream::make_room(Lane& lane) {
       drop(lane);
       return false;
     }
-    if (lane.shared) lane.mutex.unlock();
+    if (lane.shared) shared_lane_mutex_.unlock();
     pause();
-    if (lane.shared) lane.mutex.lock();
+    if (lane.shared) shared_lane_mutex_.lock();
   }
 }
 

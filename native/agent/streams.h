@@ -51,8 +51,7 @@ struct alignas(128) Lane {
   std::atomic<uint64_t>* told_dropped;
   const std::atomic<uint64_t>* told_tail;
   std::atomic<bool> taken;
-  bool shared;
-  Mutex mutex;  // of the shared one
+  bool shared;  // by threads that hold the stream's mutex for it
 
   // The record at `next` is written.
   void commit() {
@@ -61,6 +60,19 @@ struct alignas(128) Lane {
     head.store(so_far, std::memory_order_relaxed);
     told_head->store(so_far, std::memory_order_release);
   }
+};
+
+class Stream;
+
+// A stream in the list of one event.
+struct StreamLink {
+  Stream* stream;
+  std::atomic<StreamLink*> next;
+  jvmtiEnv* env;
+  size_t place;  // the stream's of a `Producer`, in bytes
+  // There is a time in each record and no filter: the clock is read while the rest is found.
+  bool timed_first;
+  uint8_t event;
 };
 
 // What a stream is asked for, as the controller says it.
@@ -79,7 +91,8 @@ struct StreamRequest {
   const char* exceptions;
 };
 
-class Stream {
+// What most events need of it, with the first lanes, is in one page of memory.
+class alignas(4096) Stream {
  public:
   // The bits of what a class or a method has beside its number.
   static constexpr uint64_t kKnown = uint64_t{1} << 32;
@@ -121,7 +134,7 @@ class Stream {
   Stream(Environment& environment, uint32_t number, uint64_t serial, const StreamRequest& request);
   ~Stream() = default;
   bool prepare(Call& call, const StreamRequest& request, int descriptor);
-  bool link(const StreamRequest& request);
+  void link(const StreamRequest& request);
   static void find_only_link(uint8_t event);
   void release(JNIEnv* jni);
 
@@ -167,8 +180,6 @@ class Stream {
   jint thread_count_ = 0;
   jvmtiEnv* lookup_ = nullptr;  // whose tags are the classes' numbers
   SharedMemory memory_;
-  Lane* lanes_ = nullptr;
-  void* lanes_memory_ = nullptr;
 
   Mutex mutex_;  // names, numbers, lanes
   uint8_t* names_ = nullptr;
@@ -185,19 +196,10 @@ class Stream {
   Stable<StreamedThread> met_threads_;
   StreamedThread unknown_thread_{};
 
-  StreamLink* links_ = nullptr;
   uint32_t link_count_ = 0;
-};
-
-// A stream in the list of one event.
-struct StreamLink {
-  Stream* stream;
-  std::atomic<StreamLink*> next;
-  jvmtiEnv* env;
-  size_t place;  // the stream's of a `Producer`, in bytes
-  // There is a time in each record and no filter: the clock is read while the rest is found.
-  bool timed_first;
-  uint8_t event;
+  StreamLink links_[kEventCount]{};
+  Mutex shared_lane_mutex_;
+  Lane lanes_[protocol::kMaximumLanes]{};
 };
 
 // Of each event the only stream in this JVM; where there are more or none, a link of no environment.
@@ -355,9 +357,9 @@ class Recording {
     if (stream_->words_ & protocol::kWordsTime) time();
     if (stream_->words_ & protocol::kWordsStack && !find_stack()) return refuse();
     Lane* lane = place_->lane;
-    if (lane->shared) lane->mutex.lock();
+    if (lane->shared) stream_->shared_lane_mutex_.lock();
     if (__builtin_expect(lane->next == lane->end, false) && !stream_->make_room(*lane)) {
-      if (lane->shared) lane->mutex.unlock();
+      if (lane->shared) stream_->shared_lane_mutex_.unlock();
       return nullptr;
     }
     uint8_t* record = lane->next;
@@ -377,7 +379,7 @@ class Recording {
   void commit() {
     Lane* lane = place_->lane;
     lane->commit();
-    if (lane->shared) lane->mutex.unlock();
+    if (lane->shared) stream_->shared_lane_mutex_.unlock();
   }
 
  private:
