@@ -24,7 +24,7 @@ class EventClock {
     return 0;
 #endif
   }
-  static int64_t time_of(uint64_t ticks) {
+  static int64_t time_of([[maybe_unused]] uint64_t ticks) {
 #ifdef __x86_64__
     const Known& known = known_;
     uint64_t start = known.start.load(std::memory_order_acquire);
