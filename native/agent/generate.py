@@ -701,7 +701,7 @@ class Recorder(Trampoline):
             name = fields[0].name
             found = f"const uint64_t site = it.site(method, location, {name});"
             wanted, known = "it.wants_site(site)", "site"
-            values |= {
+            values = values | {
                 "method": "static_cast<uint32_t>(site)",
                 name: "static_cast<uint32_t>(site >> 32)",
             }

@@ -103,7 +103,7 @@ class alignas(64) Producer {
   // With the first place, what most events read is in one line of the processor's memory.
   std::atomic<uintptr_t> owner_;  // the thread, while it may be found by that
   std::atomic<uint64_t> passes_;  // odd while inside
-  int depth_;
+  uint32_t depth_;
   int serves_;
   std::atomic<bool> inside_shortly_;
 

@@ -206,7 +206,7 @@ class alignas(4096) Stream {
 // What most events need is found from here in the fewest steps.
 extern StreamLink no_only_link;
 struct OnlyLink : std::atomic<StreamLink*> {
-  OnlyLink() : std::atomic<StreamLink*>(&no_only_link) {}
+  constexpr OnlyLink() : std::atomic<StreamLink*>(&no_only_link) {}
 };
 extern OnlyLink only_links[kEventCount];
 
@@ -484,11 +484,12 @@ class QuickRecording {
     uint8_t* record = lane_->next;
     if (__builtin_expect(record == lane_->end, false)) return nullptr;
     std::memcpy(record, &first_, sizeof first_);
-    if (__builtin_expect(!lane_->timed, true)) return record + 8;
+    record += protocol::kRecordHead;
+    if (__builtin_expect(!lane_->timed, true)) return record;
     int64_t time = EventClock::time_of(ticks_ != 0 ? ticks_ : EventClock::ticks());
     lane_->last = std::max(time, lane_->last);
-    std::memcpy(record + 8, &lane_->last, sizeof time);
-    return record + 16;
+    std::memcpy(record, &lane_->last, sizeof time);
+    return record + sizeof time;
   }
   JVMTI_INLINE void commit() { lane_->commit(); }
 
