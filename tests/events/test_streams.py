@@ -557,6 +557,19 @@ def test_what_cannot_be_is_a_clear_error(streamed: Streamed) -> None:
         with pytest.raises(ValueError) as caught:
             wrong()
         assert words in str(caught.value), caught.value
+    wrong_types: list[tuple[dict[str, Any], str]] = [
+        ({"classes": 5}, "classes= takes patterns as text, not int"),
+        ({"methods": ["x", None]}, "methods= takes patterns as text, not NoneType"),
+        ({"thread": 5}, "thread= takes threads, not int"),
+        ({"thread": ["main"]}, "thread= takes threads, not str"),
+        ({"stack": "3"}, "stack= takes a whole number, not '3'"),
+        ({"size": 1e6}, "size= takes a whole number, not 1000000.0"),
+        ({"min_duration": "1"}, "min_duration= takes seconds, not '1'"),
+    ]
+    for options, words in wrong_types:
+        with pytest.raises(TypeError) as refused:
+            env.stream("MethodExit", **options)
+        assert str(refused.value) == words
     with pytest.raises(IllegalArgument):
         env.stream("GarbageCollectionStart", thread=streamed.vm.threads["main"])
     bare = streamed.vm.new_env()

@@ -155,6 +155,7 @@ class Env(Functions):
             A `Stream`; leaving its ``with`` block, or calling ``close()``, ends the recording.
 
         Raises:
+            TypeError: a pattern is no text, a thread no thread, a number no number.
             ValueError: there is no such event, or what is asked for does not go with it.
             MustPossessCapability: the capability that the event needs has not been added.
             IllegalArgument: the event cannot be had for single threads.

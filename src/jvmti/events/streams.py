@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import fcntl
 import mmap
+import numbers
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -280,7 +281,8 @@ class Streams:
     ) -> Stream:
         """Begin to record events; see `Env.stream`."""
         declarations = _declarations(events)
-        threads: list[Thread] = [thread] if isinstance(thread, Thread) else list(thread or ())
+        threads = _threads(thread)
+        _check_numbers(stack=stack, size=size, min_duration=min_duration or 0)
         filters = {"classes": classes, "methods": methods, "exceptions": exceptions}
         for declaration in declarations:
             _check(declaration, filters, min_duration, stack, policy)
@@ -370,6 +372,24 @@ def _declarations(events: Event | str | Sequence[Event | str]) -> list[EventDecl
     return list(dict.fromkeys(found))
 
 
+def _threads(given: Any) -> list[Thread]:
+    if given is None:
+        return []
+    threads = list(given) if isinstance(given, Iterable) else [given]
+    for one in threads:
+        if not isinstance(one, Thread):
+            raise TypeError(f"thread= takes threads, not {type(one).__name__}")
+    return threads
+
+
+def _check_numbers(**given: Any) -> None:
+    for name, number in given.items():
+        whole = name != "min_duration"
+        if not isinstance(number, numbers.Integral if whole else numbers.Real):
+            wanted = "a whole number" if whole else "seconds"
+            raise TypeError(f"{name}= takes {wanted}, not {number!r}")
+
+
 def _check(
     declaration: EventDeclaration,
     filters: dict[str, Any],
@@ -403,10 +423,14 @@ def _check(
         raise ValueError(f"{name} has no exception to filter by")
 
 
-def _lines(patterns: str | Sequence[str] | None, name: str) -> str | None:
+def _lines(patterns: Any, name: str) -> str | None:
     if patterns is None:
         return None
-    listed = [patterns] if isinstance(patterns, str) else list(patterns)
+    several = isinstance(patterns, Iterable) and not isinstance(patterns, str)
+    listed = list(patterns) if several else [patterns]
+    for one in listed:
+        if not isinstance(one, str):
+            raise TypeError(f"{name}= takes patterns as text, not {type(one).__name__}")
     if not listed or any("\n" in pattern for pattern in listed):
         raise ValueError(f"{name} needs patterns of one line each")
     return "\n".join(listed)
