@@ -44,6 +44,8 @@ jvmtiError RawMonitorNotifyAll(Call& call, const In<kinds::RawMonitor>& monitor)
 jvmtiError DisposeEnvironment(Call& call);
 jvmtiError GetFieldModifiers(Call& call, const In<kinds::Class>& klass,
                              const In<kinds::Field>& field, jint* modifiers);
+jvmtiError SetSystemProperty(Call& call, const In<Text>& property,
+                             const In<Nullable<Text>>& value);
 jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities);
 jvmtiError RelinquishCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities);
 jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& definitions);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 
 import pytest
@@ -57,3 +58,32 @@ def test_java_starts_with_a_property_that_was_set_before(jvm: jvms.Jvm, evidence
     assert vm.popen is not None
     _, printed = vm.popen.communicate(timeout=60)
     assert b"chosen = in OnLoad " in printed
+
+
+def test_no_value_asks_whether_a_property_can_be_written(jvm: jvms.Jvm, evidence: Evidence) -> None:
+    """The VM itself would follow the null."""
+    evidence.proves("set_system_property")
+    command = [jvm.java, *jvm.args, "-Dchosen=before", "-version"]
+    output = subprocess.DEVNULL
+    vm = jvmti.launch(command, hold=True, stdout=output, stderr=output, stdin=output)
+    writable = set()
+    try:
+        for name in [*vm.env.get_system_properties(), "no.such.property"]:
+            try:
+                before = vm.env.get_system_property(name)
+            except jvmti.errors.NotAvailable:
+                with pytest.raises(jvmti.errors.NotAvailable):
+                    vm.env.set_system_property(name)
+                continue
+            with contextlib.suppress(jvmti.errors.NotAvailable):
+                vm.env.set_system_property(name)
+                vm.env.set_system_property(name, before)
+                writable.add(name)
+            assert vm.env.get_system_property(name) == before
+        with pytest.raises(jvmti.errors.NotAvailable):
+            vm.env.set_system_property("java.vm.name")
+    finally:
+        vm.detach()
+    assert vm.popen is not None
+    assert vm.popen.wait(60) == 0
+    assert {"java.home", "java.class.path", "java.library.path"} <= writable

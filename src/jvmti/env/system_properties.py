@@ -46,13 +46,14 @@ class SystemPropertiesFunctions(Calling):
         JVM TI: GetSystemProperty.
         """
 
-    @function(132, phase=ONLOAD_ONLY, errors=("NOT_AVAILABLE",))
+    @function(132, phase=ONLOAD_ONLY, errors=("NOT_AVAILABLE",), own=True)
     def set_system_property(self, property: Text, value: Text | None = None) -> None:
         """Set one of the VM's system properties, before Java code runs.
 
         Args:
             property: the key.
-            value: the value; ``None`` is allowed where the VM takes it.
+            value: the value; ``None`` sets nothing, and only asks whether the property can be
+                written. (HotSpot 11 to 25 crash with a null there; the agent asks in other words.)
 
         Raises:
             NotAvailable: the VM has no such property, or it cannot be written.
