@@ -68,7 +68,7 @@ bench: install java
 # The libraries go to src/jvmti/_native, where the linked package looks for them, with a
 # note of the Python that it is linked to; only what changed is built again. A failing build says so in the compiler's words.
 install: $(VENV)/.installed
-	@flock build/.lock sh -ec ' \
+	@mkdir -p build; flock build/.lock sh -ec ' \
 	    test -f $(BUILD)/build.ninja || $(BIN)/cmake -G Ninja -S native -B $(BUILD) \
 	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
 	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >build/native.log 2>&1 \

@@ -14,19 +14,22 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import uuid
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import compiler
 import jvms
 import programs
-from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence
+from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence, counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -143,8 +146,57 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def is_whole_run(request: pytest.FixtureRequest) -> bool:
-    """Whether this run has all tests of conformance and events, on all JVMs."""
-    return is_whole(request.config)
+    """Whether this run has all tests of conformance and events, on all JVMs.
+
+    Comes back when all that count have run, here and in the other workers; the book is complete.
+    """
+    if not is_whole(request.config):
+        return False
+    awaited = {str(item.path) for item in request.session.items if counts(item.path)}
+    awaited -= {str(item.path) for item in request.session.items if comes_last(item)}
+    deadline = time.monotonic() + LONGEST_WAIT
+    while missing := awaited - BOOK.gather(request.config.stash[PIECES]):
+        if time.monotonic() > deadline:
+            pytest.fail(f"never finished: {sorted(missing)}")
+        time.sleep(0.5)
+    return True
+
+
+LONGEST_WAIT = 1800
+"""Seconds that the tests of completeness wait for those that other workers still run."""
+
+PIECES: pytest.StashKey[Path] = pytest.StashKey()
+"""The directory where each process of the run leaves its book."""
+
+FINISHED: set[str] = set()
+"""The files of tests that count and that this process has run to their end."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the directory of the books, or take the one of the whole run."""
+    worker = getattr(config, "workerinput", None)
+    shared = worker["pieces"] if worker else tempfile.mkdtemp(prefix="jvmti-evidence-")
+    config.stash[PIECES] = Path(shared)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Name the directory of the books to a worker."""
+    node.workerinput["pieces"] = str(node.config.stash[PIECES])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Leave the book at the end of each file that counts."""
+    yield
+    if counts(item.path) and (nextitem is None or nextitem.path != item.path):
+        FINISHED.add(str(item.path))
+        BOOK.leave(item.config.stash[PIECES], FINISHED)
+
+
+def comes_last(item: pytest.Item) -> bool:
+    """Whether a test looks at what all the others have shown."""
+    return item.path.name == "test_completeness.py"
 
 
 def is_whole(config: pytest.Config) -> bool:
@@ -184,11 +236,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
-    items.sort(key=lambda item: item.path.name == "test_completeness.py")
+    items.sort(key=comes_last)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down what has been shown."""
+    """Write down what all processes of the run have shown."""
+    if hasattr(session.config, "workerinput"):
+        return
+    pieces = session.config.stash[PIECES]
+    BOOK.gather(pieces)
+    shutil.rmtree(pieces)
     if BOOK.shown:
         BOOK.save(SAVED, whole=is_whole(session.config))
 

@@ -1,7 +1,6 @@
 """Which tests run side by side when pytest-xdist has several workers: whole files.
 
-Tests of one file share programs. What the tests of conformance and events have shown is counted at
-their end, so these run on one worker, too.
+Tests of one file share programs.
 """
 
 from __future__ import annotations
@@ -10,13 +9,8 @@ from typing import TYPE_CHECKING
 
 from xdist.scheduler import LoadScopeScheduling
 
-from conformance.evidence import FOLDERS
-from jvms import ROOT
-
 if TYPE_CHECKING:
     import pytest
-
-COUNTED = tuple(f"{folder.relative_to(ROOT)}/" for folder in FOLDERS)
 
 
 class ByFile(LoadScopeScheduling):
@@ -27,5 +21,4 @@ class ByFile(LoadScopeScheduling):
         super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return COUNTED[0] if file.startswith(COUNTED) else file
+        return nodeid.partition("::")[0]

@@ -1,8 +1,10 @@
 """What the tests have shown: which function gave a right result or an error, and which event came.
 
 A test asks for the fixture `evidence` and says what it is about to show; that counts when the
-test passes.  At the end of the run everything shown goes to ``build/conformance.json``, function
-by JVM, from which ``scripts/conformance_page.py`` makes ``docs/conformance.md``.
+test passes.  Where several processes share a run, each keeps a book of its own; the tests of
+completeness, which run last, wait for all of them.  At the end of the run everything shown goes to
+``build/conformance.json``, function by JVM, from which ``scripts/conformance_page.py`` makes
+``docs/conformance.md``.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ FOLDERS = (jvms.ROOT / "tests" / "conformance", jvms.ROOT / "tests" / "events")
 """Where the tests are that make up a whole run."""
 
 
+def counts(path: Path) -> bool:
+    """Whether a file of tests is one of those that show something."""
+    return any(folder in path.parents for folder in FOLDERS)
+
+
 class Book:
     """Everything shown in one run: function, JVM, and what."""
 
@@ -40,11 +47,37 @@ class Book:
 
     def open(self, path: Path) -> None:
         """Go on with what an earlier run has saved."""
-        known = json.loads(path.read_text()) if path.exists() else {}
-        self.shown = {
-            function: {jvm: set(what) for jvm, what in by_jvm.items()}
-            for function, by_jvm in known.items()
+        self.add(json.loads(path.read_text()) if path.exists() else {})
+
+    def add(self, shown: dict[str, dict[str, list[str]]]) -> None:
+        """Note what another book has."""
+        for function, by_jvm in shown.items():
+            for jvm, what in by_jvm.items():
+                self.shown.setdefault(function, {}).setdefault(jvm, set()).update(what)
+
+    def leave(self, pieces: Path, finished: set[str]) -> None:
+        """Write the book of this process beside those of the others that share the run.
+
+        Args:
+            pieces: the directory of all their books.
+            finished: the files of tests that this process has run to their end.
+        """
+        shown = {
+            function: {jvm: sorted(what) for jvm, what in by_jvm.items()}
+            for function, by_jvm in self.shown.items()
         }
+        draft = pieces / f"{os.getpid()}.draft"
+        draft.write_text(json.dumps({"finished": sorted(finished), "shown": shown}))
+        draft.replace(draft.with_suffix(".json"))
+
+    def gather(self, pieces: Path) -> set[str]:
+        """Note what all processes of the run have left so far; return the files they finished."""
+        finished: set[str] = set()
+        for piece in pieces.glob("*.json"):
+            left = json.loads(piece.read_text())
+            finished |= set(left["finished"])
+            self.add(left["shown"])
+        return finished
 
     def errors(self, function: str) -> set[str]:
         """Every error of a function that was shown on some JVM."""
@@ -74,7 +107,7 @@ class Book:
 
 
 BOOK = Book()
-"""What this run has shown."""
+"""What this process has shown."""
 
 
 class Evidence:
