@@ -25,6 +25,7 @@ struct Agent {
   Vector<jobject> service_threads;  // global references
   Vector<Session*> waiting;         // met us in OnLoad; their service starts at VMInit
   Vector<Environment*> spare_environments;
+  Vector<jvmtiEnv*> spare_tagging;  // for passes over the heap, with nothing tagged
 };
 
 // Never destroyed: threads of ours may still run while the process exits.

@@ -48,6 +48,8 @@ class Vector {
   const T& operator[](size_t index) const { return items_[index]; }
   T* begin() { return items_; }
   T* end() { return items_ + size_; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
 
  private:
   T* items_ = nullptr;

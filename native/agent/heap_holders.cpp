@@ -23,6 +23,7 @@ enum Flag : uint8_t {
   kTarget = 4,
   kReachable = 8,   // from the target
   kReached = 16,    // in spite of the target
+  kClass = 32,
 };
 
 struct Mark {
@@ -42,6 +43,7 @@ constexpr jlong kEdgeSize = 7;
 class Tracing {
  public:
   Tracing(Call& call, PassControl& control) : call(call), control(control) {}
+  ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
 
@@ -122,6 +124,16 @@ class Tracing {
   jclass phantom_ = nullptr;
   int32_t referent_place_ = -1;  // among the fields of java.lang.ref.Reference
 };
+
+Tracing::~Tracing() {
+  if (marks_.empty()) return;  // nothing has been tagged
+  Vector<jlong> others;
+  for (size_t i = 1; i < marks_.size(); ++i) {
+    if ((marks_[i].flags & kClass) == 0 && !others.push(static_cast<jlong>(i))) return;
+  }
+  tags_.untag_classes(call.jni);
+  tags_.untag(call.jni, others);
+}
 
 // The mark of an object, made if there is none; 0 without memory.
 jlong Tracing::mark_of(jobject object) {
@@ -233,6 +245,7 @@ jvmtiError Tracing::mark_classes() {
       (*this)[tag].flags |= kPermanent;
     }
     if (loader != nullptr) jni->DeleteLocalRef(loader);
+    (*this)[tag].flags |= kClass;
     (*this)[tag].referent = referent_of(classes[i]);
   }
   for (jint i = 0; i < count; ++i) jni->DeleteLocalRef(classes[i]);
@@ -275,6 +288,7 @@ jvmtiError Tracing::prepare(jobject object) {
   if (env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   if (!marks_.push(Mark{0, 0, 0, -1, 0, 0, 0, -1, 0})) return JVMTI_ERROR_OUT_OF_MEMORY;
+  tags_.tagging();
   jvmtiError error = mark_classes();
   if (error == JVMTI_ERROR_NONE) error = mark_own();
   if (error != JVMTI_ERROR_NONE) return error;

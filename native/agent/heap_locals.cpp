@@ -28,7 +28,7 @@ struct Variable {
 
 struct Walk {
   PassControl& control;
-  jlong marks;
+  jlong& marks;
   Vector<Variable> variables;
   bool met;     // has come by the thread
   bool failed;  // no memory
@@ -52,6 +52,24 @@ jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReference
   }
   return 0;
 }
+
+// The thread and what its variables refer to are tagged with 1, 2, 3 … until the end of the block.
+class Marked : public PassTags {
+ public:
+  explicit Marked(JNIEnv* jni) : jni_(jni) { tagging(); }
+  ~Marked() {
+    Vector<jlong> all;
+    for (jlong mark = 1; mark <= marks; ++mark) {
+      if (!all.push(mark)) return;
+    }
+    if (env() != nullptr) untag(jni_, all);
+  }
+
+  jlong marks = kThread;
+
+ private:
+  JNIEnv* jni_;
+};
 
 // Whether the frames of a walk are those of a stack, with so many more above.
 bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
@@ -96,11 +114,11 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   PassControl control(call, -1);
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  PassTags tags;
+  Marked tags(call.jni);
   if (tags.env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
   if (error != JVMTI_ERROR_NONE) return error;
-  Walk walk{control, kThread, {}, false, false};
+  Walk walk{control, tags.marks, {}, false, false};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_reference_callback = note_variable;
   control.begin();

@@ -71,19 +71,64 @@ void PassControl::finish() {
   }
 }
 
-PassTags::PassTags() : env_(new_tagging_environment()) {}
+PassTags::PassTags() : env_(nullptr) {
+  {
+    Locked locked(agent.mutex);
+    if (!agent.spare_tagging.empty()) env_ = agent.spare_tagging.pop();
+  }
+  if (env_ == nullptr) env_ = new_tagging_environment();
+}
 
 PassTags::~PassTags() {
-  if (env_ != nullptr) env_->DisposeEnvironment();
+  constexpr size_t kMostSpare = 4;
+  if (env_ == nullptr) return;
+  bool clean = !tagged_;
+  for (jint i = 0; clean && i < numbered_; ++i) {
+    clean = env_->SetTag(classes_[i], 0) == JVMTI_ERROR_NONE;
+  }
+  if (clean) {
+    Locked locked(agent.mutex);
+    if (agent.spare_tagging.size() < kMostSpare && agent.spare_tagging.push(env_)) return;
+  }
+  env_->DisposeEnvironment();
 }
 
 jvmtiError PassTags::number(const jclass* classes, jint count) {
   if (env_ == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
-  for (jint i = 0; i < count; ++i) {
-    jvmtiError error = env_->SetTag(classes[i], i + 1);
+  classes_ = classes;
+  for (numbered_ = 0; numbered_ < count; ++numbered_) {
+    jvmtiError error = env_->SetTag(classes[numbered_], numbered_ + 1);
     if (error != JVMTI_ERROR_NONE) return error;
   }
   return JVMTI_ERROR_NONE;
+}
+
+void PassTags::untag_classes(JNIEnv* jni) {
+  jint count = 0;
+  jclass* classes = nullptr;
+  if (env_->GetLoadedClasses(&count, &classes) != JVMTI_ERROR_NONE) return;
+  for (jint i = 0; i < count; ++i) {
+    env_->SetTag(classes[i], 0);
+    jni->DeleteLocalRef(classes[i]);
+  }
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(classes));
+}
+
+void PassTags::untag(JNIEnv* jni, const Vector<jlong>& tags) {
+  constexpr size_t kMany = 2000;
+  if (tags.size() > kMany) return;
+  jint count = 0;
+  jobject* objects = nullptr;
+  if (!tags.empty() && env_->GetObjectsWithTags(static_cast<jint>(tags.size()), tags.begin(), &count,
+                                                &objects, nullptr) != JVMTI_ERROR_NONE) {
+    return;
+  }
+  tagged_ = false;
+  for (jint i = 0; i < count; ++i) {
+    if (env_->SetTag(objects[i], 0) != JVMTI_ERROR_NONE) tagged_ = true;
+    jni->DeleteLocalRef(objects[i]);
+  }
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(objects));
 }
 
 jlong* as_result(const Vector<jlong>& from, jint* count) {

@@ -50,7 +50,8 @@ class PassControl {
   bool over_ = false;
 };
 
-// An environment that can tag objects, gone with its tags at the end of the block.
+// An environment that can tag objects.  The VM frees one that was disposed of no sooner than at the
+// next garbage collection, 1 to 9 KB; so it serves the next pass when nothing is tagged any more.
 class PassTags {
  public:
   PassTags();
@@ -58,11 +59,23 @@ class PassTags {
   PassTags(const PassTags&) = delete;
   PassTags& operator=(const PassTags&) = delete;
   jvmtiEnv* env() const { return env_; }
-  // Tags classes with 1, 2, 3 …
+  // Tags classes with 1, 2, 3 …; the list must outlive this.
   jvmtiError number(const jclass* classes, jint count);
+  // Before anything else is tagged.
+  void tagging() { tagged_ = true; }
+  // Once that is not tagged any more.
+  void untagged() { tagged_ = false; }
+  // Takes the tags off the loaded classes, whatever they are.
+  void untag_classes(JNIEnv* jni);
+  // Takes these tags off, the last ones there are.  Looking for many takes long, and they then go
+  // with the environment.
+  void untag(JNIEnv* jni, const Vector<jlong>& tags);
 
  private:
   jvmtiEnv* env_;
+  const jclass* classes_ = nullptr;
+  jint numbered_ = 0;
+  bool tagged_ = false;
 };
 
 // Numbers as a result of a call; null without memory.

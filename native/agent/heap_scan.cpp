@@ -418,15 +418,21 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
 
 namespace {
 
-// Adds references to classes that carried a tag of their own to a list of found objects.
-jvmtiError find_all(Call& call, jvmtiEnv* env, jint tag_count, const jlong* asked, jint extra,
+// Takes their tags off the objects that were found, and adds references to classes that carried a tag
+// of their own.
+jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jint extra,
                     jint* count, jobject** objects, jlong** found) {
+  jvmtiEnv* env = tags.env();
   jobject* listed = nullptr;
   jlong* carried = nullptr;
   jvmtiError error = tag_count == 0
                          ? JVMTI_ERROR_NONE
                          : env->GetObjectsWithTags(tag_count, asked, count, &listed, &carried);
   if (error != JVMTI_ERROR_NONE) return error;
+  tags.untagged();
+  for (jint i = 0; i < *count; ++i) {
+    if (env->SetTag(listed[i], 0) != JVMTI_ERROR_NONE) tags.tagging();
+  }
   size_t room = static_cast<size_t>(*count) + static_cast<size_t>(extra);
   *objects = result_list<jobject>(room);
   *found = result_list<jlong>(room);
@@ -488,6 +494,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
                   lengths.items(), wanted, seen, next, own_tags, 0, 0};
     jvmtiHeapCallbacks callbacks{};
     callbacks.heap_iteration_callback = find_object;
+    tags.tagging();
     control.begin();
     error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &find);
     control.finish();
@@ -498,7 +505,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
       if (own_tags[i] == 0) asked[ask++] = kFoundTag + i;
     }
     if (error == JVMTI_ERROR_NONE) {
-      error = find_all(call, tags.env(), find.found == 0 ? 0 : ask, asked, extra, count, objects,
+      error = find_all(call, tags, find.found == 0 ? 0 : ask, asked, extra, count, objects,
                        places);
     }
     if (error == JVMTI_ERROR_NONE) {
@@ -533,6 +540,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   HeapTake take{control, most.c(), 0, {}};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = take_object;
+  tags.tagging();
   control.begin();
   if (most.c() > 0) {
     error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &take);
@@ -541,7 +549,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
   jlong* carried = nullptr;
-  error = find_all(call, tags.env(), 1, &asked, static_cast<jint>(take.classes.size()), count,
+  error = find_all(call, tags, 1, &asked, static_cast<jint>(take.classes.size()), count,
                    objects, &carried);
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
   if (error != JVMTI_ERROR_NONE) return error;

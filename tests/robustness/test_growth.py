@@ -1,0 +1,61 @@
+"""Nothing grows: what is done again and again leaves nothing in the target.
+
+The whole search is `growth.py`; here are the cases that left something once, with room for noise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import growth
+import pytest
+
+import jvmti
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import steady
+
+    import programs
+
+pytestmark = pytest.mark.slow
+
+NOISE = 400 * 1024
+"""Bytes that the C library and the VM may take on the side, in all."""
+
+
+@pytest.fixture(scope="module")
+def target(shared_java_program: programs.JavaPrograms) -> steady.Steady:
+    return growth.launch(shared_java_program)
+
+
+def scans(vm: jvmti.VM) -> None:
+    vm.heap.scan(classes="java.lang.String").close()
+
+
+def holders(vm: jvmti.VM) -> None:
+    vm.find_class("Steady")["prey"].referrers()
+
+
+def found_again(vm: jvmti.VM) -> None:
+    scan = vm.heap.scan(classes="java.lang.Thread")
+    assert scan.live([0]).objects
+    scan.close()
+
+
+@pytest.mark.oldest_and_newest
+@pytest.mark.parametrize("do", [scans, holders, found_again], ids=lambda one: one.__name__)
+def test_passes_over_the_heap_leave_nothing(
+    target: steady.Steady, do: Callable[[jvmti.VM], Any]
+) -> None:
+    """An environment of JVM TI is freed with a garbage collection, and each pass had its own."""
+    with jvmti.attach(target.pid, timeout=60) as vm:
+
+        def repeat(times: int) -> None:
+            for _ in range(times):
+                do(vm)
+
+        found = growth.grows(vm, target.pid, repeat, 50)
+    assert sum(found.of_vm.values()) * found.calls < NOISE, found
+    assert found.anonymous * found.calls < NOISE, found
