@@ -348,7 +348,7 @@ def test_every_verb_explains_itself(verb: str) -> None:
     first = (type(command(verb)).__doc__ or "").splitlines()[0]
     assert first in text
     # Those that run scripts print what the scripts print.
-    assert "--json" in text or verb in ("run", "attach", "shell")
+    assert "--json" in text or verb in ("run", "attach", "shell", "completion")
 
 
 @pytest.mark.parametrize("verb", ["info", "threads", "conformance", "doctor"])
@@ -364,7 +364,7 @@ def test_a_target_that_is_not_there_is_an_error_of_one_kind(verb: str) -> None:
     ("arguments", "code", "message"),
     [
         ([], 2, ""),
-        (["nonsense"], 2, "invalid choice"),
+        (["nonsense"], 2, "there is no command"),
         (["ps", "--", "java"], 2, "starts no program"),
         (["info", "4711", "--", "java"], 2, "not both"),
         (["info", "--"], 2, "nothing follows"),

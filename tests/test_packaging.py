@@ -79,6 +79,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def test_the_wheel_has_the_examples(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    there = {path.name for path in (jvms.ROOT / "examples" / "agents").glob("*.py")}
+    prefix = "jvmti/examples/agents/"
+    assert {name.removeprefix(prefix) for name in names if name.startswith(prefix)} == there
+
+
 def test_there_is_an_agent_for_this_machine() -> None:
     assert (NATIVE / HERE / "libjvmti.so").is_file()
 

@@ -19,24 +19,22 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.env.environment import Env
-from jvmti.jni.calls import JNI
-from jvmti.model.vm import VM, add_capabilities
-from jvmti.spec import errors
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import Error, JavaException, JvmtiError, TargetLost
-from jvmti.target import attach as _attach
-from jvmti.target import launch as _launch
-from jvmti.target.errors import AttachError, LaunchFailed
-from jvmti.target.launch import java_tool_options
-from jvmti.target.options import AgentOptions
-from jvmti.target.processes import Process, processes
 
 if TYPE_CHECKING:
     from jvmti import heap
     from jvmti.drivers.own import attach_self
     from jvmti.drivers.spark import attach_spark, spark_executors
+    from jvmti.env.environment import Env
+    from jvmti.jni.calls import JNI
+    from jvmti.model.vm import VM
     from jvmti.report.progress import progress
+    from jvmti.spec import errors
+    from jvmti.spec.capabilities import Capabilities
+    from jvmti.spec.errors import Error, JavaException, JvmtiError
+    from jvmti.target.errors import AttachError
+    from jvmti.target.launch import java_tool_options
+    from jvmti.target.options import AgentOptions
+    from jvmti.target.processes import Process, processes
 
 __version__ = "0.1.0"
 
@@ -66,7 +64,10 @@ def attach(
             this very process is for `attach_self`.
         NotAvailable: a capability cannot be had.
     """
-    connection = _attach.attach(target, timeout=timeout, options=options, library=library)
+    from jvmti.model.vm import VM, add_capabilities
+    from jvmti.target import attach as way
+
+    connection = way.attach(target, timeout=timeout, options=options, library=library)
     vm = VM(connection, timeout=timeout)
     try:
         add_capabilities(vm, capabilities)
@@ -108,7 +109,12 @@ def launch(
         AttachError: the program did not start, or ended before it was live.
         NotAvailable: a capability cannot be had; the program is ended then.
     """
-    connection = _launch.launch(argv, timeout=timeout, options=options, library=library, **further)
+    from jvmti.model.vm import VM, add_capabilities
+    from jvmti.spec.errors import TargetLost
+    from jvmti.target import launch as way
+    from jvmti.target.errors import LaunchFailed
+
+    connection = way.launch(argv, timeout=timeout, options=options, library=library, **further)
     popen = connection.popen
     assert popen is not None
     vm = None
@@ -123,7 +129,7 @@ def launch(
         connection.close()
         # Nobody else has this program, so it is not left behind.
         lost = isinstance(error, TargetLost)
-        _launch.end_program(popen, 2.0 if lost else 0.0)
+        way.end_program(popen, 2.0 if lost else 0.0)
         if lost:
             raise LaunchFailed(
                 f"{popen.args!r} ended (exit status {popen.returncode}) before its JVM was live; "
@@ -148,21 +154,43 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
 
 display.drawn_by(_html, _progress)
 
-# What most programs do not need is imported when somebody looks for it.
+# What is here is imported when it is first asked for, so that `jvmti --help` and a shell's
+# completion need not wait for what they do not use.
 _LATE = {
+    "AgentOptions": "jvmti.target.options",
+    "AttachError": "jvmti.target.errors",
+    "Capabilities": "jvmti.spec.capabilities",
+    "Env": "jvmti.env.environment",
+    "Error": "jvmti.spec.errors",
+    "JNI": "jvmti.jni.calls",
+    "JavaException": "jvmti.spec.errors",
+    "JvmtiError": "jvmti.spec.errors",
+    "Process": "jvmti.target.processes",
+    "VM": "jvmti.model.vm",
     "attach_self": "jvmti.drivers.own",
     "attach_spark": "jvmti.drivers.spark",
+    "java_tool_options": "jvmti.target.launch",
+    "processes": "jvmti.target.processes",
     "progress": "jvmti.report.progress",
     "spark_executors": "jvmti.drivers.spark",
 }
+_MODULES = {"errors": "jvmti.spec.errors", "heap": "jvmti.heap"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "heap":
-        return importlib.import_module("jvmti.heap")
+    found: Any
     if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(_LATE[name]), name)
+    elif name in _MODULES:
+        found = importlib.import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

@@ -21,6 +21,7 @@ from typing import Any
 
 from jvmti.model.vm import VM
 from jvmti.report.text import printable
+from jvmti.spec.errors import Error
 from jvmti.target.options import AgentOptions
 
 UNLOAD_TIMEOUT = 10.0
@@ -28,6 +29,11 @@ UNLOAD_TIMEOUT = 10.0
 
 _BEFORE_LIVE = 24 * 3600.0
 """Seconds that the VM may take to be live: other agents may hold it, too."""
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+_REFUSALS = (LookupError, ValueError, TypeError, AttributeError, NotImplementedError)
+"""What this package raises besides its own errors for what cannot be done."""
 
 _OURS = (__package__, "jvmti.commands", "jvmti.shell")
 
@@ -165,11 +171,41 @@ def print_error(error: BaseException) -> None:
     if isinstance(error, ScriptError):
         print(f"jvmti: {printable(str(error))}", file=sys.stderr, flush=True)
         return
+    place = _place_of_mistake(error)
+    if place:
+        said = printable(" ".join(described(error).split()))
+        print(f"jvmti: {printable(place)}: {said}", file=sys.stderr, flush=True)
+        return
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals.get("__package__") in _OURS:
         trace = trace.tb_next
     text = "".join(traceback.format_exception(type(error), error, trace))
     print("\n".join(map(printable, text.rstrip("\n").split("\n"))), file=sys.stderr, flush=True)
+
+
+def described(error: BaseException) -> str:
+    """The message of an error, with its kind where the message alone would not tell."""
+    if isinstance(error, Error):
+        return str(error) or type(error).__name__
+    text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return f"{type(error).__name__}: {text}"
+
+
+def _place_of_mistake(error: BaseException) -> str | None:
+    """Where a script asked for what was refused; ``None`` for what is a defect, its own or ours."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not isinstance(error, (Error, *_REFUSALS)):
+        return None
+    # Code without a file is made by this package, or Python's own.
+    theirs = [frame for frame in frames if not frame.filename.startswith((_PACKAGE, "<"))]
+    # What a script raises itself is its own business.
+    if not theirs or not frames[-1].filename.startswith(_PACKAGE):
+        return None
+    if not isinstance(error, Error) and not (frames[-1].line or "").startswith("raise"):
+        return None  # it was not raised on purpose
+    last = theirs[-1]
+    within = "" if last.name == "<module>" else f", in {last.name}"
+    return f"{os.path.basename(last.filename)}, line {last.lineno}{within}"
 
 
 class HarmlessFormatter(logging.Formatter):

@@ -28,22 +28,28 @@ from jvmti.commands.failure import (
     USAGE,
     CommandFailed,
 )
+from jvmti.commands.parsing import Parser, add_verbs, mistyped, program_without_dashes
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
-VERBS = (
-    "ps",
-    "info",
-    "threads",
-    "run",
-    "attach",
-    "events",
-    "heap",
-    "shell",
-    "doctor",
-    "conformance",
-    "options",
-)
+VERBS = {
+    "ps": "List the JVMs on this machine",
+    "info": "Show what a JVM is, how it does, and what it allows",
+    "threads": "Show the threads of a JVM: states, processor times, stacks, locks and deadlocks",
+    "run": "Run a program with agents that are Python files",
+    "attach": "Run agents that are Python files on a running JVM",
+    "events": "Show what happens in a JVM, event by event",
+    "heap": "Look into the heap of a JVM",
+    "shell": "Work on a JVM at a Python prompt",
+    "jcmd": "Run one of the VM's own diagnostic commands",
+    "doctor": "Tell whether a JVM can be attached to, and if not, why and what to do",
+    "conformance": "Call every function of JVM TI and JNI on a JVM and show what each one gives",
+    "options": "Print what to put into JAVA_TOOL_OPTIONS",
+    "examples": "List the example agents that come with the package, print or copy them",
+    "completion": "Print what completes the words of these commands in bash, zsh or fish",
+}
+"""The verbs and what each does: the first line of its class's docstring, so that
+``jvmti --help`` imports none of them."""
 
 
 class Command(Protocol):
@@ -62,30 +68,42 @@ def command(verb: str) -> Command:
     return made
 
 
-def prepare(only: str | None = None) -> argparse.ArgumentParser:
+def prepare(only: str | None = None) -> Parser:
     """The parser for all verbs, or for one, so that what the others need is not imported."""
-    from jvmti import __version__
-
-    parser = argparse.ArgumentParser(
-        prog="jvmti",
-        description="Look into running Java virtual machines through the JVM Tool Interface.",
-        epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 used wrongly, 3 no such "
-        "target, 4 the target cannot be reached, 130 interrupted.",
-    )
-    parser.add_argument("--version", action="version", version=f"jvmti {__version__}")
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", dest="verb")
+    parser, verbs = _prepared()
     for verb in VERBS if only is None else (only,):
         its = command(verb)
         text = inspect.getdoc(its) or ""
         sub = verbs.add_parser(
             verb,
-            help=text.partition("\n")[0].rstrip("."),
+            help=VERBS[verb],
             description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.set_defaults(command=its, parser=sub, launched=None)
         its.prepare_parser(sub)
     return parser
+
+
+def _overview() -> Parser:
+    """The parser where no verb is named, which knows what each does and imports none."""
+    parser, verbs = _prepared()
+    for verb, text in VERBS.items():
+        verbs.add_parser(verb, help=text)
+    return parser
+
+
+def _prepared() -> tuple[Parser, Any]:
+    from jvmti import __version__
+
+    parser = Parser(
+        prog="jvmti",
+        description="Look into running Java virtual machines through the JVM Tool Interface.",
+        epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 used wrongly, 3 no such "
+        "target, 4 the target cannot be reached, 130 interrupted.",
+    )
+    parser.add_argument("--version", action="version", version=f"jvmti {__version__}")
+    return parser, add_verbs(parser, "commands", "COMMAND", "verb")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,8 +142,17 @@ def _run(words: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding is
-    parser = prepare(words[0] if words and words[0] in VERBS else None)
-    given = parser.parse_args(words)
+    if words and not words[0].startswith("-") and words[0] not in VERBS:
+        raise CommandFailed(mistyped("command", words[0], VERBS), USAGE)
+    if words[:1] == ["run"] and launched is None:
+        program_without_dashes(words)
+    parser = prepare(words[0]) if words and words[0] in VERBS else _overview()
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        if launched is None:
+            program_without_dashes(words)
+        its: Parser = getattr(given, "parser", parser)
+        its.unknown(unknown)
     if given.verb is None:
         parser.print_help()
         return USAGE
@@ -139,6 +166,8 @@ def _run(words: list[str]) -> int:
 
 def explained(error: Exception) -> CommandFailed | None:
     """The failure that an expected exception means to a user; ``None`` for a defect of ours."""
+    if isinstance(error, CommandFailed):
+        return error
     from jvmti.agents.script import ScriptError
     from jvmti.report.text import printable
     from jvmti.spec.errors import Error
@@ -147,8 +176,6 @@ def explained(error: Exception) -> CommandFailed | None:
     def lines(text: Any) -> str:
         return "\n".join(printable(line) for line in str(text).split("\n"))
 
-    if isinstance(error, CommandFailed):
-        return error
     if isinstance(error, TargetNotFound):
         return CommandFailed(lines(error), NOT_FOUND)
     if isinstance(error, AttachError):

@@ -15,7 +15,7 @@ from jvmti.spec.capabilities import Capabilities
 
 
 class Command:
-    """Show what a JVM is, and what it allows.
+    """Show what a JVM is, how it does, and what it allows.
 
     The VM and its version, how it was started, its system properties, and the capabilities of
     JVM TI: those that can be had now, and for each of the others why not and how to get it.

@@ -16,6 +16,7 @@ from jvmti.target.hotspot import command
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
+    from jvmti.target.processes import Process
 
 _FLAG = re.compile(r"\s*(?P<type>\w+) (?P<name>\w+)\s+(?::?=) (?P<value>.*?)\s+(?P<kind>\{.*\})\s*")
 _WORDS = re.compile(r"\{(.*?)\}")
@@ -159,11 +160,16 @@ def _value(kind: str, text: str) -> Any:
 class DiagnosticCommands(Mapping[str, str]):
     """The diagnostic commands of the VM, by name, with what they say of themselves.
 
-    ``jcmd PID help`` lists the same ones.
+    ``jcmd PID help`` lists the same ones.  No agent is needed for them.
+
+    Args:
+        process: the JVM.
+        timeout: seconds that an answer may take.
     """
 
-    def __init__(self, vm: VM) -> None:
-        self._vm = vm
+    def __init__(self, process: Process, timeout: float) -> None:
+        self._process = process
+        self._timeout = timeout
         self._names: list[str] = []
 
     def run(self, line: str) -> str:
@@ -178,7 +184,7 @@ class DiagnosticCommands(Mapping[str, str]):
             AttachError: the VM cannot be reached in this way.
         """
         try:
-            return command(self._vm.process, "jcmd", line, timeout=self._vm._patience)
+            return command(self._process, "jcmd", line, timeout=self._timeout)
         except AttachRefused as refused:
             name = line.split()[0] if line.split() else ""
             if name not in self.names():
@@ -188,7 +194,7 @@ class DiagnosticCommands(Mapping[str, str]):
     def names(self) -> list[str]:
         """Their names."""
         if not self._names:
-            text = command(self._vm.process, "jcmd", "help", timeout=self._vm._patience)
+            text = command(self._process, "jcmd", "help", timeout=self._timeout)
             lines = text.splitlines()[1:]
             found = _until_empty(lines)
             self._names = [name for name in found if name != "help"]

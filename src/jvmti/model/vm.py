@@ -589,7 +589,7 @@ class VM:
     @property
     def diagnostic_commands(self) -> DiagnosticCommands:
         """The commands of `diagnostic_command`, with what they say of themselves."""
-        return DiagnosticCommands(self)
+        return DiagnosticCommands(self.process, self._patience)
 
     def diagnostic_command(self, line: str) -> str:
         """Run a diagnostic command of the VM, as ``jcmd`` does: ``"Thread.print -l"``.

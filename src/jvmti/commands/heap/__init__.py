@@ -11,6 +11,8 @@ import inspect
 from importlib import import_module
 from typing import Any
 
+from jvmti.commands.parsing import add_verbs
+
 VERBS = (
     "histogram",
     "scan",
@@ -36,7 +38,7 @@ class Command:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the verbs with their arguments."""
         parser.epilog = "Each verb that prints data takes --json."
-        verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="heap_verb")
+        verbs = add_verbs(parser, "verbs", "VERB", "heap_verb")
         for verb in VERBS:
             its: Any = import_module(f"jvmti.commands.heap.{verb}").Command()
             text = inspect.getdoc(its) or ""

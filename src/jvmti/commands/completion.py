@@ -1,0 +1,58 @@
+"""``jvmti completion``."""
+
+from __future__ import annotations
+
+import argparse
+
+from jvmti.commands.completion_scripts import SHELLS, Words, script
+from jvmti.commands.failure import USAGE, CommandFailed
+
+
+class Command:
+    """Print what completes the words of these commands in bash, zsh or fish.
+
+      eval "$(jvmti completion bash)"                          in ~/.bashrc
+      eval "$(jvmti completion zsh)"                           in ~/.zshrc, after compinit
+      jvmti completion fish > ~/.config/fish/completions/jvmti.fish
+
+    Commands, options, the values of options, events, and the pids and names of the JVMs that run
+    are completed. What does not change is in the script, so that Tab answers at once; for JVMs it
+    asks `jvmti completion --targets`.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        parser.usage = f"{parser.prog} ({' | '.join(SHELLS)})"
+        parser.add_argument("shell", nargs="?", choices=SHELLS, help="which shell")
+        parser.add_argument(
+            "--targets", action="store_true", help="print the JVMs that run: pids, and main classes"
+        )
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Print it."""
+        if given.targets:
+            _print_targets()
+        elif given.shell is None:
+            raise CommandFailed(f"for which shell: {', '.join(SHELLS)}?", USAGE)
+        else:
+            print(script(given.shell, _words()), end="")
+
+
+def _words() -> Words:
+    from jvmti.commands import prepare
+
+    made = Words.of(prepare(), "")
+    from jvmti.env.events import EVENTS
+
+    made.below["events"].plain.extend(sorted(cls.__name__ for cls in EVENTS.values()))
+    return made
+
+
+def _print_targets() -> None:
+    from jvmti.report.text import printable
+    from jvmti.target.processes import processes
+
+    for process in processes():
+        # What a shell would take apart or obey is no word to complete.
+        name = process.main.rpartition("/")[2] if process.main.endswith(".jar") else process.main
+        print(f"{process.pid}\t{printable(name)}")

@@ -1,0 +1,287 @@
+"""The command line itself: what it imports, how it fails, and what completes it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pexpect
+import pytest
+
+import jvms
+from jvmti.commands import VERBS, command, main
+from jvmti.commands.examples import examples
+from jvmti.commands.heap import VERBS as HEAP_VERBS
+
+if TYPE_CHECKING:
+    from programs import JavaProgram, JavaPrograms
+
+COMMAND = [sys.executable, "-m", "jvmti"]
+
+
+@pytest.fixture(scope="module")
+def jvm() -> jvms.Jvm:
+    """One JVM: what is said at the command line is the same for all of them."""
+    newest = jvms.named("25")
+    if newest.missing:
+        pytest.skip(newest.missing)
+    return newest
+
+
+@pytest.fixture(scope="module")
+def idle(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Idle")
+    program.expect("ready")
+    return program
+
+
+def run(*words: str | int, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def run_here(capsys: pytest.CaptureFixture[str], *words: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, for what starts nothing and is over at once."""
+    try:
+        code = main(list(words))
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, *capsys.readouterr())
+
+
+# what is imported --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["evnts"], []])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    program = (
+        "import sys; sys.argv = ['jvmti', *sys.argv[1:]]\n"
+        "from jvmti.commands import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('MODULES', *sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+    )
+    imported = set(done.stdout.rpartition("MODULES ")[2].split())
+    ours = {name for name in imported if name.split(".")[0] == "jvmti"}
+    assert not {"numpy", "rich", "pyarrow", "IPython", "asyncio"} & imported
+    # One more module of ours is a mistake that the next one follows.
+    assert ours <= {
+        "jvmti",
+        "jvmti.display",
+        "jvmti.commands",
+        "jvmti.commands.failure",
+        "jvmti.commands.parsing",
+    }
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_overview_says_of_a_verb_what_the_verb_says_of_itself(verb: str) -> None:
+    first = (type(command(verb)).__doc__ or "").splitlines()[0]
+    assert first == f"{VERBS[verb]}."
+
+
+# how it fails ------------------------------------------------------------------------------
+
+
+def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
+    """What a command that fails says, without its usage."""
+    assert "Traceback" not in done.stderr, done.stderr
+    said, _, usage = done.stderr.partition("usage: ")
+    assert len(said.splitlines()) == 1, done.stderr
+    assert said.startswith("jvmti")
+    if usage:
+        assert usage.startswith(said.partition(":")[0]), "the usage of another command"
+    return said.strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evnts"], "there is no command 'evnts'; did you mean 'events'?"),
+        (["heap", "histgram"], "there is no verb 'histgram'; did you mean 'histogram'?"),
+        (["events", "--sumary", "1"], "there is no option '--sumary'; did you mean '--summary'"),
+        (["conformance", "1", "--interface", "jvmto"], "did you mean 'jvmti'?"),
+        (["ps", "Main"], "'Main' is one word too many"),
+        (["--vresion"], "did you mean '--version'?"),
+        (["run", "a.py", "java", "App"], "-- is missing before the program: jvmti run a.py -- ja"),
+        (["run", "a.py", "/opt/jdk/bin/java", "-jar", "app.jar"], "jvmti run a.py -- /opt/jdk/b"),
+        (["events", "Exception", "java", "-jar", "a.jar"], "jvmti events Exception -- java -jar a"),
+        (["examples", "mtrase"], "did you mean 'mtrace'"),
+        (["completion", "tcsh"], "there is no shell 'tcsh'"),
+    ],
+)
+def test_a_slip_of_the_fingers_is_told_what_was_probably_meant(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, *words)
+    assert done.returncode == 2, done.stderr
+    assert said in one_sentence(done)
+
+
+@pytest.mark.parametrize(
+    "words", [*([verb] for verb in VERBS), *(["heap", verb] for verb in HEAP_VERBS)], ids=" ".join
+)
+def test_every_verb_says_in_its_own_usage_that_an_option_is_unknown(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, *words, "--no-such-option")
+    assert done.returncode == 2
+    assert one_sentence(done).startswith(f"jvmti {' '.join(words)}: ")
+
+
+REFUSED = {
+    "a capability that cannot be had": "vm.env.add_capabilities({'can_pop_frame'})",
+    "a capability that is missing": "vm.env.get_tag(vm.find_class('java.lang.String'))",
+    "a class that is not there": "vm.find_class('no.such.Class')",
+    "a thread that is not there": "vm.threads['no such thread']",
+    "an exception of Java's": "vm.find_class('java.lang.Integer').call('parseInt', 'x')",
+}
+
+
+@pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
+def test_what_the_jvm_refuses_to_code_on_the_command_line_is_a_sentence(
+    idle: JavaProgram, source: str
+) -> None:
+    done = run("shell", idle.pid, "-c", source)
+    assert done.returncode == 1
+    assert one_sentence(done).startswith("jvmti: -c, line 1: ")
+
+
+@pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
+def test_an_agent_that_is_refused_late_says_so_in_a_sentence(
+    idle: JavaProgram, tmp_path: Path, source: str
+) -> None:
+    (tmp_path / "late.py").write_text(f"def agent_onattach(vm, options):\n    {source}\n")
+    done = run("attach", idle.pid, "late.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert one_sentence(done).startswith("jvmti: late.py, line 2, in agent_onattach: ")
+
+
+def test_a_mistake_of_the_script_itself_keeps_its_traceback(idle: JavaProgram) -> None:
+    done = run("shell", idle.pid, "-c", "def f():\n    return {}['x']\nf()")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert 'File "-c", line 2, in f' in done.stderr
+
+
+# jcmd --------------------------------------------------------------------------------------
+
+
+def test_jcmd_runs_diagnostic_commands_without_an_agent(java_program: JavaPrograms) -> None:
+    idle = java_program("Idle")
+    idle.expect("ready")
+    names = run("jcmd", idle.pid).stdout.split()
+    assert {"GC.heap_info", "Thread.print", "VM.flags"} <= set(names)
+    assert "java.lang.Object" in run("jcmd", idle.pid, "GC.class_histogram", "-all").stdout
+    assert '"output": ' in run("jcmd", "--json", idle.pid, "VM.uptime").stdout
+    done = run("jcmd", idle.pid, "GC.heap_inf")
+    assert done.returncode == 2
+    assert "did you mean 'GC.heap_info'" in one_sentence(done)
+    assert "libjvmti" not in Path(f"/proc/{idle.pid}/maps").read_text()
+
+
+# examples ----------------------------------------------------------------------------------
+
+
+def test_examples_are_listed_printed_and_copied(tmp_path: Path) -> None:
+    there = {path.stem for path in (jvms.ROOT / "examples" / "agents").glob("*.py")}
+    assert set(examples()) == there
+    listed = run("examples").stdout
+    assert all(re.search(rf"^{name} +\w", listed, re.M) for name in there)
+    source = (jvms.ROOT / "examples" / "agents" / "mtrace.py").read_text()
+    assert run("examples", "mtrace").stdout == source
+    assert Path(run("examples", "--path", "mtrace").stdout.strip()).read_text() == source
+    assert run("examples", "--copy", "here", cwd=tmp_path).returncode == 0
+    assert {path.stem for path in (tmp_path / "here").iterdir()} == there
+    again = run("examples", "--copy", "here", "mtrace", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "--force" in one_sentence(again)
+
+
+# completion --------------------------------------------------------------------------------
+
+COMPLETED = {
+    "jvmti ev": "events",
+    "jvmti heap hist": "histogram",
+    "jvmti events --summ": "--summary",
+    "jvmti heap histogram --by co": "count",
+    "jvmti conformance --interface jvm": "jvmti",
+    "jvmti events 1 MonitorContendedEntere": "MonitorContendedEntered",
+    "jvmti completion ba": "bash",
+}
+
+
+@pytest.fixture(scope="module")
+def shells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("completion")
+    for shell in ("bash", "zsh", "fish"):
+        done = run("completion", shell)
+        assert done.returncode == 0, done.stderr
+        (directory / shell).write_text(done.stdout)
+    return directory
+
+
+def test_bash_completes(shells: Path) -> None:
+    lines = [f"source {shells / 'bash'}"]
+    for line in COMPLETED:
+        words = line.split()
+        lines += [f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; COMPREPLY=(); _jvmti"]
+        lines += ['echo "${COMPREPLY[*]}"']
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == list(COMPLETED.values())
+
+
+def test_fish_completes(shells: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish here")
+    lines = [f"source {shells / 'fish'}"]
+    lines += [f"complete -C '{line}' | cut -f1; echo ." for line in COMPLETED]
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    assert done.stderr == ""
+    assert [part.split() for part in done.stdout.split("\n.\n")[:-1]] == [
+        [word] for word in COMPLETED.values()
+    ]
+
+
+def test_zsh_completes(shells: Path) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("there is no zsh here")
+    environment = {**os.environ, "TERM": "dumb", "PS1": "$ "}
+    shell = pexpect.spawn("zsh", ["-f"], encoding="utf-8", env=environment, timeout=60)
+    shell.sendline("autoload -Uz compinit; compinit -u -D")
+    shell.sendline(f"source {shells / 'zsh'}")
+    shell.sendline('show() { print -r -- "<$BUFFER>"; BUFFER=""; }; zle -N show')
+    shell.sendline("bindkey '^X' show; print rea''dy")
+    shell.expect("ready")
+    for line, word in COMPLETED.items():
+        shell.send(f"{line}\t\x18")
+        shell.expect(r"<([^>]*)>")
+        assert shell.match[1].rstrip() == f"{line.rpartition(' ')[0]} {word}"
+    shell.close(force=True)
+
+
+def test_targets_of_completion_are_the_jvms_that_run(idle: JavaProgram) -> None:
+    assert f"{idle.pid}\tIdle" in run("completion", "--targets").stdout.splitlines()
