@@ -460,9 +460,11 @@ Channel::Next Channel::serve(const Header& header) {
         } else if (descriptor >= 0) {
           opened = session.open_channel(jni, descriptor);
         }
-        Header reply{0, protocol::kReturn, 0,
-                     static_cast<uint16_t>(opened ? 0 : JVMTI_ERROR_WRONG_PHASE), header.sequence,
-                     0, 0};
+        bool early = !agent.live || jni == nullptr;
+        jvmtiError error = opened  ? JVMTI_ERROR_NONE
+                           : early ? JVMTI_ERROR_WRONG_PHASE
+                                   : JVMTI_ERROR_OUT_OF_MEMORY;
+        Header reply{0, protocol::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0, 0};
         send(reply, nullptr, 0);
         break;
       }

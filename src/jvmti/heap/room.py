@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from jvmti.target.errors import NoSuchProcess
+from jvmti.target.limits import control_groups
+from jvmti.target.procfs import ProcessHandle
 
-_CGROUPS = Path("/sys/fs/cgroup")
+_FILES = (
+    ("memory.max", "memory.current"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
 
 
 def free_memory() -> int | None:
@@ -21,31 +26,20 @@ def free_memory() -> int | None:
 
 def free_of_groups(pid: int) -> int | None:
     """What the tightest limit of the process's control groups leaves; ``None`` without one."""
-    try:
-        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    except OSError:
-        return None
     left = []
-    for line in lines:
-        number, controllers, path = line.split(":", 2)
-        if number == "0":
-            names = ("memory.max", "memory.current")
-            top = _CGROUPS
-        elif "memory" in controllers.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            top = _CGROUPS / "memory"
-        else:
-            continue
-        group = top / path.lstrip("/")
-        for place in (group, *group.parents):
+    try:
+        with ProcessHandle(pid) as handle:
+            groups = list(control_groups(handle, "memory"))
+    except NoSuchProcess:
+        return None
+    for group in groups:
+        for names in _FILES:
             try:
-                limit, used = ((place / name).read_text().strip() for name in names)
-                if limit.isdigit() and int(limit) < 1 << 60:
-                    left.append(max(int(limit) - int(used), 0))
+                limit, used = ((group / name).read_text().strip() for name in names)
             except OSError:
-                pass  # the group is another namespace's, or has no limit
-            if place == top:
-                break
+                continue  # the group is another namespace's, or has no limit
+            if limit.isdigit() and int(limit) < 1 << 60:
+                left.append(max(int(limit) - int(used), 0))
     return min(left, default=None)
 
 

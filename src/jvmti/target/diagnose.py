@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jvmti.spec.frozen import frozen
+from jvmti.target import limits
 from jvmti.target.agent_library import library_for_process
 from jvmti.target.attach_files import attach_files
 from jvmti.target.errors import (
@@ -116,11 +117,14 @@ def _examine(diagnosis: Diagnosis, process: Process, handle: ProcessHandle, time
     _check_state(diagnosis, process, status)
     reachable = _check_user(diagnosis, process)
     disabled = _check_flags(diagnosis, process)
+    room = _check_room(diagnosis, handle)
     helper_trouble = _check_files(diagnosis, process, handle, reachable, timeout)
     if disabled:
         diagnosis.add("answers", False, "not tried: attaching is disabled")
     elif status.stopped:
         diagnosis.add("answers", False, "not tried: the process is stopped")
+    elif not room:
+        diagnosis.add("answers", False, "not tried: the JVM has no room for it")
     elif not reachable or helper_trouble:
         diagnosis.add("answers", None, "not tried: the JVM's files cannot be reached")
     else:
@@ -223,6 +227,37 @@ def _check_flags(diagnosis: Diagnosis, process: Process) -> bool:
     else:
         diagnosis.add("dynamic loading", True, "allowed")
     return disabled
+
+
+def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
+    """Descriptors and threads. False: asking the JVM anything would do it harm."""
+    open_more, start_more = limits.descriptors(handle), limits.threads(handle)
+    enough = True
+    for name, room, to_answer, to_load in (
+        (
+            "descriptors",
+            open_more,
+            limits.DESCRIPTORS_TO_ANSWER,
+            limits.DESCRIPTORS_TO_LOAD,
+        ),
+        ("threads", start_more, 2, limits.THREADS_TO_LOAD + 1),
+    ):
+        if room is None:
+            detail = "no limit, or none that can be seen from here"
+            diagnosis.add(name, True if name == "threads" else None, detail)
+            continue
+        detail = f"{room.left:,} more of {room.limit:,} by {room.what}"
+        if room.left >= to_load:
+            diagnosis.add(name, True, detail)
+            continue
+        enough = enough and room.left >= to_answer
+        diagnosis.add(
+            name,
+            False,
+            f"{detail}; an attach takes {to_load}",
+            "raise the limit, or try again when the program has let some go",
+        )
+    return enough
 
 
 def _check_files(

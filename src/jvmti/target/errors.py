@@ -11,6 +11,7 @@
     │   ├── DynamicLoadingRefused   -XX:-EnableDynamicAgentLoading
     │   ├── OwnProcess          the JVM is in the caller's own process
     │   ├── NotPermitted        another user, namespace or group
+    │   ├── TargetExhausted         it has no descriptor or no thread left
     │   └── SuspiciousFile      something that is not the JVM's own lies in the way
     ├── AttachTimeout
     │   └── JvmStopped          the process is stopped by a signal
@@ -49,6 +50,7 @@ __all__ = [
     "ProtocolError",
     "SeveralMatch",
     "SuspiciousFile",
+    "TargetExhausted",
     "TargetNotFound",
 ]
 
@@ -103,6 +105,10 @@ class NotPermitted(AttachRefused):
 
 class SuspiciousFile(AttachRefused):
     """A file, directory or socket on the way is not what, or not whose, it has to be."""
+
+
+class TargetExhausted(AttachRefused):
+    """The JVM can open no descriptor, or start no thread, more; nothing was asked of it."""
 
 
 class AttachTimeout(AttachError, TimeoutError):

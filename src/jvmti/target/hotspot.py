@@ -36,6 +36,12 @@ from jvmti.target.errors import (
     ProtocolError,
     SuspiciousFile,
 )
+from jvmti.target.limits import (
+    DESCRIPTORS_TO_ANSWER,
+    DESCRIPTORS_TO_LOAD,
+    THREADS_TO_LOAD,
+    check_room,
+)
 from jvmti.target.processes import Process
 from jvmti.target.procfs import ProcessHandle, Status
 
@@ -47,7 +53,8 @@ _ARGUMENTS_V1 = 3
 _LONGEST_V2 = 256 * 1024  # bytes of a whole request
 _RESEND = 0.1  # seconds between two signals while the JVM may still be starting
 _SLOWEST_RESEND = 2.0  # a JVM that ignores the trigger prints a thread dump at each signal
-_TAKERS = ("Signal Dispatch", "Attach Listener")  # as the system cuts the threads' names
+_DISPATCHER, _LISTENER = "Signal Dispatch", "Attach Listener"  # as the system cuts the names
+_TAKERS = (_DISPATCHER, _LISTENER)
 _STARTING = 5.0  # seconds for which a JVM is taken to be starting
 _PATIENCE_STOPPED = 1.0  # seconds that a stopped process gets to be continued
 _LONGEST_ANSWER = 1 << 30
@@ -133,7 +140,9 @@ class AttachPoint:
 
         Raises:
             DynamicLoadingRefused, AgentLoadFailed: the JVM's or the agent's refusal.
+            TargetExhausted: it has no room for the agent's descriptors or threads.
         """
+        self.check_room_to_load()
         while True:
             status, text = self.command("load", library, "true", options)
             if _LIVE_PHASE_ONLY not in text:
@@ -155,6 +164,7 @@ class AttachPoint:
             code = int(returned[1])
             if code == 0:
                 return
+            self.check_room_to_load()
             raise AgentLoadFailed(
                 f"the agent refused to start in JVM {self.handle.pid} (code {code}); its own "
                 "log, by the option log=PATH, says why",
@@ -164,6 +174,17 @@ class AttachPoint:
             f"JVM {self.handle.pid} could not load {library}: "
             f"{_one_line(text) or f'status {status}'}"
         )
+
+    def check_room_to_load(self) -> None:
+        """Raise TargetExhausted where an agent, and the listener before it, would lack room."""
+        check_room(self.handle, DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD + self._lacks_listener())
+
+    def check_room_to_answer(self) -> None:
+        """Raise TargetExhausted where a connection, or the listener before it, would lack room."""
+        check_room(self.handle, DESCRIPTORS_TO_ANSWER, 2 * self._lacks_listener())
+
+    def _lacks_listener(self) -> bool:
+        return not self.handle.thread_states((_LISTENER,))
 
     def _answer(self, request: bytes, name: str) -> tuple[int, str]:
         attempts = 0
@@ -223,8 +244,10 @@ class AttachPoint:
         Raises:
             AttachTimeout, JvmStopped: no socket appeared.
             AttachRefused: something else is where the socket should be.
+            TargetExhausted: the JVM would lack a descriptor, or the thread that opens the socket.
             JvmDied: the process ended.
         """
+        self.check_room_to_answer()
         made_trigger = False
         began = time.monotonic()
         signal_at = 0.0
@@ -248,6 +271,8 @@ class AttachPoint:
                         # One more would be answered with a thread dump.
                         signal_at = now + 0.01
                     elif status.catches(signal.SIGQUIT):
+                        # A JVM that cannot start the listener's thread ends.
+                        self.check_room_to_answer()
                         # Without a handler the signal kills: a starting JVM has none yet.
                         made_trigger |= self._make_trigger()
                         self.handle.send(signal.SIGQUIT)
@@ -308,6 +333,12 @@ class AttachPoint:
                     f"{self.socket_path} belongs to process {peer or 'unknown'}, not to the JVM "
                     f"{self.handle.pid}; two containers that share /tmp can be the cause"
                 )
+            if self._listener_has_ended():
+                # It had no descriptor for a connection once. Without its socket the JVM makes a
+                # new one when asked.
+                _remove(self.socket_path)
+                connection.close()
+                return None
         except (ConnectionRefusedError, FileNotFoundError) as error:
             connection.close()
             if error.errno == errno.ECONNREFUSED:
@@ -328,6 +359,10 @@ class AttachPoint:
             connection.close()
             raise
         return connection
+
+    def _listener_has_ended(self) -> bool:
+        """Whether nobody takes what the JVM's socket is sent, as far as threads have names."""
+        return self._lacks_listener() and bool(self.handle.thread_states((_DISPATCHER,)))
 
     def _make_trigger(self) -> bool:
         """Create the trigger file; False when one that serves is already there."""
@@ -437,6 +472,8 @@ def command(process: Process, name: str, *arguments: str, timeout: float = 10.0)
     if process.needs_helper():
         from jvmti.target.namespaces import Helper
 
+        with process.open() as handle:
+            look_for_room(process, handle, to_load=False)
         with Helper(process, timeout=timeout) as helper:
             status, text = helper.command(name, *arguments)
     else:
@@ -468,6 +505,8 @@ def load_agent(
     if process.needs_helper():
         from jvmti.target.namespaces import Helper
 
+        with process.open() as handle:
+            look_for_room(process, handle, to_load=True)
         with Helper(process, timeout=timeout) as helper:
             helper.load(library_path, options)
     else:
@@ -481,6 +520,8 @@ def protocol_version(process: Process, *, timeout: float = 10.0) -> int:
     if process.needs_helper():
         from jvmti.target.namespaces import Helper
 
+        with process.open() as handle:
+            look_for_room(process, handle, to_load=False)
         with Helper(process, timeout=timeout) as helper:
             return helper.version()
     refuse_if_disabled(process)
@@ -500,6 +541,18 @@ def refuse_if_disabled(process: Process) -> None:
             "-XX:+DisableAttachMechanism. Start it without that option, or start it with the "
             "agent (jvmti.launch, or what `jvmti options --listen` prints)"
         )
+
+
+def look_for_room(process: Process, handle: ProcessHandle, *, to_load: bool) -> None:
+    """Raise TargetExhausted where the JVM lacks room to answer, or for an agent besides.
+
+    The helper looks again from where it is, which may be a place without the control groups.
+    """
+    point = AttachPoint(handle, process.namespace_pid, process.uid, deadline=0.0)
+    if to_load:
+        point.check_room_to_load()
+    else:
+        point.check_room_to_answer()
 
 
 def last_flag(process: Process, name: str) -> bool | None:

@@ -24,6 +24,7 @@ from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import (
     CallTimeout,
     Error,
+    ErrorCode,
     HandlerOverran,
     InHeapCallback,
     JavaException,
@@ -35,6 +36,10 @@ from jvmti.spec.errors import (
     error_for,
 )
 from jvmti.spec.frozen import frozen
+from jvmti.target.errors import AttachError
+from jvmti.target.hotspot import peer_credentials
+from jvmti.target.limits import tell_room
+from jvmti.target.procfs import ProcessHandle
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, ThreadChannel, Walk, answer_frame
 from jvmti.wire.codecs import U64, codec_of
@@ -272,6 +277,8 @@ class Session:
         """A new channel: to a service thread of its own, or an idle one for ``events``."""
 
         def ask(descriptor: int) -> None:
+            # A new one takes a descriptor of the target, and a thread.
+            self._check_room(2, 0 if events else 2)
             with self.control_locked(timeout):
                 reply = self.control.request(
                     Kind.OPEN,
@@ -282,6 +289,14 @@ class Session:
                     descriptor=descriptor,
                     flags=Flag.EVENTS if events else 0,
                     name="opening a channel",
+                )
+            if reply.status == ErrorCode.OUT_OF_MEMORY:
+                self._check_room(2, 2)
+                raise error_for(
+                    reply.status,
+                    None,
+                    "the target has no memory, descriptor or thread left for a channel; channels "
+                    "that are open go on",
                 )
             if reply.status:
                 raise error_for(
@@ -296,6 +311,21 @@ class Session:
             elif self.detached:
                 raise SessionClosed(self.closed) from None
             raise
+
+    def _check_room(self, descriptors: int, threads: int) -> None:
+        """Raise OutOfMemory where the target has no room for so many more of each."""
+        pid = peer_credentials(self.control.socket)[0]
+        try:
+            with ProcessHandle(pid) as handle:
+                why = tell_room(handle, descriptors, threads)
+        except AttachError:
+            return  # it cannot be seen from here, or has ended: the request will tell
+        if why is not None:
+            raise error_for(
+                ErrorCode.OUT_OF_MEMORY,
+                None,
+                f"no channel for this thread: the target has {why}. Channels that are open go on",
+            )
 
     def open_with(
         self, declaration: Declaration, environment: int, payload: bytes, timeout: float | None

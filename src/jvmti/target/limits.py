@@ -1,0 +1,199 @@
+"""What a process may still open and start, before anything is asked of it that needs room.
+
+A JVM that cannot start the thread of its attach listener ends at once, and one that has no
+descriptor for a connection gives up its listener for good. Nothing of this is found out by trying,
+so the limits are read beforehand: those of the process from /proc/PID/limits, those of its control
+groups (versions 1 and 2) and of the system.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from jvmti.spec.frozen import frozen
+from jvmti.target.errors import JvmDied, TargetExhausted
+from jvmti.target.procfs import ProcessHandle
+
+__all__ = ["Room", "check_room", "control_groups", "descriptors", "tell_room", "threads"]
+
+DESCRIPTORS_TO_ANSWER = 3  # the listener, a connection, and one for the program
+DESCRIPTORS_TO_LOAD = 8  # the library, the agent's connections, memory of a stream
+THREADS_TO_LOAD = 3  # the session's, that of a first channel, and one for the program
+_CGROUPS = Path("/sys/fs/cgroup")
+_CAP_SYS_ADMIN = 21
+_CAP_SYS_RESOURCE = 24
+
+
+@frozen
+class Room:
+    """How much of something there is left.
+
+    Attributes:
+        left: how many more the process can have.
+        limit: how many there can be.
+        what: whose limit that is, in words, with what to do about it.
+    """
+
+    left: int
+    limit: int
+    what: str
+
+
+def descriptors(handle: ProcessHandle) -> Room | None:
+    """The descriptors that a process can still open; ``None`` where that cannot be seen."""
+    limit = _own_limit(handle, "Max open files")
+    if limit is None:
+        return None
+    try:
+        directory = handle.open("fd", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # Kernels since 6.2 say how many there are.
+            used = os.fstat(directory).st_size or len(os.listdir(directory))
+        finally:
+            os.close(directory)
+    except OSError:
+        return None
+    what = f"its limit of open files (prlimit --pid {handle.pid} --nofile=… raises it)"
+    return Room(max(limit - used, 0), limit, what)
+
+
+def threads(handle: ProcessHandle) -> Room | None:
+    """The threads that a process can still start, by the tightest limit; ``None`` without any."""
+    return min(_of_threads(handle), key=lambda room: room.left, default=None)
+
+
+def tell_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> str | None:
+    """What of the two the process has too little of, as a sentence; ``None``: there is enough."""
+    for name, wanted, room in (
+        ("descriptor", wanted_descriptors, descriptors(handle) if wanted_descriptors else None),
+        ("thread", wanted_threads, threads(handle) if wanted_threads else None),
+    ):
+        if room is not None and room.left < wanted:
+            left = f"{room.left or 'no'} {name}{'s' * (room.left != 1)} left of {room.limit}"
+            return f"{left} by {room.what}; {wanted} are needed"
+    return None
+
+
+def check_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> None:
+    """Raise TargetExhausted where a process has no room for so many more of each."""
+    why = tell_room(handle, wanted_descriptors, wanted_threads)
+    if why is not None:
+        raise TargetExhausted(
+            f"JVM {handle.pid} has {why}. Nothing was asked of it: without them it might end, or "
+            "never answer again. Try again when there is room"
+        )
+
+
+def _of_threads(handle: ProcessHandle) -> Iterator[Room]:
+    for group in control_groups(handle, "pids"):
+        limit, used = _number(group / "pids.max"), _number(group / "pids.current")
+        if limit is not None and used is not None:
+            where = f"the limit of its control group ({group / 'pids.max'})"
+            yield Room(max(limit - used, 0), limit, where)
+    everything = _tasks_of_system()
+    for name in ("threads-max", "pid_max"):
+        limit = _number(Path("/proc/sys/kernel") / name)
+        if limit is not None and everything is not None:
+            yield Room(max(limit - everything, 0), limit, f"the system's limit (kernel.{name})")
+    limit = _own_limit(handle, "Max processes")
+    if limit is None or _passes_over_limits(handle):
+        return
+    # All threads of a user count together; there are no more of them than of the whole system.
+    if everything is not None and limit - everything > 100:
+        return
+    used = _threads_of_user(handle)
+    if used is not None:
+        what = f"its user's limit of processes (prlimit --pid {handle.pid} --nproc=… raises it)"
+        yield Room(max(limit - used, 0), limit, what)
+
+
+def control_groups(handle: ProcessHandle, controller: str) -> Iterator[Path]:
+    """The directories of the process's control groups with this controller, innermost first."""
+    try:
+        lines = handle.read("cgroup").decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            top = _CGROUPS if (_CGROUPS / "cgroup.controllers").exists() else _CGROUPS / "unified"
+            if not top.is_dir():
+                top = _CGROUPS
+        elif controller in controllers.split(","):
+            top = _CGROUPS / controller
+        else:
+            continue
+        group = top / path.lstrip("/")
+        for place in (group, *group.parents):
+            yield place
+            if place == top:
+                break
+
+
+def _own_limit(handle: ProcessHandle, name: str) -> int | None:
+    """The soft limit of a process; ``None``: unlimited, or not to be seen."""
+    try:
+        lines = handle.read("limits").decode("ascii", "replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        raise JvmDied(f"process {handle.pid} has ended") from None
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith(name):
+            soft = line[len(name) :].split()[0]
+            return int(soft) if soft.isdigit() else None
+    return None
+
+
+def _status_field(text: str, name: str) -> list[str]:
+    for line in text.splitlines():
+        if line.startswith(name + ":"):
+            return line.split()[1:]
+    return []
+
+
+def _passes_over_limits(handle: ProcessHandle) -> bool:
+    """Whether the kernel lets a process have more threads than its user's limit."""
+    try:
+        text = handle.read("status").decode("utf-8", "replace")
+    except OSError:
+        return False
+    capabilities = int((_status_field(text, "CapEff") or ["0"])[0], 16)
+    return _status_field(text, "Uid")[:1] == ["0"] or bool(
+        capabilities & (1 << _CAP_SYS_ADMIN | 1 << _CAP_SYS_RESOURCE)
+    )
+
+
+def _threads_of_user(handle: ProcessHandle) -> int | None:
+    try:
+        mine = _status_field(handle.read("status").decode("utf-8", "replace"), "Uid")[0]
+    except (OSError, IndexError):
+        return None
+    total = 0
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            text = Path(f"/proc/{name}/status").read_text(errors="replace")
+        except OSError:
+            continue  # it has ended meanwhile
+        if _status_field(text, "Uid")[:1] == [mine]:
+            total += int((_status_field(text, "Threads") or ["0"])[0])
+    return total
+
+
+def _tasks_of_system() -> int | None:
+    try:
+        return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _number(path: Path) -> int | None:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
