@@ -165,6 +165,12 @@ void reserve(const Options& options) {
   env->DisposeEnvironment();
 }
 
+// What the controller wants Agent_OnLoad to return.
+jint refused(const Session& session) {
+  log("Agent_OnLoad returns %d", session.refused());
+  return session.refused();
+}
+
 // Who asks for a script gets a VM with it or none: it does not run without being watched.
 jint load_script(Options& options, const char* text) {
   if (!script_is_for_us(options, text)) {
@@ -186,9 +192,8 @@ jint load_script(Options& options, const char* text) {
     agent.waiting.push(session);
     return JNI_OK;
   }
-  if (hold != Session::Hold::kRefused) {
-    report_script(options, process, hold == Session::Hold::kOverran);
-  }
+  if (hold == Session::Hold::kRefused) return refused(*session);
+  report_script(options, process, hold == Session::Hold::kOverran);
   return JNI_ERR;
 }
 
@@ -223,7 +228,7 @@ jint load(JavaVM* vm, const char* text) {
     return JNI_OK;
   }
   int limit = options.timeout != 0 ? options.timeout : kFirstMessage;
-  if (session->serve_onload(limit, false) == Session::Hold::kRefused) return JNI_ERR;
+  if (session->serve_onload(limit, false) == Session::Hold::kRefused) return refused(*session);
   agent.waiting.push(session);
   return JNI_OK;
 }

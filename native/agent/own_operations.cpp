@@ -20,12 +20,16 @@ jvmtiError Proceed(Call& call) {
   return JVMTI_ERROR_NONE;
 }
 
-jvmtiError Refuse(Call& call) {
+jvmtiError Refuse(Call& call, const In<jint>& result) {
   if (!call.session.held()) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
     return JVMTI_ERROR_WRONG_PHASE;
   }
-  call.session.refuse();
+  if (result.c() == 0) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "0 is the result of an agent that lets the VM start");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  call.session.refuse(result.c());
   return JVMTI_ERROR_NONE;
 }
 

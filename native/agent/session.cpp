@@ -194,7 +194,7 @@ Session::Hold Session::serve_onload(int timeout_seconds, bool whole) {
   // The controller went, or never spoke.
   held_ = false;
   lost_ = true;
-  if (refused_) return Hold::kRefused;
+  if (refused_ != 0) return Hold::kRefused;
   return now_in_milliseconds() < until ? Hold::kLost : Hold::kOverran;
 }
 

@@ -86,8 +86,10 @@ class Session {
   enum class Hold { kLetGo, kRefused, kLost, kOverran };
   Hold serve_onload(int timeout_seconds, bool whole);
   void proceed() { held_ = false; }
-  void refuse() { refused_ = true; }
-  bool held() const { return held_ && !refused_; }
+  // `result`, which is not 0, is what Agent_OnLoad returns then.
+  void refuse(jint result) { refused_ = result; }
+  jint refused() const { return refused_; }
+  bool held() const { return held_ && refused_ == 0; }
   int64_t held_until() const { return held_until_; }
 
   // A socket for a new channel, which gets a service thread of its own.
@@ -187,7 +189,7 @@ class Session {
   Channel* control_channel_ = nullptr;
   bool lost_ = false;
   bool held_ = false;
-  bool refused_ = false;
+  jint refused_ = 0;
   int64_t held_until_ = -1;  // of the clock in milliseconds
   bool early_ = false;  // began in OnLoad
   std::atomic<bool> ending_{false};

@@ -30,12 +30,14 @@ def agent_onload(vm, options):
     act("onload")
     vm.env.on("VMInit", lambda event: note("init", thread=event.thread.name))
     vm.env.on("ThreadStart", thread_started)
+    return todo.get("result")
 
 
 def agent_onattach(vm, options):
     todo.update(json.loads(options))
     note("onattach", phase=vm.phase.name, jvm=vm.process.pid)
     act("onattach")
+    return todo.get("result")
 
 
 def agent_onunload(vm):

@@ -24,7 +24,7 @@ class Notes:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def options(self, **todo: str) -> str:
+    def options(self, **todo: object) -> str:
         """The script's options."""
         return json.dumps({"notes": str(self.path), **todo})
 

@@ -88,6 +88,90 @@ def test_a_failing_agent_onload_keeps_the_vm_from_starting(runner: Runner, notes
     assert notes.steps() == ["onload"]
 
 
+@pytest.mark.parametrize("result", [7, -3, 1 << 31, True])
+def test_a_result_of_agent_onload_that_is_not_0_is_that_of_the_agent_and_ends_the_start(
+    runner: Runner, notes: Notes, result: int
+) -> None:
+    log = runner.directory / "log"
+    script = f"{RECORDING}={notes.options(result=result)}"
+    words = runner.jvmti("run", script, "--", *runner.java("Endings", "return"))
+    done = runner(*words, env={"JVMTI_LOG": str(log)})
+    assert done.returncode == 1
+    assert "runs" not in done.stdout
+    assert f"recording.py returned {result!r}; the VM does not start" in done.stderr
+    # What HotSpot makes of it is the same for all numbers.
+    returned = -1 if result >= 1 << 31 else int(result)
+    assert f"Agent_OnLoad returns {returned}\n" in log.read_text()
+    # The specification lets a VM leave the end out where the beginning has failed.
+    assert notes.steps() == ["onload"]
+
+
+def test_a_result_of_0_is_that_of_an_agent_that_has_loaded(runner: Runner, notes: Notes) -> None:
+    script = f"{RECORDING}={notes.options(result=0)}"
+    done = runner(*runner.jvmti("run", script, "--", *runner.java("Endings", "return")))
+    assert done.returncode == 0, done.stderr
+    assert notes.steps() == ["onload", "init", "onunload"]
+
+
+def test_a_result_of_agent_onload_that_is_no_number_is_said_to_be_wrong(
+    runner: Runner, notes: Notes
+) -> None:
+    script = f"{RECORDING}={notes.options(result='done')}"
+    done = runner(*runner.jvmti("run", script, "--", *runner.java("Endings", "return")))
+    assert done.returncode == 1
+    assert "recording.py returned 'done', which is neither None nor a number" in done.stderr
+
+
+def test_a_result_of_agent_onattach_that_is_not_0_ends_the_agent_and_not_the_program(
+    runner: Runner, notes: Notes, java_program: JavaPrograms
+) -> None:
+    program = java_program("Idle")
+    program.expect("ready")
+    script = f"{RECORDING}={notes.options(result=5)}"
+    done = runner(*runner.jvmti("attach", str(program.pid), script))
+    assert done.returncode == 1
+    assert "recording.py returned 5; the agent leaves" in done.stderr
+    assert program.stop() == 0
+
+
+FAILING_STARTS = {
+    "a module that is not there": ("--add-modules", "no.such"),
+    "a class loader that is not there": ("-Djava.system.class.loader=no.Such",),
+}
+
+
+@pytest.mark.parametrize("options", FAILING_STARTS.values(), ids=FAILING_STARTS)
+def test_a_start_that_fails_after_agent_onload_unloads_the_script_though_nothing_can_be_called(
+    runner: Runner, notes: Notes, options: tuple[str, ...]
+) -> None:
+    """HotSpot never calls Agent_OnUnload then, so the process has gone when the script is told."""
+    java, *words = runner.java("Endings", "return")
+    script = f"{RECORDING}={notes.options()}"
+    done = runner(*runner.jvmti("run", script, "--", java, *options, *words))
+    assert done.returncode == 1
+    assert "Error occurred during initialization" in done.stdout + done.stderr
+    [process] = notes.processes()
+    assert gone(process)
+    assert notes.steps() == ["onload", "onunload"]
+    assert notes.of("onunload")["closed"]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_start_that_another_agent_refuses_unloads_the_scripts_that_have_let_it_go(
+    runner: Runner, notes: Notes, tmp_path: Path
+) -> None:
+    (tmp_path / "second.py").write_text("def agent_onload(vm, options):\n    return 4\n")
+    script = f"{RECORDING}={notes.options()}"
+    words = runner.jvmti("run", script, "second.py", "--", *runner.java("Endings", "return"))
+    done = runner(*words)
+    assert done.returncode == 1
+    assert "second.py returned 4" in done.stderr
+    [process] = notes.processes()
+    assert gone(process)
+    assert notes.steps() == ["onload", "onunload"]
+    assert notes.of("onunload")["closed"]
+
+
 @pytest.mark.parametrize(
     ("todo", "told"),
     [("exit", "SystemExit: 5"), ("die", "ended with status 6; the VM does not start")],

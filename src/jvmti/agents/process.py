@@ -14,7 +14,7 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-from jvmti.agents.script import Script, log_to_stderr, print_error
+from jvmti.agents.script import Script, ScriptFailed, log_to_stderr, print_error
 from jvmti.model.vm import VM
 from jvmti.spec.errors import TargetLost
 from jvmti.target.connection import Connection
@@ -23,6 +23,10 @@ from jvmti.target.processes import inspect
 
 _GRACE = 2.0
 """Seconds that this process may go on after its session has ended."""
+
+
+_FAILED = -1
+"""What ``Agent_OnLoad`` returns for a script that has failed: ``JNI_ERR``."""
 
 
 class _Terminated(BaseException):
@@ -54,8 +58,9 @@ def _serve(connected: socket.socket, script: Script, unload: float) -> int:
         except TargetLost:
             if vm.held:
                 raise
-            return 0  # another agent has kept the VM from starting
-        vm.wait()
+            # The VM's start has failed: another agent has refused it, or an option is wrong.
+        else:
+            vm.wait()
     except _Terminated:
         if vm.held:
             vm.refuse()
@@ -64,7 +69,7 @@ def _serve(connected: socket.socket, script: Script, unload: float) -> int:
         print_error(error)
         if vm.held:
             with contextlib.suppress(TargetLost):
-                vm.refuse()
+                vm.refuse(error.result if isinstance(error, ScriptFailed) else _FAILED)
         vm.detach()
         return 1
     script.unload()

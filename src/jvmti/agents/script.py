@@ -4,6 +4,10 @@
     The JVM is held in its OnLoad phase until this has returned.
 ``agent_onattach(vm, options)``
     The JVM runs already.  Where it is missing, ``agent_onload`` is called.
+
+Both return ``None`` or 0; any other number says that the agent has failed: a VM
+that is held does not start.
+
 ``agent_onunload(vm)``
     Once, at the JVM's death or when the script leaves it.
 """
@@ -40,6 +44,18 @@ _OURS = (__package__, "jvmti.commands", "jvmti.shell")
 
 class ScriptError(Exception):
     """A file cannot be used as an agent; the message says why."""
+
+
+class ScriptFailed(ScriptError):
+    """A script's function for the beginning returned a number other than 0.
+
+    Attributes:
+        result: the number.
+    """
+
+    def __init__(self, message: str, result: int) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class Script:
@@ -87,6 +103,7 @@ class Script:
 
         Raises:
             ScriptError: the file cannot be read, or has no such function.
+            ScriptFailed: the function returned a number other than 0.
         """
         self.vm = vm
         self._module = self._run()
@@ -95,7 +112,7 @@ class Script:
             begin = self._function("agent_onload")
         if begin is None:
             raise ScriptError(f"{self.path} has no agent_onload(vm, options)")
-        begin(vm, self.options)
+        self._check(begin.__name__, begin(vm, self.options), vm.held)
         self.started = True
         # An environment of our own, after the script's: its handlers of VMDeath come first.
         vm.new_env().on("VMDeath", lambda event: self.unload(), timeout=unload_timeout)
@@ -146,6 +163,23 @@ class Script:
             sys.path.insert(0, directory)
         exec(compile(source, self.path, "exec"), module.__dict__)
         return module
+
+    def _check(self, function: str, result: object, held: bool) -> None:
+        """Whether the function for the beginning has succeeded, as its result says.
+
+        Raises:
+            ScriptFailed: the result is a number other than 0.
+            ScriptError: it is no result of an agent at all.
+        """
+        end = "the VM does not start" if held else "the agent leaves"
+        said = f"{function} of {self.path} returned {result!r}"
+        if result is None:
+            return
+        if not isinstance(result, int):
+            raise ScriptError(f"{said}, which is neither None nor a number; {end}")
+        if result != 0:
+            code = int(result) if -1 << 31 <= result < 1 << 31 else -1
+            raise ScriptFailed(f"{said}; {end}", code)
 
     def _function(self, name: str) -> Callable[..., Any] | None:
         found = getattr(self._module, name, None)
@@ -260,6 +294,7 @@ __all__ = [
     "UNLOAD_TIMEOUT",
     "Script",
     "ScriptError",
+    "ScriptFailed",
     "agent_options",
     "log_to_stderr",
     "print_error",

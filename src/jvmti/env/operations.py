@@ -743,8 +743,12 @@ class Operations(Calling):
         ...
 
     @operation(31)
-    def refuse(self) -> None:
-        """Do not let the VM, held in the OnLoad phase, start: its process ends with status 1."""
+    def refuse(self, result: Int) -> None:
+        """Do not let the VM, held in the OnLoad phase, start: its process ends with status 1.
+
+        Args:
+            result: what ``Agent_OnLoad`` returns; not 0.
+        """
         ...
 
 

@@ -205,15 +205,19 @@ class VM:
         except TargetLost as lost:
             log.debug("the VM was live and has ended: %s", lost)
 
-    def refuse(self) -> None:
+    def refuse(self, result: int = -1) -> None:
         """Do not let a VM that is held in the OnLoad phase start: it ends with status 1.
 
         It is what an agent does whose ``Agent_OnLoad`` returns an error.  The session is over then.
 
+        Args:
+            result: what ``Agent_OnLoad`` returns, not 0; HotSpot's exit status is 1 for all.
+
         Raises:
             WrongPhase: it is not held.
+            IllegalArgument: the result is 0.
         """
-        self._agent.refuse()
+        self._agent.refuse(result)
         self._session.held = False
         self._session.leave("the VM has been refused its start")
 
