@@ -12,13 +12,14 @@ import inspect
 import re
 import sys
 import textwrap
+import typing
 from pathlib import Path
 
 from jvmti.env.events import EVENTS, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import errors
+from jvmti.spec import capabilities, errors, types
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import ERRORS
@@ -62,16 +63,53 @@ look into a small program, a shop (`tests/java/Shop.java`), and find these names
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 
 
+ALIASES = {
+    name: typing.get_args(alias)[0]
+    for names in (types, capabilities)
+    for name, alias in vars(names).items()
+    if typing.get_origin(alias) is typing.Annotated
+}
+"""What stands for a plain type of Python and says how it travels."""
+
+
+def readable(annotation: str) -> str:
+    """A type as people read it: without what says how it travels."""
+    text = annotation.strip("'\"")
+    while (at := text.find("Annotated[")) >= 0:
+        start = at + len("Annotated[")
+        depth, end, comma = 1, start, -1
+        while depth:
+            depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(text[end], 0)
+            if text[end] == "," and depth == 1 and comma < 0:
+                comma = end
+            end += 1
+        text = text[:at] + text[start:comma] + text[end:]
+    return re.sub(r"\b\w+\b", lambda name: plain(name[0]), text)
+
+
+def plain(name: str) -> str:
+    """The type that an alias stands for; any other name is itself."""
+    if name not in ALIASES:
+        return name
+    found = ALIASES[name]
+    text = found.__name__ if isinstance(found, type) else str(found)
+    return re.sub(r"\b(\w+\.)+", "", text)
+
+
 def signature(declaration: Declaration) -> str:
-    """The method's signature as a user writes it."""
+    """The method's signature as a user writes it; one parameter a line where it is long."""
     shown = inspect.signature(declaration.method)
-    parameters = [
-        parameter.replace(annotation=parameter.annotation)
-        for name, parameter in shown.parameters.items()
-        if name != "self"
-    ]
-    text = str(shown.replace(parameters=parameters)).replace("'", "")
-    return f"{declaration.name}{text}"
+    parameters = []
+    for name, parameter in shown.parameters.items():
+        if name != "self":
+            default = "" if parameter.default is parameter.empty else f" = {parameter.default!s}"
+            parameters.append(f"{name}: {readable(str(parameter.annotation))}{default}")
+    result = readable(str(shown.return_annotation))
+    line = f"{declaration.name}({', '.join(parameters)}) -> {result}"
+    if len(line) <= 88:
+        return line
+    listed = "".join(f"    {one},\n" for one in parameters)
+    return f"{declaration.name}(\n{listed}) -> {result}"
 
 
 def sections(documentation: str) -> tuple[str, dict[str, str]]:
@@ -105,13 +143,13 @@ def type_in_table(text: str) -> str:
 def entry(declaration: Declaration, interface: str) -> list[str]:
     """The section of one function."""
     text, parts = sections(inspect.getdoc(declaration.method) or "")
-    types = inspect.signature(declaration.method).parameters
+    parameters = inspect.signature(declaration.method).parameters
     lines = [f"## {declaration.name}", "", code(text), ""]
     lines += ["```python", signature(declaration), "```", ""]
     if "Args" in parts:
         lines += ["| parameter | type | what |", "| --- | --- | --- |"]
         for name, what in items(parts["Args"]):
-            shown = type_in_table(str(types[name].annotation).strip("'"))
+            shown = type_in_table(readable(str(parameters[name].annotation)))
             lines.append(f"| `{name}` | {shown} | {code(what)} |")
         lines.append("")
     if "Returns" in parts:
@@ -165,7 +203,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
         needed = (f"[`{name}`](capabilities.md#{name})" for name in declaration.capabilities)
         lines.append(f"Needs {', '.join(needed)}.")
     if declaration.vm_stopped:
-        lines.append("For streams only: the VM is stopped while it is sent.")
+        lines.append("The VM is stopped while it is sent: for streams, and for")
+        lines.append("[callbacks](event_management.md#set_event_callbacks) that are called late.")
     else:
         lines.append(f"Its thread waits {limit} for a handler that does not say otherwise.")
     own = {
@@ -179,7 +218,7 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     if rows:
         lines += ["", "| attribute | type | what |", "| --- | --- | --- |"]
         for name, type_, what in rows:
-            lines.append(f"| `{name}` | {type_in_table(type_)} | {code(what)} |")
+            lines.append(f"| `{name}` | {type_in_table(readable(type_))} | {code(what)} |")
     if "Example" in parts:
         lines += ["", "```pycon", parts["Example"], "```"]
     return [*lines, ""]

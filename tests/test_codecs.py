@@ -86,7 +86,9 @@ def test_integers_fit_or_are_refused(c: str) -> None:
     shape = shapes.Number(c, code)
     for number in (least, 0, 1, most):
         data = encoded(shape, number)
-        assert decoder_of(shape)(data, 0, None) == (number, struct.calcsize(code))
+        told = chr(number) if c == "jchar" else number
+        assert decoder_of(shape)(data, 0, None) == (told, struct.calcsize(code))
+        assert c != "jchar" or encoded(shape, told) == data
         assert encoded(shape, numpy.int64(number)) == data
     for number in (least - 1, most + 1, 2**100, -(2**100)):
         with pytest.raises(OverflowError, match=f"the argument: .* does not fit {c}"):
@@ -94,8 +96,11 @@ def test_integers_fit_or_are_refused(c: str) -> None:
     if c != "jlong":
         with pytest.raises(OverflowError, match="does not fit"):
             encoded(shape, numpy.int64(most + 1))
-    for wrong in (1.0, numpy.float64(1), "1", None, [1], b"1", 1j):
-        with pytest.raises(TypeError, match="the argument must be an integer, not"):
+    wanted = (
+        "a character, as text of one UTF-16 unit or its number" if c == "jchar" else "an integer"
+    )
+    for wrong in (1.0, numpy.float64(1), "10", "😀", "", None, [1], b"1", 1j):
+        with pytest.raises(TypeError, match=f"the argument must be {wanted}, not"):
             encoded(shape, wrong)
 
 

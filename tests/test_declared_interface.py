@@ -153,8 +153,8 @@ def python_name(name: str) -> str:
 
 def without_none(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, types.UnionType):
-        (rest,) = [item for item in get_args(annotation) if item is not type(None)]
-        return rest
+        rest = [item for item in get_args(annotation) if item is not type(None)]
+        return rest[0] if len(rest) == 1 else annotation
     return annotation
 
 
@@ -173,8 +173,18 @@ def taken_apart(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
             return Capabilities, markers  # flags, or names instead of them
         elif nullable(annotation):
             annotation = without_none(annotation)
+        elif (named := constant_or_its_name(annotation)) is not None:
+            annotation = named
         else:
             return annotation, markers
+
+
+def constant_or_its_name(annotation: Any) -> Any:
+    """The enumeration of which a parameter takes a constant or the name of one."""
+    options = [option for option in get_args(annotation) if option is not str]
+    if len(options) != 1 or str not in get_args(annotation) or not isinstance(options[0], type):
+        return None
+    return options[0] if issubclass(options[0], Constant | Flags) else None
 
 
 def marked(annotation: Any, kind: type) -> Any:

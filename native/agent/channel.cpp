@@ -65,6 +65,15 @@ Serving* Serving::of(const Session* session) {
   return one;
 }
 
+int Serving::depth(const Session* session) {
+  int handlers = 0;
+  auto* one = static_cast<const Serving*>(pthread_getspecific(serving_key));
+  for (; one != nullptr; one = one->outer_) {
+    handlers += one->handler && &one->channel.session == session;
+  }
+  return handlers;
+}
+
 Channel::~Channel() {
   if (passed_ >= 0) close(passed_);
   if (process >= 0) close(process);

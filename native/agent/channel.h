@@ -35,6 +35,8 @@ class Serving {
   Serving& operator=(const Serving&) = delete;
   // The current thread's innermost entry of a session; null without one.
   static Serving* of(const Session* session);
+  // How many handlers of a session the current thread is in, one within the other.
+  static int depth(const Session* session);
   // A service thread says that it serves no more; what it does on its way out is still ours.
   static void retire();
   static bool retired();

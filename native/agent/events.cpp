@@ -10,7 +10,11 @@ namespace jvmti {
 
 namespace {
 
-Environment* hear_for(jvmtiEnv* env, int event, OwnWork own, bool for_stops) {
+// A handler may be told of what its own calls cause, whose handler is told of what its calls cause,
+// and so on.  In C that ends with the thread's stack; here it ends before.
+constexpr int kDeepest = 16;
+
+Environment* hear_for(jvmtiEnv* env, int event, OwnWork own, bool for_stops, bool* ours) {
   void* kept = nullptr;
   if (env->GetEnvironmentLocalStorage(&kept) != JVMTI_ERROR_NONE || kept == nullptr) return nullptr;
   Environment* environment = static_cast<Environment*>(kept);
@@ -19,10 +23,15 @@ Environment* hear_for(jvmtiEnv* env, int event, OwnWork own, bool for_stops) {
   if (!environment->deaf && environment->env == env &&
       (for_stops ? handling.stops : handling.answered)) {
     const Serving* serving = Serving::of(environment->session);
-    bool ours = serving != nullptr && (own == OwnWork::kNever ||
-                                       (own == OwnWork::kInCalls && serving->handler));
-    if ((!ours || (handling.own && !for_stops)) &&
-        environment->session->enter_environment(environment->number) != nullptr) {
+    *ours = serving != nullptr && (own == OwnWork::kNever ||
+                                   (own == OwnWork::kInCalls && serving->handler));
+    bool told = !*ours || (handling.own && !for_stops);
+    if (told && !for_stops && serving != nullptr &&
+        Serving::depth(environment->session) >= kDeepest) {
+      environment->session->events_too_deep.fetch_add(1, std::memory_order_relaxed);
+      told = false;
+    }
+    if (told && environment->session->enter_environment(environment->number) != nullptr) {
       return environment;
     }
   }
@@ -32,17 +41,18 @@ Environment* hear_for(jvmtiEnv* env, int event, OwnWork own, bool for_stops) {
 
 }  // namespace
 
-Environment* hear(jvmtiEnv* env, int event, OwnWork own) {
-  return hear_for(env, event, own, false);
+Environment* hear(jvmtiEnv* env, int event, OwnWork own, bool* ours) {
+  return hear_for(env, event, own, false, ours);
 }
 
 Environment* hear_stops(jvmtiEnv* env, int event, OwnWork own) {
-  return hear_for(env, event, own, true);
+  bool ours = false;
+  return hear_for(env, event, own, true, &ours);
 }
 
-Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event) {
+Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event, bool* ours) {
   if (Serving::retired() || (thread != nullptr && is_service_thread(jni, thread))) return nullptr;
-  return hear(env, event, OwnWork::kNever);
+  return hear(env, event, OwnWork::kNever, ours);
 }
 
 jclass if_named(jvmtiEnv* env, jclass klass, const char* name) {

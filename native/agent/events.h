@@ -14,11 +14,12 @@ enum class OwnWork { kTold, kInCalls, kNever };
 
 // The environment whose controller is to be told of an event, kept until the `Occurrence` made of
 // it ends; null when it is not.
-Environment* hear(jvmtiEnv* env, int event, OwnWork own);
+// `ours` says whether our own work is the cause.
+Environment* hear(jvmtiEnv* env, int event, OwnWork own, bool* ours);
 // The same for the stops that are made of it.
 Environment* hear_stops(jvmtiEnv* env, int event, OwnWork own);
 // The same where a thread begins or ends: of service threads there is nothing to tell.
-Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event);
+Environment* hear_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, int event, bool* ours);
 
 // The class if that is its name, else null: while a thread redefines a class, HotSpot names that
 // one with whatever other class the thread loads besides.
@@ -28,8 +29,9 @@ jclass if_named(jvmtiEnv* env, jclass klass, const char* name);
 // the order of its declaration, and asks; what the handler answers is read after that.
 class Occurrence {
  public:
-  Occurrence(Environment& environment, JNIEnv* jni, int event)
-      : Occurrence(environment, jni, event, environment.handling[event - kFirstEvent].limit) {}
+  Occurrence(Environment& environment, JNIEnv* jni, int event, bool ours)
+      : Occurrence(environment, jni, ours ? event | static_cast<int>(protocol::kOwnWork) : event,
+                   environment.handling[event - kFirstEvent].limit) {}
   // Of something else that Python is told of; `limit` is in milliseconds, -1 is for ever.
   Occurrence(Environment& environment, JNIEnv* jni, int number, int64_t limit);
   ~Occurrence();

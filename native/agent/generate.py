@@ -119,7 +119,7 @@ def protocol_header() -> str:
         "namespace jvmti {",
         "namespace protocol {\n",
     ]
-    for name in ("VERSION", "MAGIC", "MAXIMUM_REQUEST", "MAXIMUM_REPLY"):
+    for name in ("VERSION", "MAGIC", "MAXIMUM_REQUEST", "MAXIMUM_REPLY", "OWN_WORK"):
         lines.append(f"constexpr uint64_t k{camel(name)} = {getattr(protocol, name)};")
     lines.append("constexpr unsigned kDigestSize = 16;")
     for group, prefix in ((protocol.Kind, ""), (protocol.Flag, "Flag"), (protocol.Status, "")):
@@ -496,9 +496,9 @@ class Trampoline:
 
     def text(self) -> str:
         declaration = self.declaration
-        heard = f"hear(env, {declaration.number}, {self.own_work()})"
+        heard = f"hear(env, {declaration.number}, {self.own_work()}, &ours)"
         if declaration.name in ("ThreadStart", "ThreadEnd"):
-            heard = f"hear_thread(env, jni, thread, {declaration.number})"
+            heard = f"hear_thread(env, jni, thread, {declaration.number}, &ours)"
         jni = "jni" if declaration.jni_env else "nullptr"
         lines = [
             f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
@@ -510,9 +510,10 @@ class Trampoline:
                 else []
             ),
             *([f"  stop_{declaration.name}({self.arguments()});"] if declaration.stops else []),
+            "  bool ours = false;",
             f"  Environment* environment = {heard};",
             "  if (environment == nullptr) return;",
-            f"  Occurrence it(*environment, {jni}, {declaration.number});",
+            f"  Occurrence it(*environment, {jni}, {declaration.number}, ours);",
             "  if (!it.ready()) return;",
             *(f"  {line}" for line in self.writes()),
             "  it.ask();",

@@ -170,6 +170,102 @@ JniArguments::JniArguments(jmethodID method, va_list* given) {
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
 }
 
+namespace {
+
+// Slots of functions whose pointers lead to something; the ranges have one for each primitive type.
+constexpr int kDefineClass = 5;
+constexpr int kNewString = 163;
+constexpr int kGetStringChars = 165;
+constexpr int kReleaseStringChars = 166;
+constexpr int kGetStringUTFChars = 169;
+constexpr int kFirstGetElements = 183;
+constexpr int kFirstReleaseElements = 191;
+constexpr int kFirstRegion = 199;
+constexpr int kLastRegion = 214;
+constexpr int kGetStringRegion = 220;
+constexpr int kGetStringUTFRegion = 221;
+
+jint within(jint start, jint length, jint whole) {
+  return start >= 0 && length >= 0 && start <= whole - length ? length : 0;
+}
+
+// How many bytes GetStringUTFRegion writes, the zero at the end included.
+jint utf_length(JNIEnv* jni, jstring string, jint start, jint length) {
+  jchar units[256];
+  jint bytes = 1;
+  for (jint done = 0; done < length;) {
+    jint some = length - done < 256 ? length - done : 256;
+    original->GetStringRegion(jni, string, start + done, some, units);
+    for (jint i = 0; i < some; ++i) {
+      bytes += units[i] != 0 && units[i] < 0x80 ? 1 : units[i] < 0x800 ? 2 : 3;
+    }
+    done += some;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// How many elements a pointer of this function leads to.  Where the VM will refuse the call because
+// of its numbers, the memory is not looked at.
+jint JniValues::elements() const {
+  JNIEnv* jni = call_.jni;
+  auto array = static_cast<jarray>(owner_);
+  auto string = static_cast<jstring>(owner_);
+  bool has_copy = slot_ == kGetStringChars || slot_ == kGetStringUTFChars ||
+                  (slot_ >= kFirstGetElements && slot_ < kFirstReleaseElements);
+  if (has_copy && !result_) return 1;
+  if (slot_ == kNewString || slot_ == kDefineClass) return last_ > 0 ? last_ : 0;
+  if (owner_ == nullptr) return 0;
+  if (slot_ == kGetStringChars || slot_ == kReleaseStringChars) {
+    return original->GetStringLength(jni, string);
+  }
+  if (slot_ >= kFirstGetElements && slot_ < kFirstRegion) {
+    return original->GetArrayLength(jni, array);
+  }
+  if (slot_ >= kFirstRegion && slot_ <= kLastRegion) {
+    return within(before_, last_, original->GetArrayLength(jni, array));
+  }
+  if (slot_ == kGetStringRegion || slot_ == kGetStringUTFRegion) {
+    jint length = original->GetStringLength(jni, string);
+    bool good = before_ >= 0 && last_ >= 0 && before_ <= length - last_;
+    if (slot_ == kGetStringRegion || !good) return good ? last_ : 0;
+    return utf_length(jni, string, before_, last_);
+  }
+  return 0;
+}
+
+void JniValues::put_buffer(char type, size_t each, bool writable, void* at) {
+  if (buffers_ == nullptr) {
+    letter('p');
+    out_.number(reinterpret_cast<uint64_t>(at));
+    return;
+  }
+  int number = result_ ? 1 : 0;
+  jint count = at == nullptr ? 0 : elements();
+  buffers_[number] = JniBuffer{at, static_cast<size_t>(count) * each, writable};
+  letter('b');
+  letter(type);
+  out_.number(static_cast<uint8_t>(writable));
+  out_.number(static_cast<uint8_t>(number));
+  out_.number(static_cast<int32_t>(count));
+  out_.number(reinterpret_cast<uint64_t>(at));
+}
+
+// RegisterNatives: a list of name, signature and address.
+void JniValues::put_natives(const JNINativeMethod* natives) {
+  jint count = natives != nullptr && last_ > 0 ? last_ : 0;
+  letter('A');
+  out_.number(static_cast<int32_t>(count));
+  for (jint i = 0; i < count; ++i) {
+    letter('A');
+    out_.number(static_cast<int32_t>(3));
+    put(static_cast<const char*>(natives[i].name));
+    put(static_cast<const char*>(natives[i].signature));
+    put(natives[i].fnPtr);
+  }
+}
+
 jobject answered_object(Call& call, uint64_t handle, jobject made, int slot) {
   constexpr int kNewGlobalRef = 21;
   constexpr int kNewWeakGlobalRef = 226;

@@ -30,11 +30,19 @@ bool jni_told(int slot);
 Environment* jni_holder();
 void jni_leave(Environment* environment);
 
+// Memory of the program's that a call hands over or gives back.
+struct JniBuffer {
+  void* at;
+  size_t size;
+  bool writable;
+};
+
 // The call that a thread has told of, and may be asked to go through with.
 struct JniCall {
   void* state;
   void (*proceed)(void* state, Call& call, Writer& out);
   JniCall* outer;
+  JniBuffer buffers[2];  // of an argument and of the result
 };
 
 // Gives the table back, where the environment has it.
@@ -47,8 +55,20 @@ enum class Owner { kInstance, kClass, kReflection };
 // Writes arguments and results, each behind a letter that says what it is.
 class JniValues {
  public:
-  JniValues(Call& call, Writer& out, Owner says, jobject owner = nullptr)
-      : call_(call), out_(out), says_(says), owner_(owner) {}
+  // `slot` is that of the function; `buffers` is where those of the call are noted, null where a
+  // pointer is only an address.
+  JniValues(Call& call, Writer& out, Owner says, int slot = 0, JniBuffer* buffers = nullptr)
+      : call_(call), out_(out), says_(says), slot_(slot), buffers_(buffers) {}
+  // The result comes after the arguments, the first object of which it may belong to.
+  void begin_result(jobject owner) {
+    owner_ = owner;
+    result_ = true;
+  }
+  // What a pointer leads to is known from the numbers beside it.
+  template <class... A>
+  void look(A... given) {
+    (note(given), ...);
+  }
 
   template <class T>
   void put(T value) {
@@ -71,6 +91,12 @@ class JniValues {
       out_.number(call_.issue(value, 0));
     } else if constexpr (std::is_enum<T>::value) {
       put_number(static_cast<jint>(value));
+    } else if constexpr (std::is_same<T, const JNINativeMethod*>::value) {
+      put_natives(value);
+    } else if constexpr (element_letter<std::remove_cv_t<std::remove_pointer_t<T>>>() != 0) {
+      using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
+      put_buffer(element_letter<Element>(), sizeof(Element),
+                 !std::is_const<std::remove_pointer_t<T>>::value, const_cast<Element*>(value));
     } else {
       letter('p');
       out_.number(reinterpret_cast<uint64_t>(value));
@@ -80,6 +106,43 @@ class JniValues {
   jobject owner() const { return owner_; }
 
  private:
+  // Of what a pointer may lead to; 0 for anything else.
+  template <class E>
+  static constexpr char element_letter() {
+    if constexpr (std::is_same<E, jboolean>::value) {
+      return 'Z';
+    } else if constexpr (std::is_same<E, jbyte>::value) {
+      return 'B';
+    } else if constexpr (std::is_same<E, char>::value) {
+      return 'c';
+    } else if constexpr (std::is_same<E, jchar>::value) {
+      return 'C';
+    } else if constexpr (std::is_same<E, jshort>::value) {
+      return 'S';
+    } else if constexpr (std::is_same<E, jint>::value) {
+      return 'I';
+    } else if constexpr (std::is_same<E, jlong>::value) {
+      return 'J';
+    } else if constexpr (std::is_same<E, jfloat>::value) {
+      return 'F';
+    } else if constexpr (std::is_same<E, jdouble>::value) {
+      return 'D';
+    } else {
+      return 0;
+    }
+  }
+  template <class T>
+  void note(T value) {
+    if constexpr (std::is_same<T, jint>::value) {
+      before_ = last_;
+      last_ = value;
+    } else if constexpr (std::is_convertible<T, jobject>::value) {
+      if (owner_ == nullptr) owner_ = value;
+    }
+  }
+  jint elements() const;
+  void put_buffer(char type, size_t each, bool writable, void* at);
+  void put_natives(const JNINativeMethod* natives);
   void letter(char value) { out_.number(static_cast<uint8_t>(value)); }
   void put_field(jfieldID field);
   jclass class_of_field();
@@ -104,7 +167,12 @@ class JniValues {
   Call& call_;
   Writer& out_;
   const Owner says_;
-  jobject owner_;
+  const int slot_;
+  JniBuffer* buffers_;
+  bool result_ = false;
+  jint before_ = 0;  // the numbers among the arguments, the last two of them
+  jint last_ = 0;
+  jobject owner_ = nullptr;
   jmethodID method_ = nullptr;
 };
 
@@ -215,39 +283,41 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
     Original& original;
     JniPending& pending;
     Owner says;
+    int slot;
     bool done;
     jobject owner;  // whose the call is: it says of which class a field in the result is
+    JniCall call;
   };
   JniPending pending(jni);
-  State state{result, original, pending, says, false, nullptr};
+  State state{result, original, pending, says, slot, false, nullptr, {}};
   {
     Occurrence it(*holder, jni, kJniCall + slot, kJniLimit);
     if (it.ready()) {
-      JniCall call{&state,
-                   [](void* what, Call& asking, Writer& out) {
-                     State& of = *static_cast<State*>(what);
-                     if (!of.done) {
-                       of.done = true;
-                       of.pending.put_back();
-                       {
-                         Unserved program;
-                         of.result.set(of.original);
-                       }
-                       of.pending.take();
-                     }
-                     JniValues values(asking, out, of.says, of.owner);
-                     of.result.put(values);
-                   },
-                   nullptr};
+      state.call.state = &state;
+      state.call.proceed = [](void* what, Call& asking, Writer& out) {
+        State& of = *static_cast<State*>(what);
+        if (!of.done) {
+          of.done = true;
+          of.pending.put_back();
+          {
+            Unserved program;
+            of.result.set(of.original);
+          }
+          of.pending.take();
+        }
+        JniValues values(asking, out, of.says, of.slot, of.call.buffers);
+        values.begin_result(of.owner);
+        of.result.put(values);
+      };
       // From here on what this thread calls is our own work.
       Serving serving(it.call().channel, true);
       it.letter(result_letter<R>());
-      JniValues values(it.call(), it.payload(), says);
+      JniValues values(it.call(), it.payload(), says, slot, state.call.buffers);
       write(values);
       state.owner = values.owner();
-      begin_jni_call(it, &call);
+      begin_jni_call(it, &state.call);
       it.ask();
-      end_jni_call(it, &call);
+      end_jni_call(it, &state.call);
       if (it.answered()) {
         uint64_t bits = it.reader().template number<uint64_t>();
         result.answer(it.call(), bits, slot);
@@ -273,7 +343,10 @@ struct JniWrapper<slot, says, R(JNICALL*)(JNIEnv*, A...)> {
     Function function = reinterpret_cast<Function>(jni_original(slot));
     return intercepted<R>(
         jni, slot, says, [&]() -> R { return function(jni, given...); },
-        [&](JniValues& values) { (values.put(given), ...); });
+        [&](JniValues& values) {
+          values.look(given...);
+          (values.put(given), ...);
+        });
   }
 };
 

@@ -161,8 +161,8 @@ jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads);
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
                  jlong* monitors, jlong* memory, jlong* calls, jlong* events_answered,
-                 jlong* events_overran, jlong* events_waiting, jlong* streams,
-                 jlong* events_streamed, jlong* events_dropped);
+                 jlong* events_overran, jlong* events_too_deep, jlong* events_waiting,
+                 jlong* streams, jlong* events_streamed, jlong* events_dropped);
 jvmtiError SetEventHandling(Call& call, const In<jvmtiEvent>& event, const In<jboolean>& answered,
                             const In<jboolean>& own, const In<jlong>& limit);
 jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& wishes,
@@ -189,6 +189,10 @@ jvmtiError ReadMemory(Call& call, const In<kinds::Memory>& memory, const In<jlon
                       const In<jlong>& length, jint* count, unsigned char** bytes);
 jvmtiError WriteMemory(Call& call, const In<kinds::Memory>& memory, const In<jlong>& offset,
                        const In<Bytes>& bytes);
+jvmtiError ReadJniBuffer(Call& call, const In<jint>& number, const In<jlong>& offset,
+                         const In<jlong>& length, jint* count, unsigned char** bytes);
+jvmtiError WriteJniBuffer(Call& call, const In<jint>& number, const In<jlong>& offset,
+                          const In<Bytes>& bytes);
 jvmtiError ReadDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,
                             const In<jlong>& length, jint* count, unsigned char** bytes);
 jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "jni_interception.h"
 #include "own.h"
 #include "streams.h"
 
@@ -75,8 +76,8 @@ jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads) {
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
                  jlong* monitors, jlong* memory, jlong* calls, jlong* events_answered,
-                 jlong* events_overran, jlong* events_waiting, jlong* streams,
-                 jlong* events_streamed, jlong* events_dropped) {
+                 jlong* events_overran, jlong* events_too_deep, jlong* events_waiting,
+                 jlong* streams, jlong* events_streamed, jlong* events_dropped) {
   {
     Locked locked(agent.mutex);
     *sessions = static_cast<jlong>(agent.sessions.size());
@@ -93,6 +94,7 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
   *calls = static_cast<jlong>(session.calls.load());
   *events_answered = static_cast<jlong>(session.events_answered.load());
   *events_overran = static_cast<jlong>(session.events_overran.load());
+  *events_too_deep = static_cast<jlong>(session.events_too_deep.load());
   *events_waiting = static_cast<jlong>(session.events_waiting.load());
   uint64_t open = 0;
   uint64_t streamed = 0;
@@ -298,6 +300,42 @@ jvmtiError WriteMemory(Call& call, const In<kinds::Memory>& memory, const In<jlo
   if (!within(call, offset.c(), bytes.size(), memory.size())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   std::memcpy(memory.c() + offset.c(), bytes.data(), static_cast<size_t>(bytes.size()));
   return JVMTI_ERROR_NONE;
+}
+
+namespace {
+
+// Memory that the intercepted call in progress hands over; null where there is none such.
+const JniBuffer* jni_buffer(Call& call, jint number) {
+  JniCall* told_of = call.channel.jni_call;
+  if (told_of != nullptr && (number == 0 || number == 1) &&
+      told_of->buffers[number].at != nullptr) {
+    return &told_of->buffers[number];
+  }
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the call that handed this memory over has gone on");
+  return nullptr;
+}
+
+}  // namespace
+
+jvmtiError ReadJniBuffer(Call& call, const In<jint>& number, const In<jlong>& offset,
+                         const In<jlong>& length, jint* count, unsigned char** bytes) {
+  const JniBuffer* buffer = jni_buffer(call, number.c());
+  if (buffer == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  return read(call, buffer->at, buffer->size, offset.c(), length.c(), count, bytes);
+}
+
+jvmtiError WriteJniBuffer(Call& call, const In<jint>& number, const In<jlong>& offset,
+                          const In<Bytes>& bytes) {
+  const JniBuffer* buffer = jni_buffer(call, number.c());
+  if (buffer == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (!within(call, offset.c(), bytes.size(), buffer->size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (buffer->writable &&
+      copy_carefully(static_cast<uint8_t*>(buffer->at) + offset.c(), bytes.data(),
+                     static_cast<size_t>(bytes.size()), true)) {
+    return JVMTI_ERROR_NONE;
+  }
+  call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the memory is for reading");
+  return JVMTI_ERROR_ACCESS_DENIED;
 }
 
 jvmtiError ReadDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,

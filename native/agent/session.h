@@ -156,6 +156,7 @@ class Session {
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> events_answered{0};
   std::atomic<uint64_t> events_overran{0};
+  std::atomic<uint64_t> events_too_deep{0};
   std::atomic<uint32_t> events_waiting{0};
   char token[kTokenSize] = "";
   pid_t script = 0;  // the controller is a process that this one started for it

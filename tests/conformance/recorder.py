@@ -26,7 +26,7 @@ TYPES = {
 """The primitive types and their descriptors."""
 
 PARAMETERS = "(ZBCSIJFDLjava/lang/Object;)"
-PRIMITIVES = (True, -8, 0x416, -16, -32, -64, 1.5, -2.25)
+PRIMITIVES = (True, -8, "Ж", -16, -32, -64, 1.5, -2.25)
 """Arguments for all parameters but the last."""
 ARRIVED = "[true, -8, Ж, -16, -32, -64, 1.5, -2.25, text]"
 """What Java prints of them, and of the string "text" at the end."""
@@ -35,7 +35,7 @@ VALUES: dict[str, Any] = dict(zip(TYPES, PRIMITIVES, strict=True))
 OVERRIDDEN = {
     "boolean": False,
     "byte": 8,
-    "char": 0x417,
+    "char": "З",
     "short": 16,
     "int": 32,
     "long": 64,

@@ -149,7 +149,7 @@ def test_methods_are_entered_and_left_in_java_s_own_order(
 RETURNED = {
     "aBoolean": ("false", False),
     "aByte": ("1", 1),
-    "aChar": ("1", 1),
+    "aChar": ("1", "\x01"),
     "aShort": ("1", 1),
     "anInt": ("1", 1),
     "aLong": ("1", 1),

@@ -15,7 +15,7 @@ from events.seen import Code, Seen
 WRITTEN = {
     "aBoolean": ("Z", True),
     "aByte": ("B", -8),
-    "aChar": ("C", ord("C")),
+    "aChar": ("C", "C"),
     "aShort": ("S", -16),
     "anInt": ("I", -32),
     "aLong": ("J", -64),

@@ -15,9 +15,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy
 import pytest
 
 import jvmti
+from jvmti.callbacks.jni_buffers import JniBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parent.parent / "native" / "calls.c"
 VALUES = "true, -8, €, -16000, -2000000000, -9000000000000000000, 1.5, -2.25"
-TOLD = [True, -8, 0x20AC, -16000, -2000000000, -9000000000000000000, 1.5, -2.25]
+TOLD = [True, -8, "€", -16000, -2000000000, -9000000000000000000, 1.5, -2.25]
 #: A call of the library, the JNI function that it is, and the Java method that it arrives in.
 FORMS = {
     "int": ("CallIntMethod", "takesInt", "-1999999999"),
@@ -158,6 +160,153 @@ def test_what_gives_memory_back_is_counted_as_what_gets_it(
     for name in ("ReleaseStringChars", "ReleaseStringCritical", "ReleaseFloatArrayElements"):
         assert everything.read()[name].calls == some.read()[name].calls == 1
         assert some.read()[name].nanoseconds > 0
+
+
+# memory that a call hands over -----------------------------------------------------------------
+
+REGIONS = "20 30 -1 héllo él 1 0 [70, 80, 31]"
+"""What the program answers where nobody stands in the way."""
+
+
+def test_memory_that_a_call_hands_over_is_an_array_with_what_is_there(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def told(original: Any, *arguments: Any) -> None:
+        before = [one.tolist() if isinstance(one, JniBuffer) else one for one in arguments]
+        result = original()
+        after = [one.tolist() if isinstance(one, JniBuffer) else one for one in arguments]
+        given = result.tolist() if isinstance(result, JniBuffer) else result
+        types = [(one.dtype.name, one.writable) for one in arguments if isinstance(one, JniBuffer)]
+        if 1 << 28 in arguments[2:3]:
+            seen["refused"] = len(arguments[3])
+        else:
+            seen[original.name] = (before, after, given, types)
+
+    names = (
+        "GetIntArrayRegion", "SetIntArrayRegion", "GetStringRegion", "GetStringUTFRegion",
+        "NewString", "GetStringChars", "GetIntArrayElements",
+        "ReleaseIntArrayElements", "RegisterNatives",
+    )  # fmt: skip
+
+    def passed_on(original: Any, *arguments: Any) -> Any:
+        kept: list[Any] = []
+
+        def proceed() -> Any:
+            kept.append(original())
+            return kept[0]
+
+        proceed.name = original.name  # type: ignore[attr-defined]
+        told(proceed, *arguments)
+        return kept[0]
+
+    vm.env.set_jni_function_table(dict.fromkeys(names, passed_on))
+    assert calling.ask("regions héllo") == REGIONS
+    vm.env.set_jni_function_table({})
+    assert vm._session.callbacks.jni.errors == []
+    before, after, _, types = seen["GetIntArrayRegion"]
+    assert before[1:] == [1, 2, [-1, -1]]
+    assert after[1:] == [1, 2, [20, 30]]
+    assert types == [("int32", True)]
+    before, after, _, types = seen["SetIntArrayRegion"]
+    assert before[1:] == after[1:] == [0, 2, [70, 80]]
+    assert types == [("int32", False)]
+    assert seen["GetStringRegion"][1][1:] == [1, 2, [ord("é"), ord("l")]]
+    assert bytes(seen["GetStringUTFRegion"][1][3]) == b"h\xc3\xa9llo\0"
+    assert seen["NewString"][0] == [[ord("é"), ord("l")], 2]
+    _, after, given, types = seen["GetStringChars"]
+    assert after[1] == [True]
+    assert given == [ord(unit) for unit in "héllo"]
+    assert types == [("bool", True)]
+    _, after, given, _ = seen["GetIntArrayElements"]
+    assert after[1] is None, "the program asks for nothing there"
+    assert given == [70, 80, 30]
+    assert seen["ReleaseIntArrayElements"][0][1:] == [[70, 80, 31], 0]
+    assert seen["ReleaseIntArrayElements"][3] == [("int32", True)]
+    [(name, signature, address)] = seen["RegisterNatives"][0][1]
+    assert (name, signature, address > 0) == ("registered", "()I", True)
+    assert seen["refused"] == 0, "the VM does not look at it either"
+
+
+def test_memory_is_written_where_c_may_write_and_nowhere_else(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    refused: list[BaseException] = []
+    kept: list[JniBuffer] = []
+
+    def in_place_of_the_vm(original: Any, array: Any, start: int, length: int, buf: Any) -> None:
+        if len(buf) == 2:
+            buf[:] = [1, 2]
+            buf[1] = 3
+            assert buf[-1] == 3
+            assert len(numpy.asarray(buf)) == 2
+            for index in (2, -3):
+                with pytest.raises(IndexError):
+                    buf[index]
+            with pytest.raises(ValueError, match="shape"):
+                buf[:] = [1, 2, 3]
+            kept.append(buf)
+        else:
+            original()
+
+    def after_the_vm(original: Any, string: Any, start: int, length: int, buf: Any) -> None:
+        original()
+        buf[0] = "e"
+
+    def only_read(original: Any, array: Any, start: int, length: int, buf: Any) -> None:
+        try:
+            buf[0] = 5
+        except TypeError as error:
+            refused.append(error)
+        original()
+
+    def altered(original: Any, array: Any, elems: Any, mode: int) -> None:
+        elems[2] = 99
+        original()
+
+    vm.env.set_jni_function_table(
+        {
+            "GetIntArrayRegion": in_place_of_the_vm,
+            "GetStringRegion": after_the_vm,
+            "SetIntArrayRegion": only_read,
+            "ReleaseIntArrayElements": altered,
+        }
+    )
+    assert calling.ask("regions héllo") == "1 3 -1 héllo el 1 0 [70, 80, 99]"
+    vm.env.set_jni_function_table({})
+    assert vm._session.callbacks.jni.errors == []
+    assert len(refused) == 1
+    with pytest.raises(jvmti.errors.IllegalArgument, match="has gone on"):
+        kept[0][0]
+
+
+def test_every_function_with_memory_hands_it_over_as_what_it_is(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """All types of arrays; what Python does not look at is not read."""
+    found: dict[str, str] = {}
+
+    def told(original: Any, *arguments: Any) -> Any:
+        result = original()
+        for one in (*arguments, result):
+            if isinstance(one, JniBuffer) and len(one) and one.dtype.name != "bool":
+                found[original.name] = one.dtype.name
+            assert not (isinstance(one, int) and one > 1 << 32), "a bare address"
+        return None
+
+    kinds = ("Boolean", "Byte", "Char", "Short", "Int", "Long", "Float", "Double")
+    names = [f"{verb}{kind}ArrayElements" for kind in kinds for verb in ("Get", "Release")]
+    vm.env.set_jni_function_table(dict.fromkeys(names, told))
+    calling.ask("borrowed count me")
+    vm.env.set_jni_function_table({})
+    assert vm._session.callbacks.jni.errors == []
+    types = ("int8", "uint16", "int16", "int32", "int64", "float32", "float64")
+    assert found == {
+        f"{verb}{kind}ArrayElements": type_
+        for kind, type_ in zip(kinds[1:], types, strict=True)
+        for verb in ("Get", "Release")
+    }
 
 
 def everything_told(calls: list[str], *left_out: str) -> dict[str, Callable[..., Any]]:

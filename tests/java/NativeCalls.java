@@ -38,6 +38,10 @@ public class NativeCalls extends NativeCallsAbove {
 
     static native int borrowed(String text, Object[] arrays);
 
+    static native String regions(String text, int[] ints);
+
+    static native int registered();
+
     static native int reflected(Field field, Object[] back);
 
     static String note(Object... values) {
@@ -115,6 +119,9 @@ public class NativeCalls extends NativeCallsAbove {
                     new int[] {4}, new long[] {5}, new float[] {6}, new double[] {7}
                 };
                 return Integer.toString(borrowed(text, arrays));
+            case "regions":
+                int[] ints = {10, 20, 30};
+                return regions(text, ints) + " " + Arrays.toString(ints);
             case "framed":
                 return framed(Integer.parseInt(text));
             case "reflected":

@@ -1,5 +1,6 @@
 /* The native methods of the test program NativeCalls: JNI calls in the forms that C has for them. */
 #include <jni.h>
+#include <stdio.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -133,4 +134,37 @@ JNIEXPORT jint JNICALL Java_NativeCalls_borrowed(JNIEnv* env, jclass type, jstri
   (*env)->ReleasePrimitiveArrayCritical(env, whole, inside, 0);
   JavaVM* vm = NULL;
   return (*env)->GetJavaVM(env, &vm) == JNI_OK && vm != NULL ? sum : -1;
+}
+
+static jint JNICALL registered(JNIEnv* env, jclass type) { return 11; }
+
+/* Every kind of memory that a JNI call reads or writes, and what is in it afterwards. */
+JNIEXPORT jstring JNICALL Java_NativeCalls_regions(JNIEnv* env, jclass type, jstring text,
+                                                   jintArray ints) {
+  jint got[3] = {-1, -1, -1};
+  (*env)->GetIntArrayRegion(env, ints, 1, 2, got);
+  jint given[2] = {70, 80};
+  (*env)->SetIntArrayRegion(env, ints, 0, 2, given);
+  jchar units[4] = {0, 0, 0, 0};
+  (*env)->GetStringRegion(env, text, 1, 2, units);
+  char utf[64] = "";
+  (*env)->GetStringUTFRegion(env, text, 0, (*env)->GetStringLength(env, text), utf);
+  jstring made = (*env)->NewString(env, units, 2);
+  const char* back = (*env)->GetStringUTFChars(env, made, NULL);
+  jboolean copy = 5;
+  const jchar* chars = (*env)->GetStringChars(env, text, &copy);
+  (*env)->ReleaseStringChars(env, text, chars);
+  jint* elements = (*env)->GetIntArrayElements(env, ints, NULL);
+  elements[2] += 1;
+  (*env)->ReleaseIntArrayElements(env, ints, elements, 0);
+  JNINativeMethod method = {"registered", "()I", (void*)registered};
+  jint done = (*env)->RegisterNatives(env, type, &method, 1);
+  /* The VM refuses this; the memory that it names is not there. */
+  (*env)->GetIntArrayRegion(env, ints, 0, 1 << 28, got);
+  (*env)->ExceptionClear(env);
+  char answer[256];
+  snprintf(answer, sizeof answer, "%d %d %d %s %s %d %d", got[0], got[1], got[2], utf, back, copy,
+           done);
+  (*env)->ReleaseStringUTFChars(env, made, back);
+  return (*env)->NewStringUTF(env, answer);
 }

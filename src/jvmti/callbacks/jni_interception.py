@@ -109,6 +109,8 @@ def _answer(letter: str, value: Any, session: Session, name: str) -> bytes:
         return b"\1" + U64.pack(0 if value is None else value._handle)
     if letter == "D":
         return b"\1" + F64.pack(value)
+    if isinstance(value, str) and len(value) == 1 and value <= "\uffff":
+        value = ord(value)
     if not isinstance(value, int):
         raise TypeError(f"{name} must give a number, not {value!r}")
     return b"\1" + I64.pack(value)

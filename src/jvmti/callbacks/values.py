@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
+from jvmti.callbacks.jni_buffers import JniBuffer
 from jvmti.wire import text
 from jvmti.wire.codecs import F64, I32, I64, U64
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session
+
+
+_BUFFER = struct.Struct("<BBBiQ")
+"""The type of the elements, whether they may be written, which buffer, how many, and where."""
 
 
 def value_at(data: bytes, at: int, session: Session) -> tuple[Any, int]:
@@ -33,7 +39,15 @@ def value_at(data: bytes, at: int, session: Session) -> tuple[Any, int]:
         return F64.unpack_from(data, at)[0], at + 8
     if letter == "J":
         return I64.unpack_from(data, at)[0], at + 8
+    if letter == "b":
+        kind, writable, place, length, address = _BUFFER.unpack_from(data, at)
+        at += _BUFFER.size
+        if not address:
+            return None, at
+        return JniBuffer(session, chr(kind), bool(writable), place, length, address), at
     number = U64.unpack_from(data, at)[0]
+    if letter == "C":
+        return chr(number), at + 8
     if letter in "Lmf":
         return (session.wrap(number) if number else None), at + 8
     if letter == "Z":

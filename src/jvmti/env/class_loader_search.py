@@ -23,6 +23,7 @@ class ClassLoaderSearchFunctions(Calling):
                 phase also a directory.
 
         Raises:
+            NullPointer: `segment` is ``None``.
             IllegalArgument: there is no such JAR file, in the live phase.
 
         Example:
@@ -45,6 +46,7 @@ class ClassLoaderSearchFunctions(Calling):
                 phase also a directory.
 
         Raises:
+            NullPointer: `segment` is ``None``.
             IllegalArgument: there is no such JAR file, in the live phase.
             ClassLoaderUnsupported: the system class loader is a custom one that takes no additions.
 

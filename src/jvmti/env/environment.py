@@ -180,7 +180,7 @@ class Env(Functions):
         )
 
     def set_event_callbacks(
-        self, callbacks: Mapping[Event, Callable[[Any], Any]] | None = None
+        self, callbacks: Mapping[Event | str, Callable[[Any], Any]] | None = None
     ) -> None:
         """Set the callbacks of this environment, all at once.
 
@@ -188,12 +188,22 @@ class Env(Functions):
         A callback is given the event as the handlers of `on` are, and answers in the same way; the
         two do not get into each other's way.
 
+        As in C, callbacks are told of everything that happens, what this session's own calls and
+        callbacks cause included.  A callback that causes its own event again is told of it within
+        itself, up to 16 deep; deeper ones are counted in ``vm.stats.agent.events_too_deep``.  The
+        threads that serve a session begin and end unseen.
+
+        ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
+        the VM is stopped and can wait for nobody: their callbacks are called after the fact, in the
+        order of the events and on a thread of their own in this process.  Their ``late`` is true,
+        and they may call everything.  Removing callbacks waits for those that are due.
+
         Args:
-            callbacks: the function for each event; an event that is not named loses its own,
-                ``None`` removes them all.
+            callbacks: the function for each event, which is given by its constant or name; an event
+                that is not named loses its own, ``None`` removes them all.
 
         Raises:
-            ValueError: there is no such event, or it is one for streams only.
+            ValueError: there is no such event.
 
         JVM TI: SetEventCallbacks.
         """

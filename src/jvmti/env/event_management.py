@@ -18,15 +18,24 @@ class EventManagementFunctions(Calling):
 
     @function(122, phase=ONLOAD, callback=True)
     def set_event_callbacks(
-        self, callbacks: Mapping[Event, Callable[..., Any]] | None = None
+        self, callbacks: Mapping[Event | str, Callable[..., Any]] | None = None
     ) -> None:
         """Set the callbacks of this environment, all at once.
 
         An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
+        As in C, callbacks are told of everything that happens, what this session's own calls and
+        callbacks cause included; `on` leaves that out.  A callback that causes its own event again
+        is told of it within itself, up to 16 deep; deeper ones are counted in
+        ``vm.stats.agent.events_too_deep``.  The threads that serve a session begin and end unseen.
+
+        ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
+        the VM is stopped and can wait for nobody: their callbacks are called after the fact, in the
+        order of the events and on a thread of their own in this process.  Their `late` is true, and
+        they may call everything.  Removing callbacks waits for those that are due.
 
         Args:
-            callbacks: the function for each event; an event that is not named loses its own,
-                ``None`` removes them all.
+            callbacks: the function for each event, which is given by its constant or name; an event
+                that is not named loses its own, ``None`` removes them all.
 
         Example:
             >>> from jvmti.spec.constants import Event, EventMode
@@ -57,18 +66,19 @@ class EventManagementFunctions(Calling):
         guard="event_mode",
     )
     def set_event_notification_mode(
-        self, mode: EventMode, event_type: Event, event_thread: Thread | None = None
+        self, mode: EventMode | str, event_type: Event | str, event_thread: Thread | None = None
     ) -> None:
         """Switch an event on or off, for all threads or for one.
 
         An event is sent if it is on globally or for its thread.
 
         Args:
-            mode: on or off.
+            mode: on or off, ``ENABLE`` or ``DISABLE``.
             event_type: the event.
             event_thread: the thread; ``None`` is all of them.
 
         Raises:
+            InvalidEventType: `event_type` is the number of no event.
             InvalidThread: `event_thread` is not a thread.
             ThreadNotAlive: `event_thread` has not started or has ended.
             IllegalArgument: the event cannot be controlled for single threads.
@@ -87,7 +97,7 @@ class EventManagementFunctions(Calling):
         """
 
     @function(123, phase=LIVE, errors=("MUST_POSSESS_CAPABILITY", "ILLEGAL_ARGUMENT"))
-    def generate_events(self, event_type: Event) -> None:
+    def generate_events(self, event_type: Event | str) -> None:
         """Send the events that describe the present state of the VM, for an agent that came late.
 
         It returns when all of them have been handled.

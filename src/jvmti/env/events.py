@@ -95,6 +95,8 @@ class JvmtiEvent:
     """Base of the events."""
 
     declaration: ClassVar[EventDeclaration]
+    late: ClassVar[bool] = False
+    """Whether it is told after the fact, as those that are sent while the VM is stopped."""
 
 
 EVENTS: dict[int, type[JvmtiEvent]] = {}

@@ -92,7 +92,7 @@ class GeneralFunctions(Calling):
         """
 
     @function(128, phase=ANY)
-    def get_error_name(self, error: ErrorCode) -> Text:
+    def get_error_name(self, error: ErrorCode | str) -> Text:
         """Return the specification's name of an error code.
 
         Args:
@@ -113,7 +113,7 @@ class GeneralFunctions(Calling):
         """
 
     @function(150, phase=ANY, record="set_verbose_flag")
-    def set_verbose_flag(self, flag: VerboseFlag, value: Boolean) -> None:
+    def set_verbose_flag(self, flag: VerboseFlag | str, value: Boolean) -> None:
         """Switch verbose output of the VM on or off, for the whole VM.
 
         It goes where the VM writes, not to the controller, and is restored when the controller

@@ -50,7 +50,7 @@ class HeapFunctions(Calling):
     )
     def follow_references(
         self,
-        heap_filter: HeapFilter,
+        heap_filter: HeapFilter | str,
         klass: Class | None,
         initial_object: Object | None,
         callbacks: HeapCallbacks,
@@ -99,7 +99,7 @@ class HeapFunctions(Calling):
     )
     def iterate_through_heap(
         self,
-        heap_filter: HeapFilter,
+        heap_filter: HeapFilter | str,
         klass: Class | None,
         callbacks: HeapCallbacks,
         user_data: StoredObject = None,

@@ -84,7 +84,7 @@ class Heap10Functions(Calling):
     @function(111, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
     def iterate_over_heap(
         self,
-        object_filter: HeapObjectFilter,
+        object_filter: HeapObjectFilter | str,
         heap_object_callback: Callable[..., Any],
         user_data: StoredObject = None,
     ) -> None:
@@ -97,6 +97,7 @@ class Heap10Functions(Calling):
             user_data: a further, last argument for each callback; ``None`` is none.
 
         Raises:
+            IllegalArgument: `object_filter` is no such filter.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
@@ -118,7 +119,7 @@ class Heap10Functions(Calling):
     def iterate_over_instances_of_class(
         self,
         klass: Class,
-        object_filter: HeapObjectFilter,
+        object_filter: HeapObjectFilter | str,
         heap_object_callback: Callable[..., Any],
         user_data: StoredObject = None,
     ) -> None:
@@ -132,6 +133,7 @@ class Heap10Functions(Calling):
             user_data: a further, last argument for each callback; ``None`` is none.
 
         Raises:
+            IllegalArgument: `object_filter` is no such filter.
             InvalidClass: `klass` is not a class.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 

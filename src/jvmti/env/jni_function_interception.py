@@ -30,6 +30,11 @@ class JNIFunctionInterceptionFunctions(Calling):
         makes itself are not intercepted.  The forms with ``...``, ``va_list`` and ``jvalue *`` of
         a function have a name each, and all are given the Java arguments as a list.
 
+        Memory that a call hands over or gives back (of regions, elements, characters, ``isCopy``)
+        is an array, `jvmti.callbacks.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and
+        ``numpy.asarray(buf)`` read it, assignments write where C may write.  It is the program's
+        own memory, and good until the call goes on.
+
         Args:
             function_table: the functions by the JNI names, as ``NewGlobalRef``; a JNI function that
                 is not named goes to the VM's own.

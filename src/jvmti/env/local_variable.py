@@ -255,6 +255,7 @@ class LocalVariableFunctions(Calling):
             value: the object; ``None`` is Java's null.
 
         Raises:
+            InvalidObject: `value` is not an object.
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             InvalidSlot: the method has no such slot.

@@ -320,6 +320,7 @@ class MethodFunctions(Calling):
             prefixes: the prefixes in the order in which the layers were applied; none removes all.
 
         Raises:
+            NullPointer: a prefix is ``None``.
             MustPossessCapability: ``can_set_native_method_prefix`` has not been added.
 
         Example:

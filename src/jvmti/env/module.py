@@ -41,6 +41,7 @@ class ModuleFunctions(Calling):
             The module, or ``None`` where no named module of the loader contains the package.
 
         Raises:
+            NullPointer: `package_name` is ``None``.
             IllegalArgument: `class_loader` is not a class loader.
 
         Example:
@@ -86,6 +87,7 @@ class ModuleFunctions(Calling):
             to_module: the module that gains access.
 
         Raises:
+            NullPointer: `pkg_name` is ``None``.
             InvalidModule: one of the two is not a module.
             IllegalArgument: the package is not one of `module`.
             UnmodifiableModule: `module` cannot be changed.
@@ -112,6 +114,7 @@ class ModuleFunctions(Calling):
             to_module: the module that gains deep reflective access.
 
         Raises:
+            NullPointer: `pkg_name` is ``None``.
             InvalidModule: one of the two is not a module.
             IllegalArgument: the package is not one of `module`.
             UnmodifiableModule: `module` cannot be changed.

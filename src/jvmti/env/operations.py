@@ -50,6 +50,9 @@ class AgentStats(NamedTuple):
     """Events that handlers of this session were asked about so far."""
     events_overran: Long
     """Those of them whose handlers did not answer in time."""
+    events_too_deep: Long
+    """Events caused by a handler's own calls that nobody was asked about, because sixteen handlers
+    were at work within each other already."""
     events_waiting: Long
     """Threads of the JVM that wait for a handler to be free."""
     streams: Long
@@ -267,6 +270,28 @@ class Operations(Calling):
     @operation(42)
     def proceed_jni_call(self) -> Bytes:
         """Go through with the intercepted call that the conversation is about; its result."""
+        ...
+
+    @operation(44)
+    def read_jni_buffer(self, number: Int, offset: Long, length: Long) -> Bytes:
+        """Bytes of memory that the intercepted call in progress hands over.
+
+        Args:
+            number: which of its buffers.
+            offset: where the bytes begin.
+            length: how many there are.
+        """
+        ...
+
+    @operation(45)
+    def write_jni_buffer(self, number: Int, offset: Long, data: Bytes) -> None:
+        """Write bytes into such memory, where C may write there.
+
+        Args:
+            number: which of its buffers.
+            offset: where the bytes go.
+            data: the bytes.
+        """
         ...
 
     @operation(1)

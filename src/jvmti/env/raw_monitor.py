@@ -27,6 +27,9 @@ class RawMonitorFunctions(Calling):
         Returns:
             The monitor, destroyed with the session at the latest.
 
+        Raises:
+            NullPointer: `name` is ``None``.
+
         Example:
             >>> monitor = env.create_raw_monitor("orders")
             >>> env.raw_monitor_enter(monitor)

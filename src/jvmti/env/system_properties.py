@@ -37,6 +37,7 @@ class SystemPropertiesFunctions(Calling):
             The value; later changes by Java code do not show.
 
         Raises:
+            NullPointer: `property` is ``None``.
             NotAvailable: the VM has no such property.
 
         Example:
@@ -56,6 +57,7 @@ class SystemPropertiesFunctions(Calling):
                 written. (HotSpot 11 to 25 crash with a null there; the agent asks in other words.)
 
         Raises:
+            NullPointer: `property` is ``None``.
             NotAvailable: the VM has no such property, or it cannot be written.
             WrongPhase: the OnLoad phase is over.
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS, EventDeclaration, JvmtiEvent
 from jvmti.events.enabling import Enabling
+from jvmti.events.late import LateCallbacks
 from jvmti.refs import Thread
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import CallTimeout, Error, HandlerOverran, SessionClosed, TargetLost
 from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
-from jvmti.wire import codecs
+from jvmti.wire import codecs, protocol
 
 if TYPE_CHECKING:
     from jvmti.wire.channel import Channel
@@ -39,6 +40,9 @@ _LASTING = {"thread", "virtual_thread", "loader", "protection_domain"}
 
 OTHERS = 0x1000
 """From here on the numbers in frames are not those of events; see `jvmti.callbacks.calling`."""
+
+OWN = protocol.OWN_WORK
+"""In the number of an event: this controller's own work has caused it."""
 
 CLASS_FILE = b"\xca\xfe\xba\xbe"
 
@@ -289,6 +293,7 @@ class Handlers:
         self._lock = enabling.lock
         self._handlers: dict[tuple[int, int], tuple[Handler, ...]] = {}
         self._callbacks: dict[tuple[int, int], Function] = {}
+        self._late: dict[int, LateCallbacks] = {}
         self._decoders: dict[int, _Decoder] = {}
         self._plans: dict[tuple[int, int], _Plan] = {}
         self._local = _Local()
@@ -313,7 +318,7 @@ class Handlers:
         own: bool = False,
     ) -> Handler:
         """Register a function for an event and enable the event; see `Env.on`."""
-        declaration = _answerable(event, function, "handler")
+        declaration = _answerable(event, function)
         limit = declaration.limit if isinstance(timeout, Unset) else timeout
         if limit is not None and limit <= 0:
             raise ValueError(f"the timeout must be positive or None, not {limit!r}")
@@ -347,11 +352,19 @@ class Handlers:
             except Error as error:
                 log.debug("no more handlers of %s: %s", declaration.name, error)
 
-    def set_callbacks(self, env: Env, callbacks: Mapping[Event, Function] | None) -> None:
+    def set_callbacks(self, env: Env, callbacks: Mapping[Event | str, Function] | None) -> None:
         """Set the functions of an environment, all at once; see `Env.set_event_callbacks`."""
         wanted: dict[int, Function] = {}
+        late: dict[int, Function] = {}
         for event, function in (callbacks or {}).items():
-            wanted[_answerable(event, function, "callback").number] = function
+            declaration = declaration_of(event)
+            _check_callable(function, "callback")
+            (late if declaration.vm_stopped else wanted)[declaration.number] = function
+        before_late = self._late.pop(env._number, None)
+        if before_late is not None:
+            before_late.end()
+        if late:
+            self._late[env._number] = LateCallbacks(self._session, self, env, late)
         with self._lock:
             before = {number for place, number in self._callbacks if place == env._number}
             for number in before:
@@ -374,17 +387,22 @@ class Handlers:
 
     def _plan(self, env: Env, key: tuple[int, int]) -> None:
         """See who is called for an event now: callbacks first."""
-        functions = [(one.function, one.thread) for one in self._handlers.get(key, ())]
+        environment, number = key
+        handlers = self._handlers.get(key, ())
+        own = [(one.function, one.thread) for one in handlers if one.own]
+        functions = [(one.function, one.thread) for one in handlers]
         if key in self._callbacks:
+            # As in C: they are told of everything.
             functions.insert(0, (self._callbacks[key], None))
-        if not functions:
-            self._plans.pop(key, None)
-            return
-        number = key[1]
-        decoder = self._decoders.get(number)
-        if decoder is None:
-            decoder = self._decoders[number] = _Decoder(EVENTS[number])
-        self._plans[key] = _Plan(decoder, env, tuple(functions))
+            own.insert(0, (self._callbacks[key], None))
+        for told, called in ((number, functions), (number | OWN, own)):
+            if not called:
+                self._plans.pop((environment, told), None)
+                continue
+            decoder = self._decoders.get(number)
+            if decoder is None:
+                decoder = self._decoders[number] = _Decoder(EVENTS[number])
+            self._plans[environment, told] = _Plan(decoder, env, tuple(called))
 
     def _tell(self, env: Env, declaration: EventDeclaration) -> None:
         """Tell the agent what there is for an event now."""
@@ -399,7 +417,7 @@ class Handlers:
         AgentOperations(self._session, env._number).set_event_handling(
             declaration.constant,
             bool(limits),
-            any(handler.own for handler in handlers),
+            key in self._callbacks or any(handler.own for handler in handlers),
             -1 if limit < 0 else max(int(limit * 1000), 1),
         )
 
@@ -414,7 +432,7 @@ class Handlers:
     def _handle(self, number: int, environment: int, payload: bytes, last: _Last) -> bytes:
         plan = self._plans.get((environment, number))
         if plan is None:  # it was cancelled while the event was on its way
-            return b"\0" if EVENTS[number].declaration.answers else b""
+            return b"\0" if EVENTS[number & ~OWN].declaration.answers else b""
         decoder = plan.decoder
         event = decoder.event(plan.env, payload, self._session, last)
         if decoder.answers:
@@ -450,6 +468,8 @@ class Handlers:
 
     def report(self, number: int, error: BaseException) -> None:
         """Tell of an exception once for each place; the program is not disturbed."""
+        if number < OTHERS:
+            number &= ~OWN
         event = EVENTS[number].declaration.name if number in EVENTS else "what the VM asked"
         closed = isinstance(error, SessionClosed) and not self._session.detached
         if (closed or isinstance(error, TargetLost)) and self._session.gone():
@@ -565,8 +585,8 @@ def declaration_of(event: Event | str | type[JvmtiEvent]) -> EventDeclaration:
         raise ValueError(f"there is no event {event!r}") from None
 
 
-def _answerable(event: Event | str, function: Function, what: str) -> EventDeclaration:
-    """The declaration of an event that a function can be told of.
+def _answerable(event: Event | str, function: Function) -> EventDeclaration:
+    """The declaration of an event that a handler can be told of.
 
     Raises:
         ValueError: there is no such event, or nobody can answer it.
@@ -578,9 +598,13 @@ def _answerable(event: Event | str, function: Function, what: str) -> EventDecla
             f"{declaration.name} is sent while the VM is stopped, when nobody can be waited "
             "for; use env.stream()"
         )
+    _check_callable(function, "handler")
+    return declaration
+
+
+def _check_callable(function: Function, what: str) -> None:
     if not callable(function):
         raise TypeError(f"a {what} must be callable, not {type(function).__name__}")
-    return declaration
 
 
 def _of_thread(event: JvmtiEvent, thread: Thread) -> bool:

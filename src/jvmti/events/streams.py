@@ -278,8 +278,13 @@ class Streams:
         policy: str,
         size: int,
         own: bool,
+        enable: bool = True,
     ) -> Stream:
-        """Begin to record events; see `Env.stream`."""
+        """Begin to record events; see `Env.stream`.
+
+        Args:
+            enable: enable the events, too; else somebody does who has asked for them.
+        """
         declarations = _declarations(events)
         threads = _threads(thread)
         _check_numbers(stack=stack, size=size, min_duration=min_duration or 0)
@@ -325,7 +330,7 @@ class Streams:
             finally:
                 memory.close_descriptor()
             try:
-                for declaration in needed:
+                for declaration in needed if enable else ():
                     for one in everybody:
                         self._enabling.enable(env, declaration, one)
                         stream._enabled.append((declaration, one))

@@ -496,7 +496,10 @@ class ArrayFunctions(Calling):
 
     @jni_function(191, own=True)
     def release_boolean_array_elements(
-        self, array: BooleanArray, elems: BooleanElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self,
+        array: BooleanArray,
+        elems: BooleanElements,
+        mode: ReleaseMode | str = ReleaseMode.COPY_BACK,
     ) -> None:
         """Write elements back into the ``boolean[]`` that they were copied from.
 
@@ -523,7 +526,7 @@ class ArrayFunctions(Calling):
 
     @jni_function(192, own=True)
     def release_byte_array_elements(
-        self, array: ByteArray, elems: ByteElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self, array: ByteArray, elems: ByteElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
         """Write elements back into the ``byte[]`` that they were copied from.
 
@@ -550,7 +553,7 @@ class ArrayFunctions(Calling):
 
     @jni_function(193, own=True)
     def release_char_array_elements(
-        self, array: CharArray, elems: CharElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self, array: CharArray, elems: CharElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
         """Write elements back into the ``char[]`` that they were copied from.
 
@@ -577,7 +580,10 @@ class ArrayFunctions(Calling):
 
     @jni_function(194, own=True)
     def release_short_array_elements(
-        self, array: ShortArray, elems: ShortElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self,
+        array: ShortArray,
+        elems: ShortElements,
+        mode: ReleaseMode | str = ReleaseMode.COPY_BACK,
     ) -> None:
         """Write elements back into the ``short[]`` that they were copied from.
 
@@ -604,7 +610,7 @@ class ArrayFunctions(Calling):
 
     @jni_function(195, own=True)
     def release_int_array_elements(
-        self, array: IntArray, elems: IntElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self, array: IntArray, elems: IntElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
         """Write elements back into the ``int[]`` that they were copied from.
 
@@ -631,7 +637,7 @@ class ArrayFunctions(Calling):
 
     @jni_function(196, own=True)
     def release_long_array_elements(
-        self, array: LongArray, elems: LongElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self, array: LongArray, elems: LongElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
         """Write elements back into the ``long[]`` that they were copied from.
 
@@ -658,7 +664,10 @@ class ArrayFunctions(Calling):
 
     @jni_function(197, own=True)
     def release_float_array_elements(
-        self, array: FloatArray, elems: FloatElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self,
+        array: FloatArray,
+        elems: FloatElements,
+        mode: ReleaseMode | str = ReleaseMode.COPY_BACK,
     ) -> None:
         """Write elements back into the ``float[]`` that they were copied from.
 
@@ -685,7 +694,10 @@ class ArrayFunctions(Calling):
 
     @jni_function(198, own=True)
     def release_double_array_elements(
-        self, array: DoubleArray, elems: DoubleElements, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self,
+        array: DoubleArray,
+        elems: DoubleElements,
+        mode: ReleaseMode | str = ReleaseMode.COPY_BACK,
     ) -> None:
         """Write elements back into the ``double[]`` that they were copied from.
 
@@ -1113,7 +1125,7 @@ class ArrayFunctions(Calling):
 
     @jni_function(223, since="1.2", own=True)
     def release_primitive_array_critical(
-        self, array: Array, carray: Bytes, mode: ReleaseMode = ReleaseMode.COPY_BACK
+        self, array: Array, carray: Bytes, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
         """Write content back into an array of primitives, in a critical region of the agent's own.
 

@@ -128,7 +128,7 @@ class InstanceFieldFunctions(Calling):
         Example:
             >>> size = jni.get_field_id(order_class, "size", "C")
             >>> jni.get_char_field(order, size)
-            76
+            'L'
 
         JNI: GetCharField.
         """
@@ -333,10 +333,10 @@ class InstanceFieldFunctions(Calling):
 
         Example:
             >>> size = jni.get_field_id(order_class, "size", "C")
-            >>> jni.set_char_field(order, size, ord("M"))
+            >>> jni.set_char_field(order, size, "M")
             >>> jni.get_char_field(order, size)
-            77
-            >>> jni.set_char_field(order, size, ord("L"))
+            'M'
+            >>> jni.set_char_field(order, size, "L")
 
         JNI: SetCharField.
         """

@@ -149,7 +149,7 @@ class InstanceMethodFunctions(Calling):
         Example:
             >>> size = jni.get_method_id(order_class, "size", "()C")
             >>> jni.call_char_method(order, size)
-            76
+            'L'
 
         JNI: CallCharMethodA.
         """
@@ -449,7 +449,7 @@ class InstanceMethodFunctions(Calling):
         Example:
             >>> size = jni.get_method_id(order_class, "size", "()C")
             >>> jni.call_nonvirtual_char_method(order, order_class, size)
-            76
+            'L'
 
         JNI: CallNonvirtualCharMethodA.
         """

@@ -128,7 +128,7 @@ class StaticFieldFunctions(Calling):
         Example:
             >>> letter = jni.get_static_field_id(shop, "letter", "C")
             >>> jni.get_static_char_field(shop, letter)
-            67
+            'C'
 
         JNI: GetStaticCharField.
         """
@@ -335,10 +335,10 @@ class StaticFieldFunctions(Calling):
 
         Example:
             >>> letter = jni.get_static_field_id(shop, "letter", "C")
-            >>> jni.set_static_char_field(shop, letter, ord("D"))
+            >>> jni.set_static_char_field(shop, letter, "D")
             >>> jni.get_static_char_field(shop, letter)
-            68
-            >>> jni.set_static_char_field(shop, letter, ord("C"))
+            'D'
+            >>> jni.set_static_char_field(shop, letter, "C")
 
         JNI: SetStaticCharField.
         """

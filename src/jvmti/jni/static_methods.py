@@ -156,7 +156,7 @@ class StaticMethodFunctions(Calling):
         Example:
             >>> letter = jni.get_static_method_id(shop, "letter", "()C")
             >>> jni.call_static_char_method(shop, letter)
-            67
+            'C'
 
         JNI: CallStaticCharMethodA.
         """

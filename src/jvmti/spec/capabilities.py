@@ -122,6 +122,13 @@ class Capabilities(display.Shown, enum.IntFlag):
     #: Events and functions for virtual threads, from Java 21 on.
     can_support_virtual_threads = 1 << 44
 
+    def __str__(self) -> str:
+        """Their names, joined by ``|`` as those of other bit sets are; ``0`` is none."""
+        return "|".join(name for name, member in _MEMBERS if int(member) & int(self)) or "0"
+
+    def __format__(self, specification: str) -> str:
+        return format(int(self), specification) if specification else str(self)
+
     @classmethod
     def of(cls, *wanted: str | Iterable[str] | Capabilities) -> Capabilities:
         """Take names, iterables of names and bit sets together into one bit set.

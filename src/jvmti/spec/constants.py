@@ -8,7 +8,11 @@ generator of the agent, by which C type its values travel in the signatures of f
 from __future__ import annotations
 
 import enum
+import functools
+import operator
 from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from jvmti.spec.names import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +48,31 @@ class Flags(enum.IntFlag):
 
     def __format__(self, specification: str) -> str:
         return format(int(self), specification) if specification else str(self)
+
+
+def constant_named(cls: type[Constant] | type[Flags], name: str) -> int:
+    """The value of a constant that is given by its name.
+
+    Upper and lower case and underscores make no difference, and the specification's prefix may be
+    there: ``Breakpoint``, ``BREAKPOINT`` and ``JVMTI_EVENT_BREAKPOINT`` are one.  Bits of a set are
+    joined by ``|``.
+
+    Raises:
+        ValueError: there is none of that name; the message has near ones.
+    """
+    if issubclass(cls, Flags) and "|" in name:
+        return cls(
+            functools.reduce(operator.or_, (constant_named(cls, one) for one in name.split("|")))
+        )
+    wanted = _plain(name)
+    for key, member in cls.__members__.items():
+        if wanted in (_plain(key), _plain(cls.__prefix__ + key)):
+            return member
+    raise ValueError(f"there is no {cls.__name__} {name!r}{suggestion(name, cls.__members__)}")
+
+
+def _plain(name: str) -> str:
+    return name.strip().replace("_", "").lower()
 
 
 E = TypeVar("E", bound="type[Constant] | type[Flags]")

@@ -202,9 +202,11 @@ def shape_of(annotation: Any) -> Shape:
             annotation = annotation.__origin__
         elif origin in (typing.Union, types.UnionType):
             options = [item for item in typing.get_args(annotation) if item is not type(None)]
+            if len(options) == 2 and str in options and _constant(options[0]):
+                options.remove(str)  # its name; the number travels
             if len(options) != 1:
                 break  # a marker says what they are together
-            nullable = True
+            nullable = nullable or type(None) in typing.get_args(annotation)
             annotation = options[0]
         else:
             break
@@ -260,6 +262,10 @@ def shape_of(annotation: Any) -> Shape:
                 ),
             )
     raise TypeError(f"{annotation!r} is not a type that a declaration may use")
+
+
+def _constant(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, enum.Enum)
 
 
 def _fields_with_hints(structure: Any) -> list[tuple[dataclasses.Field[Any], Any]]:

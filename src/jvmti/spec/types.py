@@ -166,7 +166,8 @@ class CountField(Marker):
 
 Byte = Annotated[int, Primitive("jbyte", "b")]
 Short = Annotated[int, Primitive("jshort", "h")]
-Char = Annotated[int, Primitive("jchar", "H")]
+Char = Annotated[str, Primitive("jchar", "H")]
+"""One UTF-16 unit as text, here as everywhere; as an argument its number is taken, too."""
 Int = Annotated[int, Primitive("jint", "i")]
 Long = Annotated[int, Primitive("jlong", "q")]
 Float = Annotated[float, Primitive("jfloat", "f")]

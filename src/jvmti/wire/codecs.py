@@ -9,11 +9,13 @@ from typing import Any
 import numpy
 
 from jvmti.spec import shapes
+from jvmti.spec.constants import constant_named
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import ErrorCode, ForeignHandle, error_for
 from jvmti.wire import text
 from jvmti.wire.protocol import MAXIMUM_REQUEST
 
+U16 = struct.Struct("<H")
 U32 = struct.Struct("<I")
 I32 = struct.Struct("<i")
 U64 = struct.Struct("<Q")
@@ -226,7 +228,15 @@ def _number_encoder(c: str, code: str, python: Any, where: str) -> Encoder:
             whole = (int, numpy.integer)
             if isinstance(value, numbers if floating else whole):
                 raise OverflowError(f"{where}: {value!r} does not fit {c}") from None
+            if isinstance(value, str) and python is not None and hasattr(python, "__prefix__"):
+                parts.append(packed.pack(constant_named(python, value)))
+                return
+            if c == "jchar" and isinstance(value, str) and len(value) == 1 and value <= "\uffff":
+                parts.append(packed.pack(ord(value)))
+                return
             wanted = "a number" if floating else "an integer"
+            if c == "jchar":
+                wanted = "a character, as text of one UTF-16 unit or its number"
             if python is not None:
                 wanted = _article(python.__name__)
             raise TypeError(f"{where} must be {wanted}, not {type(value).__name__}") from error
@@ -285,6 +295,12 @@ F64 = struct.Struct("<d")
 def decoder_of(shape: shapes.Shape) -> Decoder:
     """How values of a shape are read."""
     match shape:
+        case shapes.Number("jchar"):
+
+            def get_character(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+                return chr(U16.unpack_from(buffer, at)[0]), at + 2
+
+            return get_character
         case shapes.Number(_, code, presented):
             packed = struct.Struct(f"<{code}")
             size = packed.size
@@ -417,6 +433,8 @@ def get_value(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
     whole = I64.unpack_from(buffer, at)[0]
     if letter == 90:  # Z
         return bool(whole), at + 8
+    if letter == 67:  # C
+        return chr(whole), at + 8
     return whole, at + 8
 
 

@@ -19,6 +19,8 @@ VERSION = 2
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
 MAXIMUM_REQUEST = 64 << 20
 MAXIMUM_REPLY = 1 << 30
+OWN_WORK = 0x800
+"""In the number of an event: the controller's own work has caused it."""
 HEADER = "<IBBHIII"
 HEADER_SIZE = 20
 

@@ -1,0 +1,92 @@
+"""Callbacks of events that are sent while the VM is stopped: called after the fact.
+
+Nobody can be waited for then.  So the agent records these events in a stream, and a thread of this
+process reads it and calls the callbacks, in the order in which the events happened.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.events import EVENTS, JvmtiEvent
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env
+    from jvmti.events.handlers import Handlers
+    from jvmti.wire.session import Session
+
+log = logging.getLogger("jvmti")
+
+_ROOM = 8 << 20
+"""Bytes for the records of one thread: some hundred thousand objects that are freed at once."""
+
+_PATIENCE = 10.0
+"""Seconds that whoever removes the callbacks waits for those that are due."""
+
+
+class LateCallbacks:
+    """The callbacks of one environment for such events, and the thread that calls them."""
+
+    def __init__(
+        self,
+        session: Session,
+        handlers: Handlers,
+        env: Env,
+        functions: Mapping[int, Callable[[Any], Any]],
+    ) -> None:
+        self._handlers = handlers
+        self._env = env
+        self._functions = dict(functions)
+        self._stream = session.streams.open(
+            env,
+            [EVENTS[number].declaration.constant for number in functions],
+            thread=None,
+            classes=None,
+            methods=None,
+            exceptions=None,
+            subclasses=True,
+            min_duration=None,
+            stack=0,
+            timestamps=True,
+            objects=False,
+            policy="drop",
+            size=_ROOM,
+            own=True,
+            enable=False,
+        )
+        self._thread = threading.Thread(target=self._call, name="jvmti late events", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Call no more of them once those are called whose events have happened."""
+        self._stream.close()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(_PATIENCE)
+
+    def _call(self) -> None:
+        stream = self._stream
+        lost = 0
+        while records := stream.read():
+            for row in records.sorted_by_time().rows():
+                self._tell(EVENTS[_NUMBERS[row["event"]]], row)
+            if stream.dropped > lost:
+                log.error("%d events came faster than their callbacks", stream.dropped - lost)
+                lost = stream.dropped
+
+    def _tell(self, cls: type[JvmtiEvent], row: dict[str, Any]) -> None:
+        number = cls.declaration.number
+        event = object.__new__(cls)
+        names = [parameter.name for parameter in cls.declaration.parameters]
+        event.__dict__.update({name: row[name] for name in names}, env=self._env, late=True)
+        try:
+            self._functions[number](event)
+        except BaseException as error:  # SystemExit too: the thread is not its own to end
+            self._handlers.report(number, error)
+
+
+_NUMBERS = {cls.__name__: number for number, cls in EVENTS.items()}
+
+__all__ = ["LateCallbacks"]
