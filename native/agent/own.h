@@ -251,9 +251,15 @@ jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const I
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
                         const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects);
 jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
-                      const In<List<kinds::Field>>& fields, const In<jint>& most,
-                      const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
-                      jint* size, unsigned char** data, jint* count, jobject** objects);
+                      const In<List<kinds::Field>>& aside, const In<List<kinds::Field>>& fields,
+                      const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
+                      const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
+                      jobject** objects);
+jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::Field>& left,
+                    const In<kinds::Field>& right, const In<List<kinds::Field>>& fields,
+                    const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
+                    const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
+                    jobject** objects);
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message);
 

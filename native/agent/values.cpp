@@ -271,41 +271,178 @@ jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const I
   return writer.finish(size, data, count, objects);
 }
 
+namespace {
+
+// Walks over objects that refer to each other, and writes fields of each.
+class Walk {
+ public:
+  Walk(Call& call, ValueWriter& writer, const In<List<kinds::Field>>& fields, jint most)
+      : call_(call), jni_(call.jni), writer_(writer), fields_(fields), left_(most) {}
+  ~Walk() {
+    for (Link& one : aside_) jni_->DeleteLocalRef(one.of);
+    if (next_.of != nullptr) jni_->DeleteLocalRef(next_.of);
+    if (before_.of != nullptr) jni_->DeleteLocalRef(before_.of);
+    if (array_ != nullptr) jni_->DeleteLocalRef(array_);
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  bool follow(const FieldRecord* next) { return open(next, &next_); }
+  bool follow_first(const FieldRecord* before) { return open(before, &before_); }
+
+  bool lead_aside(const In<List<kinds::Field>>& aside) {
+    for (jint i = 0; i < aside.count(); ++i) {
+      Link link{};
+      if (!open(aside.record(i), &link) || !aside_.push(link)) return false;
+    }
+    return true;
+  }
+
+  // All chains that begin in an array.
+  void chains(jobjectArray table) {
+    jsize count = jni_->GetArrayLength(table);
+    for (jsize i = 0; i < count && more(); ++i) {
+      chain(jni_->GetObjectArrayElement(table, i), i, count, 0);
+    }
+  }
+
+  // One chain, which begins at a place of an array with so many; takes the local reference over.
+  void chain(jobject at, jsize place, jsize places, int depth) {
+    jobject seen = nullptr;  // one of those before: a race may lead a chain back into itself
+    for (size_t step = 1, mark = 1; at != nullptr && more(); ++step) {
+      if (seen != nullptr && jni_->IsSameObject(at, seen)) break;
+      if (step == mark) {
+        if (seen != nullptr) jni_->DeleteLocalRef(seen);
+        seen = jni_->NewLocalRef(at);
+        mark *= 2;
+      }
+      const Link* aside = aside_of(at);
+      if (aside == nullptr && !jni_->IsInstanceOf(at, next_.of)) break;
+      if (aside == nullptr) write(at);
+      jobject further = jni_->GetObjectField(at, (aside == nullptr ? next_ : *aside).id);
+      jni_->DeleteLocalRef(at);
+      at = further;
+      if (aside != nullptr && at != nullptr && is_array(at)) {
+        moved(static_cast<jobjectArray>(at), place, places, depth);
+        break;
+      }
+    }
+    if (seen != nullptr) jni_->DeleteLocalRef(seen);
+    if (at != nullptr) jni_->DeleteLocalRef(at);
+  }
+
+  // A binary tree in its order; takes the local reference over.
+  void tree(jobject at) {
+    Vector<jobject> above;
+    while (more() && (at != nullptr || !above.empty())) {
+      if (at != nullptr && above.size() < kDeepest && jni_->IsInstanceOf(at, next_.of)) {
+        if (!above.push(at)) break;
+        at = jni_->GetObjectField(at, before_.id);
+        continue;
+      }
+      if (at != nullptr) jni_->DeleteLocalRef(at);
+      at = nullptr;
+      if (above.empty()) break;
+      jobject top = above.pop();
+      write(top);
+      at = jni_->GetObjectField(top, next_.id);
+      jni_->DeleteLocalRef(top);
+    }
+    if (at != nullptr) jni_->DeleteLocalRef(at);
+    for (jobject one : above) jni_->DeleteLocalRef(one);
+  }
+
+ private:
+  struct Link {
+    jclass of;
+    jfieldID id;
+  };
+
+  // A table that doubles each time has no more sizes, a balanced tree no more levels.
+  static constexpr int kDeepest = 64;
+
+  bool more() const { return left_ > 0 && writer_.good(); }
+
+  bool open(const FieldRecord* record, Link* link) {
+    if (!record->is_static && simple_type(record->type) == 'L') {
+      link->of = static_cast<jclass>(jni_->NewLocalRef(record->klass));
+      link->id = record->id;
+    }
+    if (link->of != nullptr) return true;
+    call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field refers to no further object");
+    return false;
+  }
+
+  const Link* aside_of(jobject at) {
+    for (const Link& one : aside_) {
+      if (jni_->IsInstanceOf(at, one.of)) return &one;
+    }
+    return nullptr;
+  }
+
+  bool is_array(jobject at) {
+    if (array_ == nullptr) array_ = jni_->FindClass("[Ljava/lang/Object;");
+    return array_ != nullptr && jni_->IsInstanceOf(at, array_);
+  }
+
+  // What was at one place of a table is at several of a larger one.
+  void moved(jobjectArray table, jsize place, jsize places, int depth) {
+    if (depth >= kDeepest) return;
+    jsize count = jni_->GetArrayLength(table);
+    for (jlong i = place; i < count && more(); i += places) {
+      jsize there = static_cast<jsize>(i);
+      chain(jni_->GetObjectArrayElement(table, there), there, count, depth + 1);
+    }
+  }
+
+  void write(jobject at) {
+    writer_.begin(at);
+    for (jint f = 0; f < fields_.count() && writer_.good(); ++f) writer_.field(fields_.record(f));
+    --left_;
+  }
+
+  Call& call_;
+  JNIEnv* jni_;
+  ValueWriter& writer_;
+  const In<List<kinds::Field>>& fields_;
+  jint left_;
+  Link next_{};
+  Link before_{};
+  Vector<Link> aside_;
+  jclass array_ = nullptr;
+};
+
+}  // namespace
+
 jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds::Field>& next,
-                      const In<List<kinds::Field>>& fields, const In<jint>& most,
-                      const In<jboolean>& unbox, const In<jint>& text, const In<jboolean>& same,
-                      jint* size, unsigned char** data, jint* count, jobject** objects) {
+                      const In<List<kinds::Field>>& aside, const In<List<kinds::Field>>& fields,
+                      const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
+                      const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
+                      jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
-  JNIEnv* jni = call.jni;
-  const FieldRecord* link = next.record();
-  jclass linked = static_cast<jclass>(jni->NewLocalRef(link->klass));
-  if (linked == nullptr || link->is_static || simple_type(link->type) != 'L') {
-    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field refers to no further object");
+  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
+  Walk walk(call, writer, fields, most.c());
+  if (!walk.follow(next.record()) || !walk.lead_aside(aside)) return JVMTI_ERROR_INVALID_FIELDID;
+  if (kind_of(start.handle()) == kinds::ObjectArray::kind) {
+    walk.chains(static_cast<jobjectArray>(start.c()));
+  } else {
+    walk.chain(call.jni->NewLocalRef(start.c()), 0, 1, 0);
+  }
+  return writer.finish(size, data, count, objects);
+}
+
+jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::Field>& left,
+                    const In<kinds::Field>& right, const In<List<kinds::Field>>& fields,
+                    const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
+                    const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
+                    jobject** objects) {
+  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
+  Walk walk(call, writer, fields, most.c());
+  if (!walk.follow(right.record()) || !walk.follow_first(left.record())) {
     return JVMTI_ERROR_INVALID_FIELDID;
   }
-  ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
-  jobjectArray array = nullptr;
-  jsize chains = 1;
-  if (kind_of(start.handle()) == kinds::ObjectArray::kind) {
-    array = static_cast<jobjectArray>(start.c());
-    chains = jni->GetArrayLength(array);
-  }
-  jint left = most.c();
-  for (jsize i = 0; i < chains && left > 0 && writer.good(); ++i) {
-    jobject at = array == nullptr ? jni->NewLocalRef(start.c())
-                                  : jni->GetObjectArrayElement(array, i);
-    // A list that leads back into itself, as a race may leave it, ends with what is asked for.
-    while (at != nullptr && jni->IsInstanceOf(at, linked) && left > 0 && writer.good()) {
-      writer.begin(at);
-      for (jint f = 0; f < fields.count() && writer.good(); ++f) writer.field(fields.record(f));
-      jobject further = jni->GetObjectField(at, link->id);
-      jni->DeleteLocalRef(at);
-      at = further;
-      --left;
-    }
-    if (at != nullptr) jni->DeleteLocalRef(at);
-  }
-  jni->DeleteLocalRef(linked);
+  walk.tree(call.jni->NewLocalRef(root.c()));
   return writer.finish(size, data, count, objects);
 }
 

@@ -386,24 +386,21 @@ def test_a_map_of_thousands_comes_in_a_few_messages(vm: jvmti.VM, kept: Any) -> 
         ("Optional", "there", "<java.util.Optional of 'there'>"),
         ("empty", None, "<java.util.Optional, empty>"),
         ("OptionalInt", 5, "<java.util.OptionalInt of 5>"),
-        ("BigInteger", 1 << 100, None),
+        ("BigInteger", 1 << 100, f"<java.math.BigInteger {1 << 100}>"),
         ("HashMap", {"a": 1, "b": 2}, "<java.util.HashMap, 2 entries: {'a': 1, 'b': 2}>"),
         ("ints", None, "<int[5] [3, 1, 4, 1, 5]>"),
         ("mixed", None, "<java.lang.Object[4] ['one', 2, null, <int[]>]>"),
         ("circle", None, "<java.util.ArrayList, 1 element: [<java.util.ArrayList>]>"),
-        ("TreeMap", {"a": 1, "b": 2}, None),
+        ("TreeMap", {"a": 1, "b": 2}, "<java.util.TreeMap, 2 entries: {'a': 1, 'b': 2}>"),
     ],
 )
 def test_an_object_is_shown_as_what_it_is(
-    vm: jvmti.VM, kept: Any, name: str, value: Any, shown: str | None
+    vm: jvmti.VM, kept: Any, name: str, value: Any, shown: str
 ) -> None:
     found = kept(name)
     if value is not None or name == "empty":
         assert found.value == value
-    if shown is None:
-        assert re.fullmatch(rf"<{re.escape(found.cls.name)} \d+>", repr(found))
-    else:
-        assert repr(found) == shown
+    assert repr(found) == shown
 
 
 def test_boxes_have_values_and_strings_are_text(
@@ -437,10 +434,10 @@ def test_records_are_shown_by_their_components(java_program: JavaPrograms, jvm: 
 
 def test_printing_runs_no_java_code_and_never_fails(vm: jvmti.VM, kept: Any) -> None:
     derived = kept("derived")
-    assert re.fullmatch(r"<Values\$Derived \d+>", repr(derived))
+    assert re.fullmatch(r"<Values\$Derived@[0-9a-f]+>", repr(derived))
     assert "  number = " in str(derived)
-    assert "  self = <Values$Derived " in str(derived)
-    assert "9,800 more" in str(kept("thousands"))
+    assert "  self = <Values$Derived@" in str(derived)
+    assert "9,800 more" in kept("thousands").table()
     with pytest.raises(TypeError, match="stands for no Python value"):
         derived.value  # noqa: B018
     derived.release()
@@ -450,7 +447,7 @@ def test_printing_runs_no_java_code_and_never_fails(vm: jvmti.VM, kept: Any) -> 
 def test_objects_print_when_the_session_is_over(program: JavaProgram) -> None:
     with jvmti.attach(program.pid, timeout=30) as vm:
         kept_map = vm.find_class("Values")["kept"]
-    assert re.fullmatch(r"<Object \d+>", repr(kept_map))
+    assert repr(kept_map) == "<Object>"
     assert str(kept_map) == repr(kept_map)
 
 

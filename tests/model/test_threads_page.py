@@ -60,6 +60,6 @@ def test_the_example_of_late_attach_shows_what_the_page_says(
     example, text = found.groups()
     with jvmti.attach(program.pid, timeout=30) as vm:
         exec(example, {"vm": vm})
-    shown = [re.sub(r" \d+>", ">", line) for line in capsys.readouterr().out.splitlines()]
+    shown = [re.sub(r"@[0-9a-f]+>", ">", line) for line in capsys.readouterr().out.splitlines()]
     # What the thread does at the moment, as any other.
-    assert shown[:8] == [re.sub(r" \d+>", ">", line) for line in text.splitlines()]
+    assert shown[:8] == [re.sub(r"@[0-9a-f]+>", ">", line) for line in text.splitlines()]

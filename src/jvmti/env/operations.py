@@ -715,6 +715,7 @@ class Operations(Calling):
         self,
         start: Object,
         next: Field,
+        aside: list[Field],
         fields: list[Field],
         most: Int,
         unbox: Boolean,
@@ -726,6 +727,35 @@ class Operations(Calling):
         Args:
             start: the first of them, or an array of such.
             next: the field that refers to the next; objects that have no such field end the list.
+            aside: an object that has one of these fields is none of them: the list goes on where
+                the field refers to.  Where that is a larger array, it goes on at its places that
+                are a multiple of the former length further.
+            fields: which fields of each.
+            most: objects at most.
+            unbox: take primitive values out of their boxes.
+            text: UTF-16 units of each text at most; -1 for all.
+            same: give an object that is held already the handle that it has.
+        """
+        ...
+
+    @operation(63)
+    def read_tree(
+        self,
+        root: Object,
+        left: Field,
+        right: Field,
+        fields: list[Field],
+        most: Int,
+        unbox: Boolean,
+        text: Int,
+        same: Boolean,
+    ) -> Values:
+        """The values of fields of objects that are a binary tree, in its order.
+
+        Args:
+            root: the uppermost of them.
+            left: the field that refers to what is before an object.
+            right: the field that refers to what is behind it.
             fields: which fields of each.
             most: objects at most.
             unbox: take primitive values out of their boxes.

@@ -36,7 +36,7 @@ def call(
 ) -> Any:
     """Call a method of an object or class; see ``obj.call``."""
     vm: VM = cls._vm
-    overload, made = choose(cls, name, arguments, signature=signature, static=static)
+    overload, made = choose(cls, name, arguments, signature=signature, static=static, receiver=item)
     result = overload.result
     jni = vm.jni.with_timeout(timeout)
     kind = name_of_result(result)

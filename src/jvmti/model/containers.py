@@ -7,25 +7,29 @@ or not, as in an iterator that is weakly consistent.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
 from jvmti.model.layouts import layout_of
-from jvmti.model.reading import SAME_UP_TO, read_elements, read_fields, read_linked
+from jvmti.model.reading import SAME_UP_TO, read_elements, read_fields, read_linked, read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jvmti.model.vm import VM
 
 _SPARE = 1000
-"""Entries to read beyond the size: others may come meanwhile, and a broken chain must end."""
+"""Entries to read beyond the size: others may come meanwhile, and what never ends must end."""
+_ENDLESS = 10_000_000
+"""Elements to read at most where no size is known."""
+_TRIES = 3
 
 
 class Contents(NamedTuple):
     """What a collection holds, or the beginning of it."""
 
     size: int | None
-    """How many elements or entries it says it has."""
+    """How many elements or entries it says it has; ``None`` where it does not say."""
     items: list[Any]
     """Elements, or entries as pairs."""
 
@@ -34,14 +38,20 @@ class Reader(NamedTuple):
     """How to read: how much at most, and how much of each text."""
 
     vm: VM
-    most: int | None
-    text: int
-    timeout: float | None
+    most: int | None = None
+    """Elements at most; with 0 nothing but the size is wanted."""
+    text: int = -1
+    timeout: float | None = None
+    unbox: bool = True
 
     def fields(self, item: Any, path: str, *names: str) -> list[Any]:
         """Fields of an object that a class of the JDK declares."""
         places = [_field(self.vm, path, name) for name in names]
-        return read_fields(self.vm, item, places, unbox=True, text=self.text, timeout=self.timeout)
+        return read_fields(self.vm, item, places, **self._how)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"unbox": self.unbox, "text": self.text, "timeout": self.timeout}
 
     def limit(self, size: int) -> int:
         """How much to read of something of that size."""
@@ -51,18 +61,15 @@ class Reader(NamedTuple):
         """Elements of an array of references."""
         if array is None:
             return []
-        return read_elements(
-            self.vm,
-            array,
-            start,
-            self.limit(size),
-            unbox=True,
-            text=self.text,
-            timeout=self.timeout,
-        )
+        return read_elements(self.vm, array, start, self.limit(size), **self._how)
 
     def linked(
-        self, start: Any, path: str, link: str, fields: list[tuple[str, str]], size: int
+        self,
+        start: Any,
+        link: tuple[str, str],
+        fields: Sequence[tuple[str, str]],
+        size: int | None,
+        aside: Sequence[tuple[str, str]] = (),
     ) -> list[Any]:
         """Fields of linked objects, one after the other."""
         if start is None:
@@ -70,14 +77,43 @@ class Reader(NamedTuple):
         return read_linked(
             self.vm,
             start,
-            _field(self.vm, path, link),
-            [_field(self.vm, owner, name) for owner, name in fields],
-            size * 2 + _SPARE if self.most is None else self.most,
-            same=self.limit(size) <= SAME_UP_TO,
-            unbox=True,
-            text=self.text,
-            timeout=self.timeout,
+            _field(self.vm, *link),
+            [_field(self.vm, *one) for one in fields],
+            self._steps(size),
+            aside=[_field(self.vm, *one) for one in aside],
+            same=self._same(size),
+            **self._how,
         )
+
+    def tree(
+        self, root: Any, path: str, sides: tuple[str, str], names: tuple[str, ...], size: int
+    ) -> list[Any]:
+        """Fields of the objects of a binary tree, one after the other."""
+        if root is None:
+            return []
+        left, right = (_field(self.vm, path, side) for side in sides)
+        return read_tree(
+            self.vm,
+            root,
+            left,
+            right,
+            [_field(self.vm, path, name) for name in names],
+            self._steps(size),
+            same=self._same(size),
+            **self._how,
+        )
+
+    def _steps(self, size: int | None) -> int:
+        if self.most is not None:
+            return self.most
+        return _ENDLESS if size is None else max(size, 0) * 2 + _SPARE
+
+    def _same(self, size: int | None) -> bool:
+        return self.limit(_ENDLESS if size is None else size) <= SAME_UP_TO
+
+    def constant(self, path: str, name: str) -> Any:
+        """A static field of a class of the JDK."""
+        return self.vm.well_known(path)[name]
 
 
 def _field(vm: VM, path: str, name: str) -> Any:
@@ -88,85 +124,269 @@ def _pairs(values: list[Any]) -> list[tuple[Any, Any]]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 
+Shape = Callable[[Reader, Any], Contents | None]
+
+# ---- maps ------------------------------------------------------------------------------------
+
 _NODE = "java/util/HashMap$Node"
 _NODE_FIELDS = [(_NODE, "key"), (_NODE, "value")]
 
 
 def _hash_map(read: Reader, item: Any) -> Contents:
     size, table = read.fields(item, "java/util/HashMap", "size", "table")
-    return Contents(size, _pairs(read.linked(table, _NODE, "next", _NODE_FIELDS, size)))
+    return Contents(size, _pairs(read.linked(table, (_NODE, "next"), _NODE_FIELDS, size)))
 
 
 def _linked_hash_map(read: Reader, item: Any) -> Contents:
     (head,) = read.fields(item, "java/util/LinkedHashMap", "head")
     (size,) = read.fields(item, "java/util/HashMap", "size")
-    entry = "java/util/LinkedHashMap$Entry"
-    return Contents(size, _pairs(read.linked(head, entry, "after", _NODE_FIELDS, size)))
+    link = ("java/util/LinkedHashMap$Entry", "after")
+    return Contents(size, _pairs(read.linked(head, link, _NODE_FIELDS, size)))
 
 
 def _hashtable(read: Reader, item: Any) -> Contents:
     size, table = read.fields(item, "java/util/Hashtable", "count", "table")
     entry = "java/util/Hashtable$Entry"
     both = [(entry, "key"), (entry, "value")]
-    return Contents(size, _pairs(read.linked(table, entry, "next", both, size)))
+    return Contents(size, _pairs(read.linked(table, (entry, "next"), both, size)))
 
 
-def _concurrent_hash_map(read: Reader, item: Any) -> Contents | None:
-    path = "java/util/concurrent/ConcurrentHashMap"
-    base, cells, table = read.fields(item, path, "baseCount", "counterCells", "table")
-    entry = path + "$Node"
-    size = base if cells is None else 1 << 30
-    both = [(entry, "key"), (entry, "val")]
-    entries = _pairs(read.linked(table, entry, "next", both, size))
-    if any(key is None for key, _ in entries):
-        return None  # trees, or a table that grows at the moment
-    whole = read.most is None or len(entries) < read.most
-    return Contents(len(entries) if whole else base if cells is None else None, entries)
+_CONCURRENT = "java/util/concurrent/ConcurrentHashMap"
 
 
-def _hash_set(read: Reader, item: Any) -> Contents | None:
-    (inner,) = read.fields(item, "java/util/HashSet", "map")
-    entries = contents_of(read, inner)
-    return entries and Contents(entries.size, [key for key, _ in entries.items])
+def _concurrent_hash_map(read: Reader, item: Any) -> Contents:
+    base, cells, table = read.fields(item, _CONCURRENT, "baseCount", "counterCells", "table")
+    size = max(base + _counted(read, cells), 0)
+    entry = _CONCURRENT + "$Node"
+    found = read.linked(
+        table,
+        (entry, "next"),
+        [(entry, "key"), (entry, "val")],
+        size,
+        # What a table has in place of a chain: a tree, or where its entries have moved to.
+        aside=[(_CONCURRENT + "$TreeBin", "first"), (_CONCURRENT + "$ForwardingNode", "nextTable")],
+    )
+    # A place where a value is just being computed has neither.
+    entries = [entry for entry in _pairs(found) if entry[0] is not None]
+    whole = read.most is None or len(found) < 2 * read.most
+    return Contents(len(entries) if whole else size, entries)
 
 
-def _array_list(read: Reader, item: Any) -> Contents:
-    size, array = read.fields(item, "java/util/ArrayList", "size", "elementData")
-    return Contents(size, read.elements(array, size))
+def _counted(read: Reader, cells: Any) -> int:
+    """What threads that got in each other's way have counted apart."""
+    if cells is None:
+        return 0
+    path = _CONCURRENT + "$CounterCell"
+    each = read._replace(most=None).elements(cells, len(cells))
+    return sum(read.fields(one, path, "value")[0] for one in each if one is not None)
 
 
-def _vector(read: Reader, item: Any) -> Contents:
-    size, array = read.fields(item, "java/util/Vector", "elementCount", "elementData")
-    return Contents(size, read.elements(array, size))
+def _tree_map(read: Reader, item: Any) -> Contents:
+    size, root = read.fields(item, "java/util/TreeMap", "size", "root")
+    path = "java/util/TreeMap$Entry"
+    return Contents(size, _pairs(read.tree(root, path, ("left", "right"), ("key", "value"), size)))
 
 
-def _priority_queue(read: Reader, item: Any) -> Contents:
-    size, array = read.fields(item, "java/util/PriorityQueue", "size", "queue")
-    return Contents(size, read.elements(array, size))
+_SKIP_LIST = "java/util/concurrent/ConcurrentSkipListMap"
+
+
+def _skip_list_map(read: Reader, item: Any) -> Contents | None:
+    (head,) = read.fields(item, _SKIP_LIST, "head")
+    if head is None:
+        return Contents(0, [])
+    (first,) = read.fields(head, _SKIP_LIST + "$Index", "node")
+    node = _SKIP_LIST + "$Node"
+    names = layout_of(read.vm.well_known(node)).names
+    both = [(node, "key"), (node, "val" if "val" in names else "value")]
+    wanted = read if read.most is None else read._replace(most=2 * read.most + 1)
+    found = read.linked if read.most is None else wanted.linked
+    entries = _pairs(found(first, (node, "next"), both, None))
+    # The first node, markers, and what is being removed have no key or no value.
+    entries = [one for one in entries if one[0] is not None and one[1] is not None]
+    if read.most is not None:
+        return Contents(None, entries[: read.most])
+    return Contents(len(entries), entries)
+
+
+def _in_turns(read: Reader, array: Any, empty: Any) -> list[tuple[Any, Any]]:
+    """Entries of an array that has keys and values in turns, and gaps."""
+    entries = _pairs(_all(read, array, even=True))
+    return [(None if key == empty else key, value) for key, value in entries if key is not None]
+
+
+def _identity_map(read: Reader, item: Any) -> Contents:
+    path = "java/util/IdentityHashMap"
+    size, table = read.fields(item, path, "size", "table")
+    entries = _in_turns(read, table, read.constant(path, "NULL_KEY"))
+    return Contents(size, entries[: read.limit(size)])
+
+
+def _weak_map(read: Reader, item: Any) -> Contents:
+    """Entries whose key is gone stay in the table until somebody asks the map."""
+    path = "java/util/WeakHashMap"
+    size, table = read.fields(item, path, "size", "table")
+    entry = path + "$Entry"
+    both = [("java/lang/ref/Reference", "referent"), (entry, "value")]
+    found = _pairs(read.linked(table, (entry, "next"), both, size))
+    empty = read.constant(path, "NULL_KEY")
+    entries = [(None if key == empty else key, value) for key, value in found if key is not None]
+    whole = read.most is None or len(found) < read.most
+    return Contents(len(entries) if whole else None, entries)
+
+
+def _enum_map(read: Reader, item: Any) -> Contents:
+    path = "java/util/EnumMap"
+    size, keys, values = read.fields(item, path, "size", "keyUniverse", "vals")
+    empty = read.constant(path, "NULL")
+    entries = [
+        (key, None if value == empty else value)
+        for key, value in zip(_all(read, keys), _all(read, values), strict=False)
+        if value is not None
+    ]
+    return Contents(size, entries[: read.limit(size)])
+
+
+# ---- lists, queues and sets --------------------------------------------------------------------
+
+
+def _keys(path: str, name: str) -> Shape:
+    """A set that is made of a map, or the view of its keys."""
+
+    def read_keys(read: Reader, item: Any) -> Contents | None:
+        found = _inner(read, item, path, name)
+        return found and Contents(found.size, [key for key, _ in found.items])
+
+    return read_keys
+
+
+def _values(path: str, name: str) -> Shape:
+    """The view of the values of a map."""
+
+    def read_values(read: Reader, item: Any) -> Contents | None:
+        found = _inner(read, item, path, name)
+        return found and Contents(found.size, [value for _, value in found.items])
+
+    return read_values
+
+
+def _around(path: str, name: str) -> Shape:
+    """A view of another collection."""
+    return lambda read, item: _inner(read, item, path, name)
+
+
+def _inner(read: Reader, item: Any, path: str, name: str) -> Contents | None:
+    (inner,) = read.fields(item, path, name)
+    return contents_of(read, inner)
+
+
+def _sized(path: str, size: str, array: str, *, gaps: bool = True) -> Shape:
+    """The beginning of an array."""
+
+    def read_sized(read: Reader, item: Any) -> Contents:
+        count, elements = read.fields(item, path, size, array)
+        found = read.elements(elements, count)
+        # A queue holds no null: an element is just being taken or put.
+        return Contents(count, found if gaps else [one for one in found if one is not None])
+
+    return read_sized
 
 
 def _linked_list(read: Reader, item: Any) -> Contents:
     size, first = read.fields(item, "java/util/LinkedList", "size", "first")
     node = "java/util/LinkedList$Node"
-    return Contents(size, read.linked(first, node, "next", [(node, "item")], size))
+    return Contents(size, read.linked(first, (node, "next"), [(node, "item")], size))
+
+
+def _queue(path: str, first: str) -> Shape:
+    """Linked nodes from which others take at the front; a node that was taken ends the chain."""
+    node = path + "$Node"
+
+    def read_queue(read: Reader, item: Any) -> Contents | None:
+        for _ in range(_TRIES):
+            (start,) = read.fields(item, path, first)
+            found = read.linked(start, (node, "next"), [(node, "item")], None)
+            whole = read.most is None or len(found) < read.most
+            if not whole or read.fields(item, path, first) == [start]:
+                found = [one for one in found if one is not None]
+                return Contents(len(found) if whole else None, found)
+        return None
+
+    return read_queue
+
+
+def _circle(read: Reader, array: Any, start: int, size: int) -> Contents:
+    """A part of an array that goes on at its beginning."""
+    room = 0 if array is None else len(array)
+    found = read.elements(array, min(size, max(room - start, 0)), start)
+    if len(found) < read.limit(size):
+        found += read.elements(array, size - len(found))[: read.limit(size) - len(found)]
+    return Contents(size, [one for one in found if one is not None])
 
 
 def _array_deque(read: Reader, item: Any) -> Contents:
     array, head, tail = read.fields(item, "java/util/ArrayDeque", "elements", "head", "tail")
-    room = len(array)
-    size = (tail - head) % room
-    found = read.elements(array, min(size, room - head), head)
-    if len(found) < read.limit(size):
-        found += read.elements(array, size - len(found))[: read.limit(size) - len(found)]
-    return Contents(size, found)
+    return _circle(read, array, head, (tail - head) % len(array))
 
 
-def _whole_array(path: str, name: str) -> Callable[[Reader, Any], Contents]:
+def _array_queue(read: Reader, item: Any) -> Contents:
+    path = "java/util/concurrent/ArrayBlockingQueue"
+    array, start, size = read.fields(item, path, "items", "takeIndex", "count")
+    return _circle(read, array, start, size)
+
+
+def _whole_array(path: str, name: str) -> Shape:
     def read_array(read: Reader, item: Any) -> Contents:
         (array,) = read.fields(item, path, name)
         return Contents(len(array), read.elements(array, len(array)))
 
     return read_array
+
+
+def _part(path: str, start: str, whole: str) -> Shape:
+    """A part of a list, by the list and where it begins."""
+
+    def read_part(read: Reader, item: Any) -> Contents | None:
+        inner, at, size = read.fields(item, path, whole, start, "size")
+        read_whole = read if read.most is None else read._replace(most=at + read.limit(size))
+        found = contents_of(read_whole, inner)
+        return found and Contents(size, found.items[at : at + read.limit(size)])
+
+    return read_part
+
+
+def _copies(read: Reader, item: Any) -> Contents:
+    size, element = read.fields(item, _COLLECTIONS + "$CopiesList", "n", "element")
+    return Contents(size, [element] * read.limit(size))
+
+
+def _enum_set(read: Reader, item: Any) -> Contents:
+    bits, universe = _members(read, item)
+    constants = _all(read, universe)
+    found = [one for at, one in enumerate(constants) if bits >> at & 1]
+    return Contents(bits.bit_count(), found[: read.limit(len(found))])
+
+
+def _members(read: Reader, item: Any) -> tuple[int, Any]:
+    (universe,) = read.fields(item, "java/util/EnumSet", "universe")
+    (bits,) = read.fields(item, item.cls.signature[1:-1], "elements")
+    return _bits([bits] if isinstance(bits, int) else bits[:].tolist()), universe
+
+
+def _bits(words: list[int]) -> int:
+    """The bits of words of 64, the first the lowest."""
+    return int.from_bytes(b"".join((one & _WORD).to_bytes(8, "little") for one in words), "little")
+
+
+_WORD = (1 << 64) - 1
+
+
+def _bit_set(read: Reader, item: Any) -> Contents:
+    """A ``BitSet`` is no collection, but it holds numbers all the same."""
+    words, count = read.fields(item, "java/util/BitSet", "words", "wordsInUse")
+    used = numpy.asarray(words[:count]).astype("<i8")
+    bits = numpy.unpackbits(used.view(numpy.uint8), bitorder="little")
+    found = numpy.flatnonzero(bits)
+    return Contents(len(found), found[: read.limit(len(found))].tolist())
 
 
 _IMMUTABLE = "java/util/ImmutableCollections"
@@ -180,21 +400,23 @@ def _immutable_set(read: Reader, item: Any) -> Contents:
 
 def _immutable_map(read: Reader, item: Any) -> Contents:
     size, table = read.fields(item, _IMMUTABLE + "$MapN", "size", "table")
-    entries = [entry for entry in _pairs(_all(read, table)) if entry[0] is not None]
+    entries = [entry for entry in _pairs(_all(read, table, even=True)) if entry[0] is not None]
     return Contents(size, entries[: read.limit(size)])
 
 
-def _all(read: Reader, array: Any) -> list[Any]:
+def _all(read: Reader, array: Any, *, even: bool = False) -> list[Any]:
     """All of an array with gaps, unless only a beginning is wanted of a large one."""
-    count = len(array)
-    return read._replace(most=None if read.most is None else 64).elements(array, count)
+    if array is None or read.most == 0:
+        return []
+    found = read._replace(most=None if read.most is None else 64).elements(array, len(array))
+    return found[: len(found) & ~1] if even else found
 
 
-def _immutable_few(name: str) -> Callable[[Reader, Any], Contents]:
+def _immutable_few(name: str) -> Shape:
     def read_few(read: Reader, item: Any) -> Contents:
         first, second = read.fields(item, f"{_IMMUTABLE}${name}", "e0", "e1")
         try:
-            nothing = read.vm.well_known(_IMMUTABLE)["EMPTY"]
+            nothing = read.constant(_IMMUTABLE, "EMPTY")
         except KeyError:  # before it had null for this
             nothing = None
         there = second is not None and second != nothing
@@ -203,22 +425,7 @@ def _immutable_few(name: str) -> Callable[[Reader, Any], Contents]:
     return read_few
 
 
-def _immutable_entry(read: Reader, item: Any) -> Contents:
-    key, value = read.fields(item, _IMMUTABLE + "$Map1", "k0", "v0")
-    return Contents(1, [(key, value)])
-
-
-def _around(path: str, name: str) -> Callable[[Reader, Any], Contents | None]:
-    """A view of another collection."""
-
-    def read_inner(read: Reader, item: Any) -> Contents | None:
-        (inner,) = read.fields(item, path, name)
-        return contents_of(read, inner)
-
-    return read_inner
-
-
-def _one(path: str, *names: str) -> Callable[[Reader, Any], Contents]:
+def _one(path: str, *names: str) -> Shape:
     def read_one(read: Reader, item: Any) -> Contents:
         found = read.fields(item, path, *names)
         return Contents(1, [tuple(found)] if len(names) == 2 else found)
@@ -230,42 +437,87 @@ def _nothing(read: Reader, item: Any) -> Contents:
     return Contents(0, [])
 
 
+# ---- which class is read how -------------------------------------------------------------------
+
+_UTIL = "java/util/"
+_MANY = "java/util/concurrent/"
 _COLLECTIONS = "java/util/Collections"
 
-_READERS: dict[str, Callable[[Reader, Any], Contents | None]] = {
-    "java/util/HashMap": _hash_map,
-    "java/util/LinkedHashMap": _linked_hash_map,
-    "java/util/Hashtable": _hashtable,
-    "java/util/concurrent/ConcurrentHashMap": _concurrent_hash_map,
-    "java/util/HashSet": _hash_set,
-    "java/util/LinkedHashSet": _hash_set,
-    "java/util/ArrayList": _array_list,
-    "java/util/Vector": _vector,
-    "java/util/PriorityQueue": _priority_queue,
-    "java/util/LinkedList": _linked_list,
-    "java/util/ArrayDeque": _array_deque,
-    "java/util/Arrays$ArrayList": _whole_array("java/util/Arrays$ArrayList", "a"),
-    "java/util/concurrent/CopyOnWriteArrayList": _whole_array(
-        "java/util/concurrent/CopyOnWriteArrayList", "array"
+_SHAPES: dict[str, Shape] = {
+    _UTIL + "HashMap": _hash_map,
+    _UTIL + "LinkedHashMap": _linked_hash_map,
+    _UTIL + "TreeMap": _tree_map,
+    _UTIL + "Hashtable": _hashtable,
+    _UTIL + "Properties": _around(_UTIL + "Properties", "map"),
+    _UTIL + "IdentityHashMap": _identity_map,
+    _UTIL + "WeakHashMap": _weak_map,
+    _UTIL + "EnumMap": _enum_map,
+    _CONCURRENT: _concurrent_hash_map,
+    _SKIP_LIST: _skip_list_map,
+    _UTIL + "HashSet": _keys(_UTIL + "HashSet", "map"),
+    _UTIL + "LinkedHashSet": _keys(_UTIL + "HashSet", "map"),
+    _UTIL + "TreeSet": _keys(_UTIL + "TreeSet", "m"),
+    _MANY + "ConcurrentSkipListSet": _keys(_MANY + "ConcurrentSkipListSet", "m"),
+    _MANY + "CopyOnWriteArraySet": _around(_MANY + "CopyOnWriteArraySet", "al"),
+    _UTIL + "BitSet": _bit_set,
+    _UTIL + "RegularEnumSet": _enum_set,
+    _UTIL + "JumboEnumSet": _enum_set,
+    _UTIL + "ArrayList": _sized(_UTIL + "ArrayList", "size", "elementData"),
+    _UTIL + "ArrayList$SubList": _part(_UTIL + "ArrayList$SubList", "offset", "root"),
+    _UTIL + "Vector": _sized(_UTIL + "Vector", "elementCount", "elementData"),
+    _UTIL + "Stack": _sized(_UTIL + "Vector", "elementCount", "elementData"),
+    _UTIL + "LinkedList": _linked_list,
+    _UTIL + "Arrays$ArrayList": _whole_array(_UTIL + "Arrays$ArrayList", "a"),
+    _MANY + "CopyOnWriteArrayList": _whole_array(_MANY + "CopyOnWriteArrayList", "array"),
+    _UTIL + "ArrayDeque": _array_deque,
+    _UTIL + "PriorityQueue": _sized(_UTIL + "PriorityQueue", "size", "queue", gaps=False),
+    _MANY + "PriorityBlockingQueue": _sized(
+        _MANY + "PriorityBlockingQueue", "size", "queue", gaps=False
     ),
+    _MANY + "DelayQueue": _around(_MANY + "DelayQueue", "q"),
+    _MANY + "ArrayBlockingQueue": _array_queue,
+    _MANY + "LinkedBlockingQueue": _queue(_MANY + "LinkedBlockingQueue", "head"),
+    _MANY + "LinkedBlockingDeque": _queue(_MANY + "LinkedBlockingDeque", "first"),
+    _MANY + "ConcurrentLinkedQueue": _queue(_MANY + "ConcurrentLinkedQueue", "head"),
+    _MANY + "SynchronousQueue": _nothing,
     _IMMUTABLE + "$ListN": _whole_array(_IMMUTABLE + "$ListN", "elements"),
     _IMMUTABLE + "$List12": _immutable_few("List12"),
+    _IMMUTABLE + "$SubList": _part(_IMMUTABLE + "$SubList", "offset", "root"),
     _IMMUTABLE + "$Set12": _immutable_few("Set12"),
     _IMMUTABLE + "$SetN": _immutable_set,
-    _IMMUTABLE + "$Map1": _immutable_entry,
+    _IMMUTABLE + "$Map1": _one(_IMMUTABLE + "$Map1", "k0", "v0"),
     _IMMUTABLE + "$MapN": _immutable_map,
-    _COLLECTIONS + "$UnmodifiableMap": _around(_COLLECTIONS + "$UnmodifiableMap", "m"),
-    _COLLECTIONS + "$SynchronizedMap": _around(_COLLECTIONS + "$SynchronizedMap", "m"),
     _COLLECTIONS + "$SingletonList": _one(_COLLECTIONS + "$SingletonList", "element"),
     _COLLECTIONS + "$SingletonSet": _one(_COLLECTIONS + "$SingletonSet", "element"),
     _COLLECTIONS + "$SingletonMap": _one(_COLLECTIONS + "$SingletonMap", "k", "v"),
-    _COLLECTIONS + "$EmptyList": _nothing,
-    _COLLECTIONS + "$EmptySet": _nothing,
-    _COLLECTIONS + "$EmptyMap": _nothing,
-} | {
-    f"{_COLLECTIONS}${how}{what}": _around(f"{_COLLECTIONS}${how}Collection", "c")
-    for how in ("Unmodifiable", "Synchronized")
-    for what in ("Collection", "List", "RandomAccessList", "Set")
+    _COLLECTIONS + "$CopiesList": _copies,
+    _COLLECTIONS + "$SetFromMap": _keys(_COLLECTIONS + "$SetFromMap", "m"),
+    _COLLECTIONS + "$AsLIFOQueue": _around(_COLLECTIONS + "$AsLIFOQueue", "q"),
+    _UTIL + "HashMap$KeySet": _keys(_UTIL + "HashMap$KeySet", "this$0"),
+    _UTIL + "HashMap$Values": _values(_UTIL + "HashMap$Values", "this$0"),
+    _UTIL + "LinkedHashMap$LinkedKeySet": _keys(_UTIL + "LinkedHashMap$LinkedKeySet", "this$0"),
+    _UTIL + "LinkedHashMap$LinkedValues": _values(_UTIL + "LinkedHashMap$LinkedValues", "this$0"),
+    _UTIL + "TreeMap$KeySet": _keys(_UTIL + "TreeMap$KeySet", "m"),
+    _UTIL + "TreeMap$Values": _values(_UTIL + "TreeMap$Values", "this$0"),
+    _CONCURRENT + "$KeySetView": _keys(_CONCURRENT + "$CollectionView", "map"),
+    _CONCURRENT + "$ValuesView": _values(_CONCURRENT + "$CollectionView", "map"),
+}
+_SHAPES |= {f"{_COLLECTIONS}$Empty{what}": _nothing for what in ("List", "Set", "Map")}
+_SHAPES |= {
+    f"{_COLLECTIONS}${how}{what}": _around(f"{_COLLECTIONS}${how}{base}", field)
+    for how in ("Unmodifiable", "Synchronized", "Checked")
+    for base, field, kinds in (
+        (
+            "Collection",
+            "c",
+            (
+                "Collection List RandomAccessList Set SortedSet NavigableSet Queue"
+                " SequencedCollection SequencedSet NavigableSet$EmptyNavigableSet"
+            ),
+        ),
+        ("Map", "m", "Map SortedMap NavigableMap SequencedMap NavigableMap$EmptyNavigableMap"),
+    )
+    for what in kinds.split()
 }
 
 
@@ -279,11 +531,14 @@ def contents_of(read: Reader, item: Any) -> Contents | None:
     if item is None:
         return None
     signature: str = item.cls.signature
-    reader = _READERS.get(signature[1:-1])
+    shape = _SHAPES.get(signature[1:-1])
     # A class of that name from another loader is another class.
-    if reader is None or read.vm.well_known(signature[1:-1]) != item.cls:
+    if shape is None or read.vm.well_known(signature[1:-1]) != item.cls:
         return None
-    return reader(read, item)
+    try:
+        return shape(read, item)
+    except KeyError:  # a JDK whose class has other fields
+        return None
 
 
 __all__ = ["Contents", "Reader", "contents_of"]

@@ -157,15 +157,24 @@ class Attributes:
 
         A number, truth value or character for a box, text for a string, the name of an enum
         constant, ``dict``, ``list`` or ``set`` for a collection, the content of an ``Optional``, a
-        ``dict`` of the components of a record, a list or NumPy array for an array.  Boxes and
-        strings inside come as Python values, all else as objects of the model.  Common collections
-        of the JDK are read without Java code running; of others ``toArray`` or ``entrySet`` is
-        called.
+        ``dict`` of the components of a record, a list or NumPy array for an array, a ``UUID``,
+        date or time for one of Java's.  Boxes and strings inside come as Python values, all else as
+        objects of the model.  Collections of the JDK are read without Java code running; of others
+        ``toArray`` or ``entrySet`` is called.
 
         Raises:
             TypeError: it is nothing of that kind; ``fields()`` has what it consists of.
+            ValueError: Python has no such date, or no map with keys like these.
         """
         return views.value_of(self)
+
+    def table(self, most: int = 200) -> str:
+        """Its fields, elements or entries, one in a line: what to print of a collection.
+
+        Args:
+            most: lines at most.
+        """
+        return views.full(self, most)
 
     # ---- monitor and tag -------------------------------------------------------------------
 
@@ -367,12 +376,40 @@ def write_field(item: Any, cls: Any, place: Place, value: Any) -> None:
 
 
 class Object(Attributes, refs.Object):
-    """A Java object that is none of the special kinds."""
+    """A Java object that is none of the special kinds.
+
+    A map or another collection has a length and can be iterated: a map by its entries, as pairs, so
+    that ``dict(obj)`` is one.  What is in brackets is a field.
+    """
 
     __slots__ = ()
 
+    def __len__(self) -> int:
+        """How many elements or entries a collection has.
+
+        Those of the JDK are looked at without Java code running; of others ``size`` is called.
+
+        Raises:
+            TypeError: it is no collection.
+        """
+        return views.size_of(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The elements of a collection, or the entries of a map as pairs; read as for `value`.
+
+        Raises:
+            TypeError: it is no collection.
+        """
+        return iter(views.held_by(self))
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.value
+
+    def __bool__(self) -> bool:
+        return True
+
     def __str__(self) -> str:
-        return views.full(self)
+        return views.in_print(self)
 
 
 class Throwable(Attributes, refs.Throwable):
@@ -449,9 +486,6 @@ class ObjectArray(Attributes, refs.ObjectArray):
     def __iter__(self) -> Iterator[Any]:
         return iter(self[:])
 
-    def __str__(self) -> str:
-        return views.full(self)
-
     def fields(self) -> dict[str, Any]:
         """An array has none."""
         return {}
@@ -508,9 +542,6 @@ class PrimitiveArray(Attributes):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.value)
-
-    def __str__(self) -> str:
-        return views.full(self)
 
     def fields(self) -> dict[str, Any]:
         """An array has none."""

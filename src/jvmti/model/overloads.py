@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
 from jvmti.model import values
+from jvmti.model.boxing import boxes_like
 from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
 from jvmti.spec.errors import ClassNotPrepared
 from jvmti.spec.names import suggestion
@@ -143,6 +144,7 @@ def choose(
     *,
     signature: str | None = None,
     static: bool = False,
+    receiver: Any = None,
 ) -> Chosen:
     """The method of a class that a call with these arguments means.
 
@@ -153,6 +155,7 @@ def choose(
         signature: the types of its parameters, to choose by hand: ``"int, java.lang.String"``, or
             as the VM writes them, ``"(ILjava/lang/String;)"``.
         static: only static methods are meant.
+        receiver: what it is called on, where a collection says how numbers are boxed for it.
 
     Raises:
         LookupError: there is none of that name, or none with that signature.
@@ -181,6 +184,7 @@ def choose(
         raise _nothing_fits(vm, shown, name, candidates, arguments)
     overload, expanded = _most_specific(vm, shown, name, found, arguments)
     types = _expanded(overload.parameters, len(arguments)) if expanded else overload.parameters
+    types = boxes_like(receiver, name, types, arguments)
     made = [
         values.convert(vm, value, wanted) for value, wanted in zip(arguments, types, strict=True)
     ]

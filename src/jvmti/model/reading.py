@@ -211,6 +211,7 @@ def read_linked(
     fields: Sequence[Any],
     most: int,
     *,
+    aside: Sequence[Any] = (),
     same: bool = True,
     unbox: bool = False,
     text: int = -1,
@@ -224,12 +225,56 @@ def read_linked(
         link: the field that refers to the next.
         fields: which fields of each.
         most: objects at most.
+        aside: fields of what stands for others in such a list; see the operation.
         same: what is held already is the same Python object; that costs a tag for each object.
         unbox: show boxed values as what is in the box.
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
-    return _read(vm, "read_linked", (start, link, fields, most, unbox, text, same), timeout)
+    most = min(most, _MOST)
+    arguments = (start, link, list(aside), fields, most, unbox, text, same)
+    return _read(vm, "read_linked", arguments, timeout)
 
 
-__all__ = ["Cut", "FieldList", "read_elements", "read_fields", "read_linked", "values_of"]
+def read_tree(
+    vm: VM,
+    root: Any,
+    left: Any,
+    right: Any,
+    fields: Sequence[Any],
+    most: int,
+    *,
+    same: bool = True,
+    unbox: bool = False,
+    text: int = -1,
+    timeout: float | None = None,
+) -> list[Any]:
+    """The values of fields of objects that are a binary tree, in its order.
+
+    Args:
+        vm: where they are.
+        root: the uppermost object.
+        left: the field that refers to what is before an object.
+        right: the field that refers to what is behind it.
+        fields: which fields of each.
+        most: objects at most.
+        same: what is held already is the same Python object; that costs a tag for each object.
+        unbox: show boxed values as what is in the box.
+        text: UTF-16 units of each text at most; -1 for all.
+        timeout: seconds; ``None`` is the session's limit.
+    """
+    most = min(most, _MOST)
+    return _read(vm, "read_tree", (root, left, right, fields, most, unbox, text, same), timeout)
+
+
+_MOST = 2**31 - 1
+
+__all__ = [
+    "Cut",
+    "FieldList",
+    "read_elements",
+    "read_fields",
+    "read_linked",
+    "read_tree",
+    "values_of",
+]

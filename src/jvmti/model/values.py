@@ -311,6 +311,11 @@ def narrowed(array: Any, letter: str) -> Any:
     return array.astype(dtype)
 
 
+def is_box(cls: Any) -> bool:
+    """Whether objects of a class hold a primitive value."""
+    return cls.signature in BOXED
+
+
 def isinstance_of(vm: VM, value: Any, signature: str) -> bool:
     """Whether a Java object is of a type, or of one below it, by the names of its classes."""
     return signature == OBJECT or signature in supertypes(value.cls)
@@ -544,6 +549,7 @@ __all__ = [
     "convert",
     "described",
     "fit",
+    "is_box",
     "isinstance_of",
     "lineage",
     "new_array",

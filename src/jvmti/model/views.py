@@ -6,7 +6,11 @@ something to print.  `value_of` may call Java code, where the fields do not say 
 
 from __future__ import annotations
 
+import datetime
 import decimal
+import uuid
+from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
@@ -14,7 +18,9 @@ from jvmti.model import calls
 from jvmti.model.containers import Contents, Reader, contents_of
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import Cut, read_elements, read_fields
-from jvmti.model.values import BOXED, supertypes
+from jvmti.model.scalars import NOTHING, scalar_of
+from jvmti.model.values import is_box, supertypes
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -33,15 +39,10 @@ _COLLECTION = "Ljava/util/Collection;"
 _SET = "Ljava/util/Set;"
 _ENUM = "Ljava/lang/Enum;"
 _RECORD = "Ljava/lang/Record;"
-_HOLDERS = {
-    "Ljava/util/Optional;": "value",
-    "Ljava/util/concurrent/atomic/AtomicReference;": "value",
-    "Ljava/util/concurrent/atomic/AtomicInteger;": "value",
-    "Ljava/util/concurrent/atomic/AtomicLong;": "value",
-}
-"""Classes of objects that stand for one value, and where they have it."""
-_PERHAPS = {f"Ljava/util/Optional{kind};" for kind in ("Int", "Long", "Double")}
-_NUMBERS = {"Ljava/math/BigInteger;": int, "Ljava/math/BigDecimal;": decimal.Decimal}
+_ENTRY = "Ljava/util/Map$Entry;"
+_BIT_SET = "Ljava/util/BitSet;"
+_PLAIN = (decimal.Decimal, uuid.UUID, datetime.date, datetime.time, datetime.timedelta)
+"""What is shown as its own text."""
 
 
 class StackTraceElement(NamedTuple):
@@ -92,12 +93,8 @@ def value_of(item: Any) -> Any:
         return item.numpy().tobytes().decode("utf-16-le", "surrogatepass")  # type: ignore[attr-defined]
     if isinstance(item, refs.Array):
         return item.numpy()  # type: ignore[attr-defined]
-    signature = item.cls.signature
-    number = _NUMBERS.get(signature)
-    if number is not None:
-        return number(item.call("toString"))
-    plain = _plain(vm, item, signature, -1, None)
-    if plain is not _NOTHING:
+    plain = scalar_of(vm, item)
+    if plain is not NOTHING:
         return plain
     kinds = supertypes(item.cls)
     if _RECORD in kinds:
@@ -105,55 +102,128 @@ def value_of(item: Any) -> Any:
         return dict(
             zip(layout.names, read_fields(vm, item, layout.fields, unbox=True), strict=True)
         )
-    if _MAP in kinds:
-        return dict(_entries(vm, item))
-    if _COLLECTION in kinds:
-        elements = _elements(vm, item)
-        return set(elements) if _SET in kinds else elements
+    if _ENTRY in kinds:
+        return tuple(map(_inside, _entry(item)))
+    if _holds(item):
+        if _MAP in kinds:
+            return _as_dict(item, _held_by(item))
+        return _as_set(item, _held_by(item)) if _is_set(item) else _held_by(item)
     raise TypeError(
         f"{item.cls.name} stands for no Python value; fields() has what it consists of, and "
         "to_string() is its own description"
     )
 
 
-_NOTHING = object()
+# ---- what holds others -------------------------------------------------------------------------
 
 
-def _plain(vm: VM, item: Any, signature: str, text: int, timeout: float | None) -> Any:
-    """What is in a box, an enum constant or an ``Optional``."""
-
-    def field(name: str) -> Any:
-        place = layout_of(item.cls).find(name)
-        return read_fields(vm, item, [place.field], unbox=True, text=text, timeout=timeout)[0]
-
-    if signature in BOXED:
-        return field("value")
-    if signature in _HOLDERS:
-        return field(_HOLDERS[signature])
-    if signature in _PERHAPS:
-        return field("value") if field("isPresent") else None
-    if _ENUM in supertypes(item.cls):
-        return field("java.lang.Enum.name")
-    return _NOTHING
+def _holds(item: Any) -> bool:
+    """Whether an object holds others: a map, a collection or the like."""
+    kinds = supertypes(item.cls)
+    return _MAP in kinds or _COLLECTION in kinds or _is_bit_set(item)
 
 
-def _entries(vm: VM, item: Any) -> list[Any]:
-    read = Reader(vm, None, -1, None)
-    found = contents_of(read, item)
-    if found is None:
-        # A copy by Java code has keys and values that belong together.
-        copy = vm.well_known("java/util/LinkedHashMap").new(item, signature="java.util.Map")
-        found = contents_of(read, copy)
-    assert found is not None
-    return found.items
+def _is_set(item: Any) -> bool:
+    return _SET in supertypes(item.cls) or _is_bit_set(item)
 
 
-def _elements(vm: VM, item: Any) -> list[Any]:
-    found = contents_of(Reader(vm, None, -1, None), item)
+def _is_bit_set(item: Any) -> bool:
+    return bool(item.cls.signature == _BIT_SET)
+
+
+def _checked(item: Any, what: str) -> None:
+    if not _holds(item):
+        raise TypeError(f"an object of {item.cls.name} {what}: it is no collection, map or array")
+
+
+def size_of(item: Any) -> int:
+    """How many elements or entries a collection has; see ``len(obj)``."""
+    _checked(item, "has no len()")
+    found = contents_of(Reader(item._vm, most=0), item)
+    if found is not None and found.size is not None:
+        return found.size
+    if found is not None:
+        return len(_held_by(item))
+    size: int = item.call("size", signature="()")
+    return size
+
+
+def held_by(item: Any) -> list[Any]:
+    """The elements of a collection, or the entries of a map as pairs; see ``iter(obj)``."""
+    _checked(item, "is not iterable")
+    return _held_by(item)
+
+
+def _held_by(item: Any, *, unbox: bool = True) -> list[Any]:
+    vm: VM = item._vm
+    found = contents_of(Reader(vm, unbox=unbox), item)
     if found is not None:
         return found.items
-    array = item.call("toArray", signature="()")
-    return read_elements(vm, array, 0, len(array), unbox=True)
+    if _MAP not in supertypes(item.cls):
+        array = item.call("toArray", signature="()")
+        return read_elements(vm, array, 0, len(array), unbox=unbox)
+    # A copy by Java code has keys and values that belong together.
+    copy = vm.well_known("java/util/LinkedHashMap").new(item, signature="java.util.Map")
+    found = contents_of(Reader(vm, unbox=unbox), copy)
+    if found is not None and found.size == item.call("size", signature="()"):
+        return found.items
+    # Its keys are not told apart by what they are equal to.
+    entries = item.call("entrySet", signature="()").call("toArray", signature="()")
+    pairs = [_entry(entry) for entry in entries]
+    return [(_inside(key), _inside(value)) for key, value in pairs] if unbox else pairs
+
+
+def _entry(item: Any) -> tuple[Any, Any]:
+    return item.call("getKey", signature="()"), item.call("getValue", signature="()")
+
+
+def _inside(value: Any) -> Any:
+    return value.value if hasattr(value, "cls") and is_box(value.cls) else value
+
+
+def _as_dict(item: Any, entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(entries)
+    if len(found) < len(entries):
+        keys = _told_apart([key for key, _ in entries], lambda: _boxed_keys(item))
+        found = dict(zip(keys, [value for _, value in entries], strict=True))
+        if len(found) < len(entries) and item.cls.signature == _IDENTITY:
+            raise ValueError(
+                "this map has keys that are equal in Python, as its keys are told apart by "
+                "identity: list(obj) gives all its entries as pairs"
+            )
+    return found
+
+
+_IDENTITY = "Ljava/util/IdentityHashMap;"
+
+
+def _boxed_keys(item: Any) -> list[Any]:
+    return [key for key, _ in _held_by(item, unbox=False)]
+
+
+def _as_set(item: Any, elements: list[Any]) -> set[Any]:
+    found = set(elements)
+    if len(found) < len(elements):
+        found = set(_told_apart(elements, lambda: _held_by(item, unbox=False)))
+    return found
+
+
+def _told_apart(values: list[Any], read_boxes: Callable[[], list[Any]]) -> list[Any]:
+    """Values of which Python takes some for the same, as it does 1, 1.0 and True; those are boxes.
+
+    Where the program changes a collection at the moment, one value may be there twice.
+    """
+    often = {value for value, count in Counter(values).items() if count > 1}
+    boxes = read_boxes()
+    if len(boxes) != len(values):
+        return values
+    seen: dict[tuple[Any, str], Any] = {}
+    found = []
+    for value, box in zip(values, boxes, strict=True):
+        if value in often and isinstance(box, refs.Object) and hasattr(box, "cls"):
+            value = seen.setdefault((box.cls, repr(value)), box)
+        found.append(value)
+    return found
 
 
 # ---- in print --------------------------------------------------------------------------------
@@ -164,14 +234,13 @@ def short(item: Any) -> str:
     kind = type(item).__name__
     if item._handle == 0:
         return f"<{kind}, released>"
-    number = item._handle & 0xFFFFFFFF
     session = item._session
     if session.closed is not None or session.model is None:
-        return f"<{kind} {number}>"
+        return f"<{kind}>"
     try:
-        return f"<{_described(session.model, item)}>"
+        return f"<{printable(_described(session.model, item))}>"
     except Exception:  # what prints must not fail: not in a debugger, nor at the end of a session
-        return f"<{kind} {number}>"
+        return f"<{kind}>"
 
 
 def _described(vm: VM, item: Any) -> str:
@@ -185,22 +254,26 @@ def _described(vm: VM, item: Any) -> str:
     if isinstance(item, refs.Throwable):
         said = vm._agent.describe_throwable(item).message
         return name if said is None else f"{name}: {said[:500]}"
-    signature = item.cls.signature
-    plain = _plain(vm, item, signature, _TEXT, _WITHIN)
-    if plain is not _NOTHING:
-        if _ENUM in supertypes(item.cls) and item.cls.superclass.name != "java.lang.Enum":
-            name = item.cls.superclass.name  # a constant with a body is of a class of its own
+    try:
+        plain = scalar_of(vm, item, _TEXT, _WITHIN)
+    except ValueError:  # beyond what Python has
+        return f"{name} {', '.join(_parts(vm, item, _ITEMS))}"
+    kinds = supertypes(item.cls)
+    if plain is not NOTHING:
+        if _ENUM in kinds:
+            if item.cls.superclass.name != "java.lang.Enum":
+                name = item.cls.superclass.name  # a constant with a body is of its own class
+            return f"{name} {plain}"
         if "Optional" in name:
             return f"{name}, empty" if plain is None else f"{name} of {_item(plain)}"
-        return f"{name} {plain if isinstance(plain, str) else _item(plain)}"
-    kinds = supertypes(item.cls)
+        return f"{name} {_item(plain)}"
     if _RECORD in kinds:
         return f"{name}({', '.join(_parts(vm, item, _ITEMS))})"
-    if _MAP in kinds or _COLLECTION in kinds:
+    if _holds(item):
         found = contents_of(Reader(vm, _ITEMS, _TEXT, _WITHIN), item)
         if found is not None:
-            return f"{name}{_held(found, _MAP in kinds, _SET in kinds)}"
-    return f"{name} {item._handle & 0xFFFFFFFF}"
+            return f"{name}{_held(found, _MAP in kinds, _is_set(item))}"
+    return f"{name}@{item.identity_hash:x}"
 
 
 def _held(found: Contents, is_map: bool, is_set: bool) -> str:
@@ -225,6 +298,8 @@ def _item(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, _PLAIN):
+        return str(value)
     if isinstance(value, refs.Object):
         return f"<{value.cls.name}>" if hasattr(value, "cls") else repr(value)
     return repr(value)
@@ -254,40 +329,49 @@ def _parts(vm: VM, item: Any, most: int) -> list[str]:
     return parts + (["…"] if len(layout.names) > most else [])
 
 
-def full(item: Any) -> str:
+def full(item: Any, most: int = _LINES) -> str:
     """An object in several lines: its fields, elements or entries."""
     head = short(item)
     if item._handle == 0 or item._session.closed is not None:
         return head
     try:
-        lines = _lines(item._vm, item)
+        lines = _lines(item._vm, item, most)
     except Exception:
         return head
-    return head if lines is None else "\n".join([head, *(f"  {line}" for line in lines)])
+    shown = [] if lines is None else [f"  {printable(line)}" for line in lines]
+    return "\n".join([head, *shown])
 
 
-def _lines(vm: VM, item: Any) -> list[str] | None:
+def in_print(item: Any) -> str:
+    """An object as ``print`` shows it: what holds others in a line, its fields in lines."""
+    try:
+        return short(item) if _holds(item) else full(item)
+    except Exception:
+        return short(item)
+
+
+def _lines(vm: VM, item: Any, most: int) -> list[str] | None:
     if isinstance(item, refs.Throwable):
         lines = [f"at {element}" for element in stack_trace(item)]
         cause = item.cause  # type: ignore[attr-defined]
         return lines + ([f"caused by {short(cause)}"] if cause is not None else [])
     if isinstance(item, refs.ObjectArray):
-        shown = read_elements(vm, item, 0, _LINES, unbox=True, text=500, timeout=_WITHIN)
+        shown = read_elements(vm, item, 0, most, unbox=True, text=500, timeout=_WITHIN)
         return _numbered(shown, len(item))  # type: ignore[arg-type]
     if isinstance(item, refs.Array):
         return str(item.numpy()).splitlines()  # type: ignore[attr-defined]
-    if _plain(vm, item, item.cls.signature, _TEXT, _WITHIN) is not _NOTHING:
-        return None
     kinds = supertypes(item.cls)
-    if _MAP in kinds or _COLLECTION in kinds:
-        found = contents_of(Reader(vm, _LINES, 500, _WITHIN), item)
+    if _holds(item):
+        found = contents_of(Reader(vm, most, 500, _WITHIN), item)
         if found is not None and _MAP in kinds:
             lines = [f"{_item(key)}: {_shown(value)}" for key, value in found.items]
             return lines + _more(found.size, len(lines))
         if found is not None:
             return _numbered(found.items, found.size)
+    elif scalar_of(vm, item, _TEXT, _WITHIN) is not NOTHING:
+        return None
     layout = layout_of(item.cls)
-    fields = layout.fields[:_LINES]
+    fields = layout.fields[:most]
     values = read_fields(vm, item, fields, text=500, timeout=_WITHIN)
     lines = [f"{name} = {_shown(one)}" for name, one in zip(layout.names, values, strict=False)]
     return lines + _more(len(layout.names), len(lines))
@@ -306,4 +390,13 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, refs.Object) else _item(value)
 
 
-__all__ = ["StackTraceElement", "full", "short", "stack_trace", "value_of"]
+__all__ = [
+    "StackTraceElement",
+    "full",
+    "held_by",
+    "in_print",
+    "short",
+    "size_of",
+    "stack_trace",
+    "value_of",
+]

@@ -344,7 +344,7 @@ def _(obj: Attributes) -> list[Content]:
     what = repr(obj)[1:-1]
     about = _facts(("class", cls.name), ("bytes", obj.size))
     if type(obj) is not Object or supertypes(cls) & _LISTED:
-        lines = [_cut(line.strip()) for line in str(obj).splitlines()[1 : _OBJECT + 1]]
+        lines = [_cut(line.strip()) for line in obj.table(_OBJECT).splitlines()[1 : _OBJECT + 1]]
         if not lines or isinstance(obj, String):
             return [_titled(cls.name), about, _lines([str(obj)[: _OBJECT * _TEXT]])]
         return [_titled(what.partition(": ")[0]), about, _lines(lines)]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import printable
 from jvmti.target import limits
 from jvmti.target.agent_library import library_for_process
 from jvmti.target.attach_files import attach_files
@@ -28,7 +29,7 @@ from jvmti.target.errors import (
     TargetNotFound,
 )
 from jvmti.target.hotspot import last_flag, protocol_version
-from jvmti.target.processes import Process, find, printable
+from jvmti.target.processes import Process, find
 from jvmti.target.procfs import ProcessHandle, Status
 
 __all__ = ["Check", "Diagnosis", "diagnose"]

@@ -22,6 +22,7 @@ import stat
 import struct
 import time
 
+from jvmti.spec.text import printable
 from jvmti.target.errors import (
     AgentLoadFailed,
     AttachDisabled,
@@ -587,8 +588,6 @@ def _request_v2(texts: list[bytes]) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    from jvmti.target.processes import printable
-
     return printable(" ".join(text.split())[:500])
 
 

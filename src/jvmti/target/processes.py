@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from jvmti.spec.text import printable
 from jvmti.target import command_line, hsperfdata
 from jvmti.target.errors import (
     JvmDied,
@@ -229,14 +230,6 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
         changed_root=changed_root,
         started=started,
         start_ticks=ticks,
-    )
-
-
-def printable(text: str) -> str:
-    """Text from a target, harmless on a terminal: control characters become escapes."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
     )
 
 
