@@ -220,6 +220,7 @@ bool Stops::remove(Call& call, uint32_t number) {
       if (*at == place) *at = place->next;
       last = !shared(*place);
     }
+    if (call.jni == nullptr) continue;  // there are no classes yet
     // Of a class that has been unloaded nothing is left.
     jclass klass = static_cast<jclass>(call.jni->NewLocalRef(place->klass));
     if (klass == nullptr) continue;
@@ -940,7 +941,7 @@ jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>
 }
 
 jvmtiError RemoveStop(Call& call, const In<jint>& number) {
-  if (call.jni == nullptr || !call.session.stops.remove(call, static_cast<uint32_t>(number.c()))) {
+  if (!call.session.stops.remove(call, static_cast<uint32_t>(number.c()))) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "there is no stop %d", number.c());
   }
   return outcome(call);

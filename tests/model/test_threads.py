@@ -12,6 +12,7 @@ import pytest
 
 import jvmti
 from interrupts import interrupted_after, lost_ones
+from jvmti.env.environment import AgentOperations
 from jvmti.model.threads import Thread
 from jvmti.target.agent_library import library_for_executable
 
@@ -254,8 +255,8 @@ def test_resuming_may_come_before_suspending(vm: jvmti.VM, served: JavaProgram) 
     thread = vm.threads["http-2"]
     suspension = thread.suspended()
     suspension.suspend()
-    key, operations = suspension._key, suspension._operations
-    assert operations is not None
+    key = suspension._key
+    operations = AgentOperations(vm._session, vm.env_with("can_suspend")._number)
     suspension.resume()
     suspension.resume()
     assert operations.suspend([thread], key) == [jvmti.errors.ErrorCode.INTERRUPT]

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from jvmti.spec.declaration import Declaration
 
 
+_ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))
+"""What depends on what other environments hold."""
+
+
 class Env(Functions):
     """One JVM TI environment: a method for each of the 151 functions.
 
@@ -27,7 +31,7 @@ class Env(Functions):
         map: the same functions over columns, see `Mapped`.
     """
 
-    __slots__ = ("_number", "_session", "_timeout")
+    __slots__ = ("__weakref__", "_number", "_session", "_timeout")
 
     def __init__(self, session: Session, number: int, timeout: float | None = None) -> None:
         self._session = session
@@ -35,6 +39,9 @@ class Env(Functions):
         self._timeout = timeout
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        lending = self._session.lending
+        if declaration.name in _ASKS and lending is not None:
+            return lending.call(self, declaration, arguments)
         if declaration.callback:
             return self._session.callbacks.call(self, declaration, arguments, self._timeout)
         return self._session.call(declaration, self._number, arguments, self._timeout)

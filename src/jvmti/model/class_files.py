@@ -22,7 +22,7 @@ class _Own:
     """An environment for one piece of work, with a capability of its own."""
 
     def __init__(self, vm: VM, capability: str) -> None:
-        self.env: Env = vm.new_env()
+        self.env: Env = vm.own_env()
         self.capability = capability
 
     def __enter__(self) -> Env:

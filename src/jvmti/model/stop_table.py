@@ -13,7 +13,7 @@ from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, Stops
 from jvmti.model.values import to_python
-from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.capabilities import SOLO, Capabilities
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, NotAvailable
 from jvmti.wire.session import LentConversation
@@ -85,7 +85,7 @@ class StopTable:
         """
         with self._lock:
             if self._env is None:
-                env = self._vm.new_env()
+                env = self._vm.own_env()
                 potential = env.get_potential_capabilities()
                 env.add_capabilities(potential & _FREE)
                 if self._vm.held:
@@ -96,7 +96,7 @@ class StopTable:
             return self._env
 
     def environment(self, *names: str) -> Env:
-        """An environment with these capabilities: the model's own, or ``vm.env`` if that has them.
+        """An environment with these capabilities: the model's own, or another that has them.
 
         They are added where they can be had; each costs what is said of it in
         `jvmti.spec.capabilities`, until the session ends.
@@ -112,13 +112,28 @@ class StopTable:
             try:
                 self.env.add_capabilities(missing)
             except NotAvailable as error:
-                if not wanted & ~self._vm.env.get_capabilities():
-                    return self._vm.env
+                env = self._vm._lending.holder(wanted)
+                if env is not None:
+                    return env
                 potential = self.env.get_potential_capabilities()
                 how = _how_to_have(missing, error, self._vm, potential)
                 raise NotAvailable(error.code, error.function, how) from None
             self._held |= missing
             return self.env
+
+    @property
+    def could_give(self) -> Capabilities:
+        """What only one environment can hold, and stops do not need now."""
+        return Capabilities(0) if self.by_number else self._held & SOLO
+
+    def give_back(self, wanted: Capabilities) -> bool:
+        """Give up what another environment asks for, as far as no stop needs it."""
+        with self._lock:
+            gives = wanted & self.could_give
+            if gives:
+                self.env.relinquish_capabilities(gives)
+                self._held &= ~gives
+            return bool(gives)
 
     def open(self) -> None:
         """See that somebody is there who is told of stops."""

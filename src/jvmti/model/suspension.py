@@ -11,13 +11,16 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import AgentOperations
+from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import CallTimeout, Error, ErrorCode, SessionClosed, TargetLost, error_for
 
 if TYPE_CHECKING:
+    from jvmti.env.environment import Env
     from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 
@@ -41,28 +44,30 @@ class Suspension:
         self._vm = vm
         self._wanted = list(threads)
         self._key = 0
-        self._operations: AgentOperations | None = None
         self.threads: list[Thread] = []
 
     def suspend(self) -> list[ErrorCode]:
         """Begin; the outcome for each thread."""
-        virtual = any(thread.is_virtual for thread in self._wanted)
-        more = ("can_support_virtual_threads",) if virtual else ()
-        env = self._vm.env_with("can_suspend", *more)
-        self._operations = AgentOperations(self._vm._session, env._number)
         self._key = next(_keys)
         return self._more(self._wanted)
 
+    def _able(self, *, virtual: bool = False) -> AbstractContextManager[Env]:
+        """The environment that may suspend and resume now; it may be another one later."""
+        virtual = virtual or any(thread.is_virtual for thread in self._wanted)
+        more = ("can_support_virtual_threads",) if virtual else ()
+        return self._vm._lending.lent(Capabilities.of("can_suspend", *more))
+
     def _more(self, threads: Sequence[Thread]) -> list[ErrorCode]:
-        assert self._operations is not None
-        outcomes = [ErrorCode(code) for code in self._operations.suspend(list(threads), self._key)]
+        with self._able() as env:
+            agent = AgentOperations(self._vm._session, env._number)
+            outcomes = [ErrorCode(code) for code in agent.suspend(list(threads), self._key)]
         done = (ErrorCode.NONE, ErrorCode.THREAD_SUSPENDED)
         self.threads += [one for one, code in zip(threads, outcomes, strict=True) if code in done]
         return outcomes
 
     def resume(self) -> None:
         """End; doing so twice does no harm."""
-        if self._operations is None:
+        if not self._key:
             return
         interrupt: KeyboardInterrupt | None = None
         while True:
@@ -71,13 +76,16 @@ class Suspension:
                 break
             except KeyboardInterrupt as error:
                 interrupt = error  # until it is certain that the threads run on
-        self._operations = None
+        self._key = 0
         if interrupt is not None:
             raise interrupt
 
     def _resume(self) -> None:
-        assert self._operations is not None
-        _certainly(self._operations.resume, self._key)
+        _certainly(self._resume_by_key, self._key)
+
+    def _resume_by_key(self, key: int) -> None:
+        with self._able() as env:
+            AgentOperations(self._vm._session, env._number).resume(key)
 
     def __enter__(self) -> Suspension:
         try:
@@ -119,7 +127,6 @@ class SuspensionOfAll(Suspension):
         self._virtual = virtual
         self._already: list[Thread] | None = None
         """The virtual threads that are not to be resumed; ``None`` where none was suspended."""
-        self._env: Any = None
 
     def suspend(self) -> list[ErrorCode]:
         """Begin; nothing can be said of single threads."""
@@ -148,16 +155,20 @@ class SuspensionOfAll(Suspension):
         virtual = self._vm.threads.virtual
         if not virtual:
             return
-        self._env = self._vm.env_with("can_suspend", "can_support_virtual_threads")
         leave = [thread for thread in self._leave if thread.is_virtual]
         self._already = [one for one in virtual if one.is_suspended] + leave
-        self._env.suspend_all_virtual_threads(leave)
+        with self._able(virtual=True) as env:
+            env.suspend_all_virtual_threads(leave)
 
     def _resume(self) -> None:
         super()._resume()
         if self._already is not None:
-            _certainly(self._env.resume_all_virtual_threads, self._already)
+            _certainly(self._resume_virtual, self._already)
             self._already = None
+
+    def _resume_virtual(self, leave: list[Thread]) -> None:
+        with self._able(virtual=True) as env:
+            env.resume_all_virtual_threads(leave)
 
 
 def _certainly(function: Callable[[Any], object], argument: Any) -> None:

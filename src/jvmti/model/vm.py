@@ -6,7 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.lending import Lending
 from jvmti.model.loaded_classes import Classes
 from jvmti.model.locks import Deadlock, LockFinder
 from jvmti.model.modules import (
@@ -149,10 +149,10 @@ class VM:
         self.methods = Methods(self)
         self.kept: dict[str, Class] = {}
         self._lookup_env: Env | None = None
-        self._own_env: Env | None = None
-        self._own_capabilities = Capabilities(0)
-        self._own_lock = threading.Lock()
+        self._lending = Lending(self)
+        self._lending.note(self.env)
         self._tag_env: Env | None = None
+        self._session.lending = self._lending
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
@@ -241,7 +241,11 @@ class VM:
         Raises:
             UnsupportedVersion: this VM does not have it.
         """
-        return Env(self._session, self._agent.new_environment(version))
+        return self._lending.note(Env(self._session, self._agent.new_environment(version)))
+
+    def own_env(self) -> Env:
+        """A further environment for work of the model's own."""
+        return Env(self._session, self._agent.new_environment(0))
 
     def detach(self, timeout: float = 10.0) -> None:
         """Leave the JVM: what this session did there is undone, and the agent has said so.
@@ -330,16 +334,17 @@ class VM:
         that asking a frame for its line does not change what ``vm.env`` may do.
         """
         if self._lookup_env is None:
-            env = self.new_env()
+            env = self.own_env()
             env.add_capabilities(env.get_potential_capabilities() & (_FREE | _EARLY))
             self._lookup_env = env
         return self._lookup_env
 
     def env_with(self, *capabilities: str) -> Env:
-        """An environment that has certain capabilities: the model's own, unless ``vm.env`` has.
+        """An environment that has certain capabilities: the model's own, unless another has.
 
         What the model needs beyond what costs nothing it takes here, at the first use, and keeps
-        until the session ends; ``vm.env`` does not change by it.
+        until the session ends; ``vm.env`` does not change by it.  What only one environment can
+        hold the model gives up for one that asks for it.
 
         Args:
             capabilities: their names.
@@ -349,17 +354,7 @@ class VM:
 
         JVM TI: AddCapabilities.
         """
-        wanted = Capabilities.of(*capabilities)
-        with self._own_lock:
-            if self._own_env is not None and wanted & ~self._own_capabilities == 0:
-                return self._own_env
-            if wanted & ~self.env.get_capabilities() == 0:
-                return self.env
-            if self._own_env is None:
-                self._own_env = self.new_env()
-            self._own_env.add_capabilities(wanted)
-            self._own_capabilities |= wanted
-            return self._own_env
+        return self._lending.environment(Capabilities.of(*capabilities))
 
     @property
     def tag_env(self) -> Env:
@@ -370,7 +365,7 @@ class VM:
         the objects again.
         """
         if self._tag_env is None:
-            env = self.new_env()
+            env = self.own_env()
             env.add_capabilities({"can_tag_objects"})
             self._tag_env = env
         return self._tag_env

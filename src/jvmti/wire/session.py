@@ -167,6 +167,7 @@ class Session:
         """The session was closed from this side."""
         self.identify: Callable[[Any], Any] | None = None
         self.same: Callable[[Any, Any], bool] | None = None
+        self.lending: Any = None
         self.describe_exception: Callable[[Any], tuple[str, str | None]] | None = None
         self.read_memory: Callable[[Any, int, int], bytes] | None = None
         self.write_memory: Callable[[Any, int, bytes], None] | None = None

@@ -1,0 +1,121 @@
+"""Capabilities that only one environment can hold: the model's own gives way to the program's.
+
+What the model takes for its own work, such as ``can_suspend``, it takes in an environment of its
+own.  When another environment of the session asks for it, that is no reason to refuse: the model
+gives it back, and from then on works through the environment that has it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from jvmti.env.environment import Env
+from jvmti.spec.capabilities import SOLO, Capabilities
+from jvmti.spec.errors import Error, NotAvailable
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+    from jvmti.spec.declaration import Declaration
+
+
+class Lending:
+    """The environments of a session, and which of them has what the model needs."""
+
+    def __init__(self, vm: VM) -> None:
+        self._vm = vm
+        self._own: Env | None = None
+        self._held = Capabilities(0)
+        self._others: weakref.WeakSet[Env] = weakref.WeakSet()
+        self._lock = threading.RLock()
+
+    def note(self, env: Env) -> Env:
+        """Remember an environment that the program may take capabilities in."""
+        self._others.add(env)
+        return env
+
+    def holder(self, wanted: Capabilities) -> Env | None:
+        """An environment of the program's that has all of these."""
+        for env in [self._vm.env, *self._others]:
+            try:
+                if not wanted & ~env.get_capabilities():
+                    return env
+            except Error:
+                self._others.discard(env)  # disposed of
+        return None
+
+    def environment(self, wanted: Capabilities) -> Env:
+        """An environment that has all of these: the model's own, or one of the program's.
+
+        Raises:
+            NotAvailable: this VM does not give them now.
+        """
+        with self._lock:
+            if self._own is not None and not wanted & ~self._held:
+                return self._own
+            env = self.holder(wanted)
+            if env is not None:
+                return env
+            if self._own is None:
+                self._own = self._vm.own_env()
+            self._own.add_capabilities(wanted)
+            self._held |= wanted
+            return self._own
+
+    @contextmanager
+    def lent(self, wanted: Capabilities) -> Iterator[Env]:
+        """An environment that has all of these, for the time of a ``with`` block.
+
+        Where the one that holds what only one can hold lacks others, it has them meanwhile.
+
+        Raises:
+            NotAvailable: this VM does not give them now.
+        """
+        missing = Capabilities(0)
+        with self._lock:
+            try:
+                env = self.environment(wanted)
+            except NotAvailable:
+                solo = self.holder(wanted & SOLO) if wanted & SOLO else None
+                if solo is None:
+                    raise
+                env = solo
+                missing = wanted & ~env.get_capabilities()
+                env.add_capabilities(missing)
+        try:
+            yield env
+        finally:
+            if missing:
+                with suppress(Error):
+                    env.relinquish_capabilities(missing)
+
+    def call(self, env: Env, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        """Call a function that asks for capabilities, as if the model's environments had none."""
+        session = self._vm._session
+        adds = declaration.name == "add_capabilities"
+        try:
+            given = session.call(declaration, env._number, arguments, env._timeout)
+        except NotAvailable:
+            if not adds or not self._given_back(env, Capabilities.of(arguments[0])):
+                raise
+            return session.call(declaration, env._number, arguments, env._timeout)
+        if adds or env not in self._others:
+            return given
+        return given | (self._held & SOLO) | self._vm.stops.could_give
+
+    def _given_back(self, env: Env, wanted: Capabilities) -> bool:
+        """Give back what another environment asks for; ``False`` if there is nothing."""
+        if env not in self._others:
+            return False
+        with self._lock:
+            gives = wanted & self._held & SOLO
+            if gives and self._own is not None:
+                self._own.relinquish_capabilities(gives)
+                self._held &= ~gives
+            return bool(gives) | self._vm.stops.give_back(wanted)
+
+
+__all__ = ["Lending"]
