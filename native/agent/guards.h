@@ -39,14 +39,16 @@ bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<
 bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
                                const In<Nullable<kinds::Object>>& value);
 
-bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, jobject value);
+bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, jobject value,
+               const jint* number = nullptr);
 inline bool set_local_object(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
                              const In<jint>& slot, const In<Nullable<kinds::Object>>& value) {
   return set_local(call, thread.c(), depth.c(), slot.c(), 'L', value.c());
 }
 inline bool set_local_int(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
-                          const In<jint>& slot, const In<jint>&) {
-  return set_local(call, thread.c(), depth.c(), slot.c(), 'I', nullptr);
+                          const In<jint>& slot, const In<jint>& value) {
+  const jint number = value.c();
+  return set_local(call, thread.c(), depth.c(), slot.c(), 'I', nullptr, &number);
 }
 inline bool set_local_long(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
                            const In<jint>& slot, const In<jlong>&) {

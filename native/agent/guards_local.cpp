@@ -49,16 +49,37 @@ struct Untabled {
   char type = '\0';
 };
 
-// Whether `value` is of the type that a table's entry gives; entries are freed on the way.
+// The VM hands a number on as it is, and compiled code believes that a byte is one.
+bool in_range(char type, jint value) {
+  switch (type) {
+    case 'Z': return value == 0 || value == 1;
+    case 'B': return value >= INT8_MIN && value <= INT8_MAX;
+    case 'C': return value >= 0 && value <= UINT16_MAX;
+    case 'S': return value >= INT16_MIN && value <= INT16_MAX;
+    default: return true;
+  }
+}
+
+// What is to be stored: an object, or a number where there is one to be looked at.
+struct Stored {
+  jobject object = nullptr;
+  const jint* number = nullptr;
+};
+
+// Whether a value is of the type that a table's entry gives; entries are freed on the way.
 bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntry* table,
-                jint entries, jint slot, jlocation location, jobject value) {
+                jint entries, jint slot, jlocation location, Stored value) {
   bool fits = true;
+  char narrow = '\0';
   for (jint i = 0; i < entries; ++i) {
     const jvmtiLocalVariableEntry& entry = table[i];
     bool there = entry.slot == slot && location >= entry.start_location &&
                  location < entry.start_location + entry.length;
-    if (value != nullptr && there && simple_type(entry.signature[0]) == 'L') {
-      fits = is_of_type(call, details, entry.signature, value);
+    if (value.object != nullptr && there && simple_type(entry.signature[0]) == 'L') {
+      fits = is_of_type(call, details, entry.signature, value.object);
+    }
+    if (value.number != nullptr && there && !in_range(entry.signature[0], *value.number)) {
+      narrow = entry.signature[0];
     }
     call.deallocate(entry.name);
     call.deallocate(entry.signature);
@@ -66,11 +87,28 @@ bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntr
   }
   call.deallocate(table);
   if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
-  return fits;
+  if (narrow != '\0') {
+    call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
+                details->name, narrow, *value.number);
+  }
+  return fits && narrow == '\0';
 }
 
-// False when the call is refused.  `value` is what is to be stored, null where nothing is.
-bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, jobject value,
+// The type of a parameter that is never stored to, where the code says nothing narrower than int.
+char type_of_parameter(const MethodDetails* details, const Code& code, jint slot) {
+  bool stored = false;
+  each_store(code.bytes(), code.length(), [&](jint at, char) { stored = stored || at == slot; });
+  jint at = (details->modifiers & kAccStatic) == 0;
+  for (uint32_t i = 0; i < details->argument_count && !stored; ++i) {
+    char type = details->argument_types[i];
+    if (at == slot) return type;
+    at += type == 'J' || type == 'D' ? 2 : 1;
+  }
+  return '\0';
+}
+
+// False when the call is refused.
+bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, Stored value,
                   Untabled* found) {
   jvmtiCapabilities held{};
   call.env->GetCapabilities(&held);
@@ -93,7 +131,12 @@ bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, jobject val
   if (!code.fetch(call, method)) return false;
   found->details = details;
   found->type = slot < 0 ? '\0' : type_of_slot(details, code, slot);
-  return true;
+  if (value.number == nullptr) return true;
+  char narrow = type_of_parameter(details, code, slot);
+  if (in_range(narrow, *value.number)) return true;
+  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
+              details->name, narrow, *value.number);
+  return false;
 }
 
 bool right_type(Call& call, const Untabled& found, jint slot, char type) {
@@ -147,7 +190,7 @@ bool stands_still(Call& call, jthread thread) {
 bool get_local(Call& call, jthread thread, jint depth, jint slot, char type) {
   Untabled found;
   if (!countable(call, slot, type) || !stands_still(call, thread)) return false;
-  if (!look_at_slot(call, thread, depth, slot, nullptr, &found)) return false;
+  if (!look_at_slot(call, thread, depth, slot, Stored{}, &found)) return false;
   return found.details == nullptr || right_type(call, found, slot, type);
 }
 
@@ -169,10 +212,12 @@ bool get_local_instance(Call& call, const ThreadOrCurrent& thread, const Depth& 
   return false;
 }
 
-bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, jobject value) {
+bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, jobject value,
+               const jint* number) {
   Untabled found;
   if (!countable(call, slot, type) || !stands_still(call, thread)) return false;
-  if (!look_at_slot(call, thread, depth, slot, value, &found)) return false;
+  Stored stored{value, number};
+  if (!look_at_slot(call, thread, depth, slot, stored, &found)) return false;
   if (found.details == nullptr) return true;
   // Otherwise the frame looked at might not be the one that is changed.
   if (!suspended_or_current(call, thread)) {
@@ -242,31 +287,10 @@ bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
   return false;
 }
 
-// The VM hands the number on as it is, and compiled callers believe that a byte is one.
 bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<jint>& value) {
   const MethodDetails* details = returning_method(call, thread.c());
   if (details == nullptr) return !call.refused();
-  jint least = INT32_MIN;
-  jint most = INT32_MAX;
-  switch (details->return_type) {
-    case 'Z':
-      least = 0;
-      most = 1;
-      break;
-    case 'B':
-      least = -128;
-      most = 127;
-      break;
-    case 'C':
-      least = 0;
-      most = 0xFFFF;
-      break;
-    case 'S':
-      least = -32768;
-      most = 32767;
-      break;
-  }
-  if (value.c() >= least && value.c() <= most) return true;
+  if (in_range(details->return_type, value.c())) return true;
   call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name, details->signature,
               value.c());
   return false;

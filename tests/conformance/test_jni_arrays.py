@@ -206,7 +206,8 @@ def test_an_array_of_another_kind_is_refused(name: str, vm: jvmti.VM, evidence: 
         evidence.provokes(f"jni.{function}", "INVALID_OBJECT")
         call = getattr(jni, function)
         for wrong in (other, strings, jni.new_string("no array"), None):
-            with pytest.raises(TypeError, match=f"array must be {kind}"):
+            error = TypeError if wrong is None else errors.InvalidObject
+            with pytest.raises(error, match=f"array must be {kind}"):
                 call(wrong, *arguments)
         with pytest.raises(errors.InvalidObject):
             call(weak, *arguments)
@@ -290,7 +291,7 @@ def test_only_arrays_have_a_length_and_only_primitive_ones_a_content(
     jni = vm.jni
     strings = jni.new_object_array(1, jni.find_class("java/lang/String"))
     weak: Any = jni.new_weak_global_ref(jni.find_class("java/lang/String"))
-    with pytest.raises(TypeError, match="must be an Array"):
+    with pytest.raises(errors.InvalidObject, match="must be an Array"):
         jni.get_array_length(jni.new_string("x"))  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidObject):
         jni.get_array_length(weak)

@@ -346,9 +346,10 @@ def test_what_is_no_class_or_no_object_is_told_before_anything_is_sent(
     method = recorder.method("intOf", "I")
     wrong: Any
     for wrong in (None, 1, "text", method):
-        with pytest.raises(TypeError, match="obj must be an Object"):
+        error = errors.InvalidObject if wrong is method else TypeError
+        with pytest.raises(error, match="obj must be an Object"):
             recorder.jni.call_int_method(wrong, method, recorder.arguments)
-    with pytest.raises(TypeError, match="clazz must be a Class, not"):
+    with pytest.raises(errors.InvalidClass, match="clazz must be a Class, not"):
         recorder.jni.get_method_id(recorder.object, "intOf", "()I")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="method_id must be a Method, not"):
+    with pytest.raises(errors.InvalidMethodID, match="method_id must be a Method, not"):
         recorder.jni.call_int_method(recorder.object, recorder.object)  # type: ignore[arg-type]

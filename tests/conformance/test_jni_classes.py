@@ -89,7 +89,7 @@ def test_what_is_no_class_has_no_superclass(vm: jvmti.VM, evidence: Evidence) ->
         jni.get_superclass(weak)
     with pytest.raises(errors.InvalidClass):
         jni.is_assignable_from(string, weak)
-    with pytest.raises(TypeError, match="sub must be a Class, not String"):
+    with pytest.raises(errors.InvalidClass, match="sub must be a Class, not String"):
         jni.get_superclass(jni.new_string("no class"))  # type: ignore[arg-type]
 
 
@@ -132,7 +132,7 @@ def test_only_class_loaders_define_classes(vm: jvmti.VM, evidence: Evidence) -> 
     weak: Any = jni.new_weak_global_ref(jni.new_string("no loader"))
     with pytest.raises(errors.IllegalArgument, match="not a live ClassLoader"):
         jni.define_class("X", weak, b"")
-    with pytest.raises(TypeError, match="loader must be a ClassLoader"):
+    with pytest.raises(errors.IllegalArgument, match="loader must be a ClassLoader"):
         jni.define_class("X", jni.new_string("no loader"), b"")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="buf must be bytes"):
         jni.define_class("X", None, "text")  # type: ignore[arg-type]

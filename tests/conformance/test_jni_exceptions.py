@@ -140,7 +140,7 @@ def test_only_throwables_are_thrown(vm: jvmti.VM, evidence: Evidence) -> None:
     evidence.provokes("jni.throw_new", "INVALID_CLASS", "JAVA_EXCEPTION")
     jni = vm.jni
     text = jni.new_string("not thrown")
-    with pytest.raises(TypeError, match="obj must be a Throwable, not"):
+    with pytest.raises(errors.InvalidObject, match="obj must be a Throwable, not"):
         jni.throw(text)  # type: ignore[arg-type]
     weak: Any = jni.new_weak_global_ref(text)
     with pytest.raises(errors.InvalidObject, match="not a live Throwable"):

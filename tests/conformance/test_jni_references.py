@@ -110,7 +110,7 @@ def test_references_to_null_are_null(vm: jvmti.VM) -> None:
 
 
 def test_only_weak_references_are_deleted_as_such(vm: jvmti.VM) -> None:
-    with pytest.raises(TypeError, match="must be a WeakReference"):
+    with pytest.raises(errors.InvalidObject, match="must be a WeakReference"):
         vm.jni.delete_weak_global_ref(vm.jni.new_string("strong"))  # type: ignore[arg-type]
 
 

@@ -141,7 +141,7 @@ def test_only_strings_are_strings(vm: jvmti.VM, evidence: Evidence) -> None:
             read(string)
         with pytest.raises(errors.InvalidObject, match="not a live String"):
             read(weak)
-        with pytest.raises(TypeError, match="string must be a String, not Class"):
+        with pytest.raises(errors.InvalidObject, match="string must be a String, not Class"):
             read(jni.find_class("java/lang/String"))
 
 

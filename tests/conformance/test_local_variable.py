@@ -107,6 +107,28 @@ def test_changed_variables_are_what_the_program_goes_on_with(
     assert actor.result() == f"returned {AFTER}other,null,4,5,6.5,null"
 
 
+LIMITS = {"z": (0, 1), "b": (-128, 127), "c": (0, 0xFFFF), "s": (-(1 << 15), (1 << 15) - 1)}
+
+
+def test_a_narrow_variable_takes_no_number_that_its_type_has_not(
+    stage: frames.Stage, evidence: Evidence
+) -> None:
+    evidence.provokes("set_local_int", "TYPE_MISMATCH")
+    actor = stage.act("variables")
+    with actor.suspended():
+        for name, limits in LIMITS.items():
+            slot = SLOTS[name]
+            for number in limits:
+                put(stage, "int", actor.thread, 0, slot, number)
+                assert get(stage, "int", actor.thread, 0, slot) == number
+            for number in (limits[0] - 1, limits[1] + 1, 300_000, -(1 << 31), (1 << 31) - 1):
+                with pytest.raises(jvmti.errors.TypeMismatch, match=f"which has no {number}"):
+                    put(stage, "int", actor.thread, 0, slot, number)
+                assert get(stage, "int", actor.thread, 0, slot) == limits[1]
+        put(stage, "int", actor.thread, 0, SLOTS["i"], 300_000)
+    assert actor.result().startswith("returned true,127,65535,32767,300000,")
+
+
 @frames.on_both_kinds
 def test_wrong_types_are_refused_with_and_without_a_table(
     stage: frames.Stage, evidence: Evidence, virtual: bool

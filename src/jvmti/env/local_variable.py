@@ -259,6 +259,7 @@ class LocalVariableFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             InvalidSlot: the method has no such slot.
+            InvalidObject: `value` is not an object.
             TypeMismatch: the variable is not an object or an array, or none to which `value` can be
                 assigned.
             OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
@@ -297,7 +298,8 @@ class LocalVariableFunctions(Calling):
             InvalidThread: `thread` is not a thread.
             ThreadNotAlive: the thread has not started or has ended.
             InvalidSlot: the method has no such slot.
-            TypeMismatch: the variable is not an int, short, char, byte or boolean.
+            TypeMismatch: the variable is not an int, short, char, byte or boolean, or its type does
+                not hold the number.
             OpaqueFrame: the frame's variables cannot be changed: it is native, or of a virtual
                 thread that is not suspended at an event.
             NoMoreFrames: the stack has no frame at `depth`.

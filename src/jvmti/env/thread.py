@@ -152,6 +152,8 @@ class ThreadFunctions(Calling):
             `suspend_thread` would have raised, ``ErrorCode.INVALID_THREAD`` for a released handle.
 
         Raises:
+            InvalidThread: an item of `request_list` is a handle of another kind; what is a thread
+                and cannot be used here has that as its own result.
             MustPossessCapability: ``can_suspend`` has not been added.
 
         Example:
@@ -177,6 +179,8 @@ class ThreadFunctions(Calling):
             `resume_thread` would have raised, ``ErrorCode.INVALID_THREAD`` for a released handle.
 
         Raises:
+            InvalidThread: an item of `request_list` is a handle of another kind; what is a thread
+                and cannot be used here has that as its own result.
             MustPossessCapability: ``can_suspend`` has not been added.
 
         Example:

@@ -33,18 +33,20 @@ def handle_of(value: Any, session: Any, shape: shapes.Reference, where: str) -> 
     """The number of a handle, checked to be of the right kind and of this session.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is no handle.
         ForeignHandle: it belongs to another session.
-        JvmtiError: it has been released, and the shape is not one that has a result of its own.
+        JvmtiError: it is of another kind, as the kind that is wanted says; or it has been released,
+            and the shape is not one that has a result of its own.
     """
     if value is None:
         if shape.nullable:
             return 0
         raise TypeError(f"{where} must be {_article(shape.python.__name__)}, not None")
     if not isinstance(value, shape.python) and not getattr(value, "STANDS_FOR_ANY", False):
-        raise TypeError(
-            f"{where} must be {_article(shape.python.__name__)}, not {type(value).__name__}"
-        )
+        what = f"{where} must be {_article(shape.python.__name__)}, not {type(value).__name__}"
+        if hasattr(value, "_handle"):
+            raise error_for(int(ErrorCode[shape.python.ERROR]), None, what)
+        raise TypeError(what)
     if value._session is not session:
         raise ForeignHandle(f"{where} belongs to another session; handles are good in their own")
     number: int = value._handle
