@@ -13,6 +13,7 @@ BENCH ?= run
 VENV := .venv
 BIN := $(VENV)/bin
 BUILD := build/dev
+CHECKED := build/checked
 JAVA := .jvms
 WHEELS := wheelhouse
 
@@ -20,7 +21,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test check format docs wheels wheel-test bench install java clean distclean
+.PHONY: help demo test check checked format docs wheels wheel-test bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -76,6 +77,16 @@ install: $(VENV)/.installed
 	    $(BIN)/cmake --build $(BUILD) >build/native.log 2>&1 || { cat build/native.log; exit 1; }; \
 	    $(BIN)/cmake --install $(BUILD) --prefix src >build/native.log; \
 	    echo "$(CURDIR)/$(BIN)/python" >src/jvmti/_native/python'
+
+## checked     the agent that looks after its locks; tests find it by JVMTI_AGENT_LIBRARY
+checked: install
+	@mkdir -p $(CHECKED)
+	@flock $(CHECKED)/.lock sh -ec ' \
+	    $(BIN)/cmake -G Ninja -S native -B $(CHECKED) -DJVMTI_CHECK_LOCKS=ON \
+	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
+	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >$(CHECKED)/build.log 2>&1 && \
+	    $(BIN)/cmake --build $(CHECKED) --target jvmti_agent >>$(CHECKED)/build.log 2>&1 \
+	        || { cat $(CHECKED)/build.log; exit 1; }'
 
 ## java        the JVMs and Java compilers of the tests, into .jvms
 java: $(JAVA)/.complete

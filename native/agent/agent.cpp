@@ -12,6 +12,7 @@
 
 #include "channel.h"
 #include "listener.h"
+#include "lock_check.h"
 #include "log.h"
 #include "options.h"
 #include "script.h"
@@ -76,24 +77,18 @@ bool start_session(JNIEnv* jni, Session* session) {
 }
 
 void JNICALL vm_init(jvmtiEnv*, JNIEnv* jni, jthread) {
+  lock_check::watch_jni(agent.env, jni);
   {
     Locked locked(agent.mutex);
     agent.live = true;
   }
   // Nothing is added any more: OnLoad is over.
   for (Session* waiting : agent.waiting) {
+    // Told here as well, because a short program can be over before its service threads run.
+    waiting->tell_live_now();
     if (!start_session(jni, waiting)) {
       log("no thread for a waiting session");
       waiting->abandon(jni);
-    }
-  }
-  {
-    // Told here as well, because a short program can be over before its service threads run.
-    Locked locked(agent.mutex);
-    for (Session* session : agent.sessions) {
-      for (Session* waiting : agent.waiting) {
-        if (session == waiting) session->tell_live_now();
-      }
     }
   }
   agent.waiting.clear();
@@ -115,9 +110,9 @@ void unload() {
 // Our own environment: told of VMInit and VMDeath, and the way to memory and threads.
 const char* prepare(JavaVM* vm) {
   if (agent.env != nullptr) return nullptr;
-  agent.vm = vm;
+  agent.vm = lock_check::watched(vm);
   if (!prepare_serving()) return "this process has no thread-local key left";
-  if (vm->GetEnv(reinterpret_cast<void**>(&agent.env), JVMTI_VERSION_1_2) != JNI_OK) {
+  if (agent.vm->GetEnv(reinterpret_cast<void**>(&agent.env), JVMTI_VERSION_1_2) != JNI_OK) {
     return "this VM offers no JVM TI 1.2";
   }
   agent.env->GetVersionNumber(&agent.version);
@@ -245,6 +240,7 @@ jint attach(JavaVM* vm, const char* text) {
   agent.live = true;
   JNIEnv* jni = nullptr;
   if (vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6) != JNI_OK) return JNI_ERR;
+  lock_check::watch_jni(agent.env, jni);
   if (asked.listening && !listen_at(jni, asked.listen)) return JNI_ERR;
   pid_t script = 0;
   int descriptor = -1;
@@ -278,16 +274,6 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
   if (session->begin(false) && start_session(jni, session)) return true;
   session->abandon(jni);
   return false;
-}
-
-void forget(Session* session) {
-  Locked locked(agent.mutex);
-  for (size_t i = 0; i < agent.sessions.size(); ++i) {
-    if (agent.sessions[i] == session) {
-      agent.sessions.remove(i);
-      break;
-    }
-  }
 }
 
 bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body,
@@ -324,33 +310,12 @@ bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body
   return started;
 }
 
-void enter_service(JNIEnv* jni, jthread thread) {
-  jobject kept = jni->NewGlobalRef(thread);
-  Locked locked(agent.mutex);
-  agent.service_threads.push(kept);
-}
+void enter_service(JNIEnv* jni, jthread thread) { agent.service_threads.add(jni, thread); }
 
-void leave_service(JNIEnv* jni, jthread thread) {
-  jobject gone = nullptr;
-  {
-    Locked locked(agent.mutex);
-    for (size_t i = 0; i < agent.service_threads.size(); ++i) {
-      if (jni->IsSameObject(agent.service_threads[i], thread)) {
-        gone = agent.service_threads[i];
-        agent.service_threads.remove(i);
-        break;
-      }
-    }
-  }
-  if (gone != nullptr) jni->DeleteGlobalRef(gone);
-}
+void leave_service(JNIEnv* jni, jthread thread) { agent.service_threads.remove(jni, thread); }
 
 bool is_service_thread(JNIEnv* jni, jthread thread) {
-  Locked locked(agent.mutex);
-  for (jobject one : agent.service_threads) {
-    if (jni->IsSameObject(one, thread)) return true;
-  }
-  return false;
+  return agent.service_threads.has(jni, thread);
 }
 
 }  // namespace jvmti

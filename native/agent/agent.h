@@ -4,6 +4,7 @@
 #include <jvmti.h>
 
 #include "containers.h"
+#include "known_threads.h"
 #include "lock.h"
 
 namespace jvmti {
@@ -19,10 +20,9 @@ struct Agent {
   bool live;         // VMInit has been
   bool dead;         // VMDeath has been
 
-  Mutex mutex;
-  Condition changed;
+  Mutex mutex{Guards::kAgent};
   Vector<Session*> sessions;
-  Vector<jobject> service_threads;  // global references
+  KnownThreads service_threads;
   Vector<Session*> waiting;         // met us in OnLoad; their service starts at VMInit
   Vector<Environment*> spare_environments;
   Vector<jvmtiEnv*> spare_tagging;  // for passes over the heap, with nothing tagged
@@ -33,8 +33,6 @@ extern Agent& agent;
 
 // Starts a daemon thread of the VM's own that runs `body`; hidden from Java code.
 bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body, const void* what);
-// Takes an ended session off the list.
-void forget(Session* session);
 bool is_service_thread(JNIEnv* jni, jthread thread);
 void enter_service(JNIEnv* jni, jthread thread);
 void leave_service(JNIEnv* jni, jthread thread);

@@ -1,6 +1,7 @@
 #include "channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "lock_check.h"
 #include "log.h"
 #include "producers.h"
 #include "shared_memory.h"
@@ -84,24 +86,24 @@ Channel::~Channel() {
 
 void Channel::shut_down() { shutdown(descriptor_, SHUT_RDWR); }
 
+// Nobody is waited for beyond the deadline.  A channel on which a part of a frame has gone is of no
+// use any more, and is shut.
 bool Channel::send(const Header& header, const void* payload, size_t size, int passed) {
-  constexpr size_t kShort = 256;
-  if (passed < 0 && size <= kShort) {
-    // In one piece, which the kernel takes faster; it takes all of so little, or fails.
-    uint8_t whole[sizeof header + kShort];
-    std::memcpy(whole, &header, sizeof header);
-    if (size > 0) std::memcpy(whole + sizeof header, payload, size);
-    ssize_t sent;
-    do {
-      sent = ::send(descriptor_, whole, sizeof header + size, MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
-    return sent == static_cast<ssize_t>(sizeof header + size);
-  }
+  lock_check::hold_none("send");
   iovec parts[2] = {{const_cast<Header*>(&header), sizeof header},
                     {const_cast<void*>(payload), size}};
+  constexpr size_t kShort = 256;
+  uint8_t whole[sizeof header + kShort];
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = size == 0 ? 1 : 2;
+  if (size > 0 && size <= kShort) {
+    // In one piece, which the kernel takes faster.
+    std::memcpy(whole, &header, sizeof header);
+    std::memcpy(whole + sizeof header, payload, size);
+    parts[0] = {whole, sizeof header + size};
+    message.msg_iovlen = 1;
+  }
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   if (passed >= 0) {
     message.msg_control = control;
@@ -112,11 +114,17 @@ bool Channel::send(const Header& header, const void* payload, size_t size, int p
     head->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(head), &passed, sizeof passed);
   }
-  size_t left = sizeof header + size;
+  const size_t all = sizeof header + size;
+  size_t left = all;
   while (left > 0) {
-    ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+    ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
+      if (errno == EAGAIN && await(POLLOUT)) continue;
+      if (left < all) {
+        log("a frame of %zu bytes could not be sent in time", all);
+        shut_down();
+      }
       return false;
     }
     left -= static_cast<size_t>(sent);
@@ -134,6 +142,33 @@ bool Channel::send(const Header& header, const void* payload, size_t size, int p
     }
   }
   return true;
+}
+
+// Waits for the socket; false when the deadline has come or the controller has gone.  In a walk, which
+// the VM stands still for, also when the controller does.
+bool Channel::await(short events) {
+  constexpr int64_t kLongest = 1 << 30;  // milliseconds
+  constexpr int64_t kLook = 100;
+  pollfd watched[2] = {{descriptor_, events, 0}, {process, POLLIN, 0}};
+  for (int stopped = 0; stopped < 2;) {
+    int64_t left = deadline < 0 ? kLongest : deadline - now_in_milliseconds();
+    if (left < 0) left = 0;
+    if (left > kLongest) left = kLongest;
+    if (walking() && left > kLook) left = kLook;
+    int ready = poll(watched, process >= 0 ? 2 : 1, static_cast<int>(left));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0 && watched[0].revents != 0) return true;
+    if (ready > 0) {
+      log("the controller's process has ended");
+      return false;
+    }
+    overran_ = ready == 0 && deadline >= 0 && now_in_milliseconds() >= deadline;
+    if (overran_) return false;
+    if (ready == 0 && walking()) stopped = session.controller_is_stopped() ? stopped + 1 : 0;
+  }
+  log("the controller is stopped in the middle of a heap walk");
+  stopped_ = true;
+  return false;
 }
 
 int Channel::take_descriptor() {
@@ -178,30 +213,13 @@ bool Channel::fill(size_t need) {
       continue;
     }
     // The first answer is mostly the only one: the socket's own limit spares it a system call.
-    bool limited = unheard_ && deadline >= 0 && process < 0;
+    bool limited = unheard_ && deadline >= 0 && process < 0 && !walking();
     if (limited) {
       limit_receiving(deadline - now_in_milliseconds());
     } else if (received_limit_ != 0) {
       limit_receiving(0);
     }
-    if (process >= 0 || (deadline >= 0 && !limited)) {
-      pollfd watched[2] = {{descriptor_, POLLIN, 0}, {process, POLLIN, 0}};
-      constexpr int64_t kLongest = 1 << 30;
-      int64_t left = deadline < 0 ? -1 : deadline - now_in_milliseconds();
-      if (deadline >= 0 && left < 0) left = 0;
-      int ready = poll(watched, process >= 0 ? 2 : 1,
-                       static_cast<int>(left < kLongest ? left : kLongest));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready == 0) {
-        if (left == kLongest) continue;
-        overran_ = true;
-        return false;
-      }
-      if (ready > 0 && watched[0].revents == 0) {
-        log("the controller's process has ended");
-        return false;
-      }
-    }
+    if ((process >= 0 || walking() || (deadline >= 0 && !limited)) && !await(POLLIN)) return false;
     received = take(0);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN && limited) overran_ = true;
@@ -370,6 +388,9 @@ Channel::Outcome Channel::converse_until_answer(const Header& opening, const Wri
   Outcome outcome = Outcome::kLost;
   overran_ = false;
   unheard_ = true;
+  stopped_ = false;
+  // What is answered in time each time must not make a walk last for ever.
+  if (walking() && deadline >= 0 && now_in_milliseconds() >= deadline) return Outcome::kOverran;
   if (!payload.failed() && send(opening, payload.data(), payload.size())) {
     Header header;
     Next next = Next::kGoOn;
@@ -380,8 +401,9 @@ Channel::Outcome Channel::converse_until_answer(const Header& opening, const Wri
         outcome = Outcome::kAnswered;
       }
     }
-    if (overran_) outcome = Outcome::kOverran;
   }
+  if (overran_) outcome = Outcome::kOverran;
+  if (stopped_) outcome = Outcome::kStopped;
   overran_ = unheard_ = false;
   return outcome;
 }
@@ -405,6 +427,7 @@ void Channel::begin_walk(const Environment* environment) {
   walk_environment_ = environment;
   jni = nullptr;
   conversation_ = ++conversations_;
+  if (limit_ >= 0 && (deadline < 0 || limit_ < deadline)) deadline = limit_;
 }
 
 Channel::Outcome Channel::ask_in_walk(Header opening, const Writer& payload, Reader* answer) {
@@ -592,6 +615,24 @@ void Channel::work(const Header& header) {
   if (counts) calling_since_ = 0;
 }
 
+// As this process sees it; what a pidfd is of says the system, too.
+pid_t Channel::controller() const {
+  char name[40];
+  char text[512];
+  snprintf(name, sizeof name, "/proc/self/fdinfo/%d", process);
+  int descriptor = process >= 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  if (descriptor >= 0) {
+    ssize_t size = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    text[size < 0 ? 0 : size] = '\0';
+    const char* line = std::strstr(text, "\nPid:");
+    if (line != nullptr) return static_cast<pid_t>(std::atoi(line + 5));
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(descriptor_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+}
+
 bool Channel::deserted() const {
   pollfd watched[2] = {{descriptor_, POLLRDHUP, 0}, {process, POLLIN, 0}};
   return poll(watched, process >= 0 ? 2 : 1, 0) > 0;
@@ -601,6 +642,10 @@ void Channel::call(const Header& header) {
   outbox_.clear();
   request_ = header.sequence;
   Reader arguments(payload_, header.size);
+  limit_ = -1;
+  if ((header.flags & protocol::kFlagLimited) != 0) {
+    limit_ = now_in_milliseconds() + arguments.number<int64_t>();
+  }
   Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
   single(made, header, arguments, outbox_);
   Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, flags_of(made),
@@ -757,10 +802,15 @@ void Channel::map(const Header& header) {
 }
 
 void Channel::release_monitors(JNIEnv* environment) {
-  for (HeldMonitor& held : monitors) {
+  while (!monitors.empty()) {
+    // Out of the books first: who enters it next may destroy it at once.
+    HeldMonitor held;
+    {
+      Locked locked(session.mutex());
+      held = monitors.pop();
+    }
     for (uint32_t i = 0; i < held.count; ++i) agent.env->RawMonitorExit(held.monitor);
   }
-  monitors.clear();
   for (const HeldObject& held : objects_held) {
     environment->MonitorExit(held.object);
     environment->ExceptionClear();

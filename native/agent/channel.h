@@ -75,9 +75,10 @@ class Channel {
   // The conversation: serves frames until the other side goes or the hold of OnLoad ends.
   void converse(JNIEnv* jni);
   // Sends an opening to the controller and serves its calls until its answer; false without one:
-  // the controller went, or the time limit passed.  `limit` is in milliseconds, -1 for none.
+  // the controller went, or the time limit passed, for the sending as for the rest.  `limit` is in
+  // milliseconds, -1 for none.
   // The answer is good until the next frame is received.
-  enum class Outcome { kAnswered, kOverran, kLost };
+  enum class Outcome { kAnswered, kOverran, kStopped, kLost };
   Outcome ask(JNIEnv* jni, Header opening, const Writer& payload, int64_t limit, Reader* answer);
   // A heap walk's callbacks: one conversation on whatever thread the VM makes them, from the first
   // to the last.  `ask` is on its channel then, and may be repeated.
@@ -96,6 +97,7 @@ class Channel {
   // the controller has gone.
   int64_t calling_since() const { return calling_since_; }
   bool deserted() const;
+  pid_t controller() const;  // the process at the other end; 0 or -1 where it cannot be seen
   bool send(const Header& header, const void* payload, size_t size, int passed = -1);
   // What this thread still holds is let go.
   void release_monitors(JNIEnv* jni);
@@ -112,6 +114,7 @@ class Channel {
   Vector<uint32_t> frames;           // where each local frame starts in `issued`
   jrawMonitorID monitor_in_use = nullptr;  // by the call in progress
   bool waiting = false;                    // in RawMonitorWait
+  bool serviced = false;             // by a thread of the agent's, which nobody suspends
   int64_t deadline = -1;             // for the next frame, in milliseconds of the clock
   JniCall* jni_call = nullptr;  // the intercepted call that the conversation is about
   int process = -1;                  // a pidfd to watch beside the socket
@@ -127,6 +130,7 @@ class Channel {
   bool receive(Header* header);
   bool fill(size_t need);
   ssize_t take(int flags);
+  bool await(short events);
   bool take_at_once(ssize_t* received);
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
@@ -158,6 +162,8 @@ class Channel {
   int passed_ = -1;  // a descriptor that came with the current frame
   void limit_receiving(int64_t milliseconds);
   bool overran_ = false;
+  bool stopped_ = false;  // the controller's process, in a walk
+  int64_t limit_ = -1;    // when the call in progress is to have ended, of the clock
   bool unheard_ = false;       // nothing has come yet in the innermost conversation
   int64_t received_limit_ = 0;  // what the socket's own limit is set to; 0 is none
   Inbox inbox_;

@@ -69,8 +69,14 @@ jclass if_named(jvmtiEnv* env, jclass klass, const char* name) {
 
 namespace {
 
-Mutex leaving_mutex;
+Mutex leaving_mutex{Guards::kLists};
 LeavingFrame* leaving = nullptr;
+
+jint hash_of(jthread thread) {
+  jint hash = 0;
+  agent.env->GetObjectHashCode(thread, &hash);
+  return hash;
+}
 
 }  // namespace
 
@@ -81,26 +87,24 @@ LeavingFrame::LeavingFrame() {
 }
 
 LeavingFrame::~LeavingFrame() {
-  {
-    Locked locked(leaving_mutex);
-    LeavingFrame** at = &leaving;
-    while (*at != this) at = &(*at)->next_;
-    *at = next_;
-  }
-  if (thread_ != nullptr) jni_->DeleteGlobalRef(thread_);
-}
-
-void LeavingFrame::name(JNIEnv* jni, jthread thread) {
-  jni_ = jni;
-  jobject named = jni->NewGlobalRef(thread);
   Locked locked(leaving_mutex);
-  thread_ = named;
+  LeavingFrame** at = &leaving;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
 }
 
-bool LeavingFrame::any(JNIEnv* jni, jthread thread) {
+void LeavingFrame::name(jthread thread) {
+  jint hash = hash_of(thread);
+  Locked locked(leaving_mutex);
+  hash_ = hash;
+  named_ = true;
+}
+
+bool LeavingFrame::any(jthread thread) {
+  jint hash = hash_of(thread);
   Locked locked(leaving_mutex);
   for (LeavingFrame* one = leaving; one != nullptr; one = one->next_) {
-    if (one->thread_ == nullptr || jni->IsSameObject(one->thread_, thread)) return true;
+    if (!one->named_ || one->hash_ == hash) return true;
   }
   return false;
 }

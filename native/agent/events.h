@@ -101,13 +101,13 @@ class LeavingFrame {
   ~LeavingFrame();
   LeavingFrame(const LeavingFrame&) = delete;
   LeavingFrame& operator=(const LeavingFrame&) = delete;
-  void name(JNIEnv* jni, jthread thread);  // not before, because the thread may be stopped there
+  void name(jthread thread);  // not before, because the thread may be stopped there
   // Whether a thread, or one that has not been named yet, is being told.
-  static bool any(JNIEnv* jni, jthread thread);
+  static bool any(jthread thread);
 
  private:
-  JNIEnv* jni_ = nullptr;
-  jobject thread_ = nullptr;
+  bool named_ = false;
+  jint hash_ = 0;  // of the thread's identity; who has the same waits in vain
   LeavingFrame* next_ = nullptr;
 };
 

@@ -21,9 +21,9 @@ struct ExtensionEvent {
   jvmtiParamKind kinds[kMost];
   jvmtiParamTypes types[kMost];
 };
-Mutex mutex;
+Mutex mutex{Guards::kLists};
 ExtensionEvent events[kMost];
-int event_count = 0;
+std::atomic<int> event_count{0};
 
 bool is_object(jvmtiParamTypes type) {
   return type == JVMTI_TYPE_JOBJECT || type == JVMTI_TYPE_JTHREAD || type == JVMTI_TYPE_JCLASS;
@@ -37,13 +37,15 @@ void free_parameters(jvmtiParamInfo* parameters, jint count) {
 }
 
 void learn_events(jvmtiEnv* env) {
+  ExtensionEvent learned[kMost] = {};
+  int known = 0;
   jint count = 0;
   jvmtiExtensionEventInfo* found = nullptr;
   if (env->GetExtensionEvents(&count, &found) != JVMTI_ERROR_NONE) return;
   for (jint i = 0; i < count; ++i) {
     jvmtiExtensionEventInfo& info = found[i];
-    if (event_count < kMost && info.param_count <= kMost) {
-      ExtensionEvent& event = events[event_count++];
+    if (known < kMost && info.param_count <= kMost) {
+      ExtensionEvent& event = learned[known++];
       event.index = info.extension_event_index;
       event.count = info.param_count;
       for (jint k = 0; k < info.param_count; ++k) {
@@ -56,6 +58,10 @@ void learn_events(jvmtiEnv* env) {
     free_parameters(info.params, info.param_count);
   }
   env->Deallocate(reinterpret_cast<unsigned char*>(found));
+  Locked locked(mutex);
+  if (event_count > 0) return;  // another thread was first
+  std::memcpy(events, learned, sizeof events);
+  event_count = known;
 }
 
 Environment* hear_extension(jvmtiEnv* env, int slot) {
@@ -136,9 +142,9 @@ namespace own {
 jvmtiError SetExtensionEventCallback(Call& call, const In<jint>& index,
                                      const In<Callback>& callback) {
   int slot = 0;
+  if (event_count == 0) learn_events(call.env);
   {
     Locked locked(mutex);
-    if (event_count == 0) learn_events(call.env);
     while (slot < event_count && events[slot].index != index.c()) ++slot;
   }
   if (slot == event_count) return JVMTI_ERROR_ILLEGAL_ARGUMENT;

@@ -1,11 +1,11 @@
 """Writes the agent's generated sources from the declarations in ``src/jvmti``.
 
 Usage: ``python generate.py OUTPUT_DIRECTORY``.  Needs the standard library only, because the
-package's build runs it.  Five files come out: ``kinds.h`` (the kinds of handles), ``protocol.h``
+package's build runs it.  What comes out: ``kinds.h`` (the kinds of handles), ``protocol.h``
 (the numbers both sides share), ``thunks.cpp`` (one typed thunk per function and the table of
 them), ``recorders.cpp`` and ``trampolines.cpp`` (what the VM calls for each event, to record it in
 streams and to have it answered); the compiler checks the last three against the real ``jvmti.h``
-and ``jni.h``.
+and ``jni.h``.  ``checked_calls.cpp`` is for a build that looks after locks.
 """
 
 from __future__ import annotations
@@ -486,7 +486,7 @@ class Trampoline:
 
     def both_text(self) -> str:
         """What records the event first and then has it answered."""
-        leaving = "  LeavingFrame leaving;\n  leaving.name(jni, thread);\n"
+        leaving = "  LeavingFrame leaving;\n  leaving.name(thread);\n"
         return (
             f"void JNICALL both_{self.declaration.name}({', '.join(self.c_parameters())}) {{\n"
             f"{leaving if self.declaration.name == 'FramePop' else ''}"
@@ -503,7 +503,7 @@ class Trampoline:
         lines = [
             f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
             *(["  LeavingFrame leaving;"] if declaration.name == "FramePop" else []),
-            *(["  leaving.name(jni, thread);"] if declaration.name == "FramePop" else []),
+            *(["  leaving.name(thread);"] if declaration.name == "FramePop" else []),
             *(
                 ["  class_being_redefined = if_named(env, class_being_redefined, name);"]
                 if declaration.name == "ClassFileLoadHook"
@@ -836,6 +836,29 @@ def jni_wrappers_source() -> str:
     return "\n".join([*lines, "};\n", "}  // namespace jvmti", ""])
 
 
+def checked_calls_source() -> str:
+    """Of a build that looks after locks: all functions of the VM, each behind a look."""
+    lines = [
+        HEAD,
+        "#ifdef JVMTI_CHECK_LOCKS\n",
+        '#include "checked_calls.h"\n',
+        "namespace jvmti {\nnamespace lock_check {\n",
+        "#define CHECK(Table, name) \\",
+        "  Checked<&Table::name, decltype(&Table::name)>::put(table, #name)\n",
+        "void watch(jvmtiInterface_1_* table) {",
+        "  *table = *jvmti_original;",
+        *(f"  CHECK(jvmtiInterface_1_, {one.c_name});" for one in FUNCTIONS.values()),
+        "}\n",
+        "void watch(JNINativeInterface_* table, size_t slots) {",
+    ]
+    slots = {one.c_name: one.slot for one in JNI_FUNCTIONS.values()}
+    slots |= {name: one.slot for name, one in EXCLUDED.items()}
+    for name, slot in slots.items():
+        lines.append(f"  if ({slot} < slots) CHECK(JNINativeInterface_, {name});")
+    lines += ["}\n", "}  // namespace lock_check\n}  // namespace jvmti\n", "#endif", ""]
+    return "\n".join(lines)
+
+
 def structures_in(shape: Any, found: dict[str, shapes.Structure]) -> None:
     """Collect the structures a result is made of, inner ones first."""
     if isinstance(shape, shapes.List):
@@ -927,6 +950,7 @@ def main(output: Path) -> None:
         "thunks.cpp": source,
         "trampolines.cpp": trampolines_source(),
         "jni_wrappers.cpp": jni_wrappers_source(),
+        "checked_calls.cpp": checked_calls_source(),
         "interface.digest": digest[1].replace("\\x", ""),
     }
     for name, text in files.items():

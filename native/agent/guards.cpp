@@ -133,7 +133,7 @@ bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::F
 }
 
 bool pop_frame(Call& call, const In<kinds::Thread>& thread) {
-  if (!LeavingFrame::any(call.jni, thread.c())) return true;
+  if (!LeavingFrame::any(thread.c())) return true;
   call.refuse(JVMTI_ERROR_OPAQUE_FRAME, "the thread is being told that it leaves the frame");
   return false;
 }

@@ -45,10 +45,12 @@ bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* deta
       jobject type = jni->GetObjectArrayElement(types, static_cast<jsize>(i));
       jweak weak = jni->NewWeakGlobalRef(type);
       jni->DeleteLocalRef(type);
-      Locked locked(call.session.methods.mutex());
-      if (details->argument_classes[i] == nullptr) {
-        details->argument_classes[i] = weak;
-        weak = nullptr;
+      {
+        Locked locked(call.session.methods.mutex());
+        if (details->argument_classes[i] == nullptr) {
+          details->argument_classes[i] = weak;
+          weak = nullptr;
+        }
       }
       if (weak != nullptr) jni->DeleteWeakGlobalRef(weak);
     }

@@ -61,7 +61,7 @@ class Objects {
   Entry* find(uint64_t handle);
   void free_reference(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, const Entry& entry);
 
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Vector<Entry> entries_;
   Vector<uint32_t> free_;
   size_t live_ = 0;
@@ -98,7 +98,7 @@ class Methods {
   Mutex& mutex() { return mutex_; }
 
  private:
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Stable<MethodRecord> records_;
   Index index_;
 };
@@ -120,7 +120,7 @@ class Fields {
   size_t size() const { return records_.size(); }
 
  private:
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Stable<FieldRecord> records_;
   Index index_;
 };
@@ -153,7 +153,7 @@ class Pointers {
   };
   Entry* entry_of(uint64_t handle, uint8_t kind);
 
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Vector<Entry> entries_;
   Vector<uint32_t> free_;
 };

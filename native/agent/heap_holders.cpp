@@ -259,18 +259,15 @@ jvmtiError Tracing::mark_classes() {
 
 jvmtiError Tracing::mark_own() {
   Vector<jobject> threads;
-  {
-    // New references under the lock: the threads may be ending.
-    Locked locked(agent.mutex);
-    for (jobject thread : agent.service_threads) threads.push(call.jni->NewLocalRef(thread));
-  }
+  bool good = agent.service_threads.copy(call.jni, &threads);
   for (jobject thread : threads) {
     jlong tag = mark_of(thread);
     if (tag != 0) (*this)[tag].flags |= kOurThread;
     call.jni->DeleteLocalRef(thread);
   }
-  Locked locked(agent.mutex);  // so that no session goes meanwhile
-  for (Session* session : agent.sessions) {
+  if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
+  Visits sessions(call.jni);
+  for (Session* session : sessions) {
     Vector<uint64_t> handles;
     if (!session->objects.pin_all(&handles)) return JVMTI_ERROR_OUT_OF_MEMORY;
     for (uint64_t handle : handles) {

@@ -66,6 +66,7 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
   uint8_t written = answer.number<uint8_t>();
   jlong new_tag = answer.number<jlong>();
   jlong new_referrer_tag = answer.number<jlong>();
+  outcome_ = outcome;
   if (outcome != Channel::Outcome::kAnswered || answer.failed()) {
     over_ = true;
     return abort_;
@@ -79,6 +80,11 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
 
 jvmtiError HeapWalk::ended(jvmtiError error) {
   if (error == JVMTI_ERROR_NONE && !over_ && order_.size() > 0) send(nullptr, nullptr);
+  if (outcome_ == Channel::Outcome::kOverran) {
+    call_.refuse(protocol::kWalkEnded, "its time limit had passed");
+  } else if (outcome_ == Channel::Outcome::kStopped) {
+    call_.refuse(protocol::kWalkEnded, "this process was stopped in the middle of it");
+  }
   return error;
 }
 

@@ -55,6 +55,7 @@ class HeapWalk {
   const jint go_on_;
   const jint abort_;
   bool over_ = false;
+  Channel::Outcome outcome_ = Channel::Outcome::kAnswered;
   Told told_[kVisits] = {};
   Writer rows_[kVisits];
   Writer order_;  // of the records: a byte each

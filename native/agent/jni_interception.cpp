@@ -13,17 +13,14 @@ constexpr jint kLastCritical = 225;   // ReleaseStringCritical
 
 // Nothing of this is ever freed: a thread may be on its way through a wrapper long after the table
 // has gone back.
-Mutex mutex;
+Mutex mutex{Guards::kLists};
+uint64_t wishes = 0;  // how often it has been said which slots are wanted
 std::atomic<Environment*> holder{nullptr};
 jniNativeInterface* original = nullptr;
 size_t known_slots = 0;
 JniTally tallies[kJniSlots];
 std::atomic<bool> counted[kJniSlots];
 std::atomic<bool> told[kJniSlots];
-
-size_t slots_of(JNIEnv* jni) {
-  return jni->GetVersion() >= 0x00180000 ? 236 : jni->GetVersion() >= 0x00150000 ? 235 : 234;
-}
 
 }  // namespace
 
@@ -302,29 +299,52 @@ void end_jni_call(Occurrence& it, JniCall* call) { it.call().channel.jni_call = 
 
 namespace {
 
-// The table as it is to be now; hold the mutex.
-jvmtiError install(Call& call, Environment* environment) {
+// Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so who
+// finds that more was wanted meanwhile does it again, and the last one is right.
+jvmtiError install(jvmtiEnv* env) {
+  jniNativeInterface* table = nullptr;
+  jvmtiError error = env->GetJNIFunctionTable(&table);
+  if (error != JVMTI_ERROR_NONE) return error;
+  void** entries = reinterpret_cast<void**>(table);
+  for (uint64_t installed = 0;;) {
+    {
+      Locked locked(mutex);
+      if (installed == wishes) break;
+      installed = wishes;
+      for (size_t slot = 0; slot < known_slots; ++slot) {
+        bool wanted = (counted[slot] || told[slot]) && kJniWrappers[slot] != nullptr;
+        entries[slot] = wanted ? kJniWrappers[slot] : jni_original(static_cast<int>(slot));
+      }
+    }
+    error = env->SetJNIFunctionTable(table);
+    if (error != JVMTI_ERROR_NONE) break;
+  }
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
+  return error;
+}
+
+// The VM's own table, where no wrapper is in it.
+jvmtiError find_original(Call& call) {
   jniNativeInterface* table = nullptr;
   jvmtiError error = call.env->GetJNIFunctionTable(&table);
   if (error != JVMTI_ERROR_NONE) return error;
-  if (original == nullptr || holder.load() == nullptr) {
-    // Kept for good, because a thread may still be between two of its steps.
-    original = table;
-    known_slots = slots_of(call.jni);
-    error = call.env->GetJNIFunctionTable(&table);
-    if (error != JVMTI_ERROR_NONE) return error;
-  }
-  bool any = false;
+  size_t slots = slots_of(call.jni);
   void** entries = reinterpret_cast<void**>(table);
-  for (size_t slot = 0; slot < known_slots; ++slot) {
-    bool wanted = (counted[slot] || told[slot]) && kJniWrappers[slot] != nullptr;
-    entries[slot] = wanted ? kJniWrappers[slot] : jni_original(static_cast<int>(slot));
-    any = any || wanted;
+  bool clean = true;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    clean = clean && (entries[slot] == nullptr || entries[slot] != kJniWrappers[slot]);
   }
-  holder = any ? environment : nullptr;
-  error = call.env->SetJNIFunctionTable(table);
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
-  return error;
+  {
+    // What was found before is kept for good, because a thread may still be between two of its steps.
+    Locked locked(mutex);
+    if (holder.load() == nullptr && clean) {
+      original = table;
+      known_slots = slots;
+      table = nullptr;
+    }
+  }
+  if (table != nullptr) agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
+  return JVMTI_ERROR_NONE;
 }
 
 // Sets which slots are wanted, where nobody else has the table.
@@ -334,30 +354,41 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
     if (slot < 4 || slot >= kJniSlots) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
   if (call.jni == nullptr || call.environment == nullptr) return JVMTI_ERROR_WRONG_PHASE;
-  Locked locked(mutex);
-  Environment* has = holder.load();
-  if (has != nullptr && has != call.environment) {
-    call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
-                has->session == &call.session ? "another environment of this session"
-                                              : has->session->name());
-    return JVMTI_ERROR_NOT_AVAILABLE;
+  if (holder.load() == nullptr) {
+    jvmtiError error = find_original(call);
+    if (error != JVMTI_ERROR_NONE) return error;
   }
-  for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
-  for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
-  return install(call, call.environment);
+  {
+    Locked locked(mutex);
+    Environment* has = holder.load();
+    if (has != nullptr && has != call.environment) {
+      call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
+                  has->session == &call.session ? "another environment of this session"
+                                                : has->session->name());
+      return JVMTI_ERROR_NOT_AVAILABLE;
+    }
+    for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
+    for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
+    bool any = false;
+    for (int slot = 0; slot < kJniSlots; ++slot) any = any || counted[slot] || told[slot];
+    holder = any ? call.environment : nullptr;
+    ++wishes;
+  }
+  return install(call.env);
 }
 
 }  // namespace
 
 void release_jni_table(Environment* environment) {
-  Locked locked(mutex);
-  if (environment == nullptr || holder.load() != environment) return;
-  for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
-  holder = nullptr;
-  jvmtiEnv* env = environment->env;
-  if (env == nullptr || env->SetJNIFunctionTable(original) != JVMTI_ERROR_NONE) {
-    agent.env->SetJNIFunctionTable(original);
+  {
+    Locked locked(mutex);
+    if (environment == nullptr || holder.load() != environment) return;
+    for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
+    holder = nullptr;
+    ++wishes;
   }
+  jvmtiEnv* env = environment->env;
+  if (env == nullptr || install(env) != JVMTI_ERROR_NONE) install(agent.env);
 }
 
 namespace own {

@@ -12,6 +12,11 @@
 
 namespace jvmti {
 
+// The length of the VM's table, which has grown.
+inline size_t slots_of(JNIEnv* jni) {
+  return jni->GetVersion() >= 0x00180000 ? 236 : jni->GetVersion() >= 0x00150000 ? 235 : 234;
+}
+
 constexpr int kJniSlots = 236;
 constexpr int kJniCall = 0x1000;  // the number of slot 0 in the frames that tell of calls
 

@@ -23,7 +23,7 @@ std::atomic<jvmtiEnv*> marks{nullptr};
 std::atomic<bool> sees_steps{false};
 // Held while a thread is told, because two controllers may have the same one suspended.  Who waits
 // for it does not wait for long: a thread that tells at an event can be suspended by another.
-Mutex telling;
+Turn telling;
 
 // Where a thread stands, as a mark: never null.
 void* place_of(jvmtiEnv* env, jthread thread) {
@@ -47,7 +47,7 @@ void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocatio
   env->SetThreadLocalStorage(thread, nullptr);
 }
 
-// Hold the lock of those who tell.
+// For who has the turn to tell.
 jvmtiEnv* marking() {
   if (marks != nullptr) return marks;
   bool sees = true;
@@ -67,7 +67,7 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
   jthread thread = named;
   if (thread == nullptr) call.env->GetCurrentThread(&thread);
   jvmtiError error = JVMTI_ERROR_NONE;
-  if (!telling.lock_within(kLongestTelling)) {
+  if (!telling.take_within(kLongestTelling)) {
     call.refuse(JVMTI_ERROR_INTERNAL, "another thread is being told to leave its frame");
   } else {
     jvmtiEnv* env = marking();
@@ -89,7 +89,7 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
         env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
       }
     }
-    telling.unlock();
+    telling.give_back();
   }
   if (named == nullptr && thread != nullptr) call.jni->DeleteLocalRef(thread);
   return call.refused() ? static_cast<jvmtiError>(call.status) : error;
@@ -112,9 +112,9 @@ namespace own {
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
   jvmtiError error = tell(call, thread.c(), &jvmtiEnv::PopFrame);
   if (error != JVMTI_ERROR_NONE) return error;
-  Locked locked(agent.mutex);
-  for (Session* session : agent.sessions) {
-    session->stops.frame_was_popped(call.jni, thread.c());
+  Visits sessions(call.jni);
+  for (Session* session : sessions) {
+    session->stops.frame_was_popped(call.jni, *session, thread.c());
   }
   return JVMTI_ERROR_NONE;
 }

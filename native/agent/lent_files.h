@@ -28,7 +28,7 @@ class LentFiles {
   };
   static void remove(const File& file);
 
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Vector<File> files_;
 };
 

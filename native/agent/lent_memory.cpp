@@ -1,5 +1,7 @@
 #include "lent_memory.h"
 
+#include <atomic>
+
 #include "agent.h"
 
 namespace jvmti {
@@ -13,7 +15,8 @@ struct Loan {
   bool given_back;
 };
 
-Mutex mutex;
+Mutex mutex{Guards::kLists};
+std::atomic_flag sweeping = ATOMIC_FLAG_INIT;
 Vector<Loan>& loans() {
   // Never destroyed: threads of ours may still run while the process exits.
   alignas(Vector<Loan>) static unsigned char place[sizeof(Vector<Loan>)] = {};
@@ -27,21 +30,42 @@ bool is_lent(const void* memory) {
   return false;
 }
 
-// Ends the loans whose buffers are gone.
+// The loan at a place; false beyond the last.
+bool look(size_t place, Loan* loan) {
+  Locked locked(mutex);
+  if (place >= loans().size()) return false;
+  *loan = loans()[place];
+  return true;
+}
+
+// Ends a loan whose buffer is gone.
+void end_loan(JNIEnv* jni, const Loan& gone) {
+  bool last = false;
+  {
+    Locked locked(mutex);
+    Vector<Loan>& all = loans();
+    size_t at = 0;
+    while (at < all.size() && all[at].buffer != gone.buffer) ++at;
+    last = all[at].given_back;
+    all.remove(at);
+    last = last && !is_lent(gone.memory);
+  }
+  jni->DeleteWeakGlobalRef(gone.buffer);
+  if (last) agent.env->Deallocate(static_cast<unsigned char*>(gone.memory));
+}
+
+// Ends the loans whose buffers are gone; one thread at a time, and nobody waits for it.
 void sweep(JNIEnv* jni) {
-  Vector<Loan>& all = loans();
-  for (size_t i = 0; i < all.size();) {
-    Loan loan = all[i];
-    if (!jni->IsSameObject(loan.buffer, nullptr)) {
-      ++i;
-      continue;
-    }
-    jni->DeleteWeakGlobalRef(loan.buffer);
-    all.remove(i);
-    if (loan.given_back && !is_lent(loan.memory)) {
-      agent.env->Deallocate(static_cast<unsigned char*>(loan.memory));
+  if (sweeping.test_and_set()) return;
+  Loan loan;
+  for (size_t place = 0; look(place, &loan);) {
+    if (jni->IsSameObject(loan.buffer, nullptr)) {
+      end_loan(jni, loan);
+    } else {
+      ++place;
     }
   }
+  sweeping.clear();
 }
 
 }  // namespace
@@ -49,17 +73,21 @@ void sweep(JNIEnv* jni) {
 bool lend(JNIEnv* jni, void* memory, jobject buffer) {
   jweak weak = jni->NewWeakGlobalRef(buffer);
   if (weak == nullptr) return false;
-  Locked locked(mutex);
   sweep(jni);
-  if (loans().push(Loan{memory, weak, false})) return true;
+  bool kept = false;
+  {
+    Locked locked(mutex);
+    kept = loans().push(Loan{memory, weak, false});
+  }
+  if (kept) return true;
   jni->DeleteWeakGlobalRef(weak);
   return false;
 }
 
 jvmtiError give_back(JNIEnv* jni, void* memory) {
   if (jni != nullptr) {
-    Locked locked(mutex);
     sweep(jni);
+    Locked locked(mutex);
     bool found = false;
     for (Loan& loan : loans()) {
       if (loan.memory != memory) continue;

@@ -40,7 +40,7 @@ void note_each(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
                const jvmtiError* results, bool suspended) {
   for (jint i = 0; i < threads.count(); ++i) {
     if (results[i] != JVMTI_ERROR_NONE) continue;
-    call.session.note_suspended(call.jni, threads.items()[i], suspended);
+    call.session.suspensions.note(call.jni, threads.items()[i], suspended);
   }
 }
 
@@ -121,12 +121,14 @@ jvmtiError SetEnvironmentLocalStorage(Call& call, const In<Stored>& data) {
 namespace {
 
 // A raw monitor in use by this channel.  The VM frees a destroyed monitor whoever still waits for
-// it, so the books say who does, and a monitor is looked up and noted in one step.
+// it, so the books say who does, and a monitor is looked up and noted in one step.  When the session
+// ends, nobody gets hold of one any more.
 class MonitorUse {
  public:
   MonitorUse(Call& call, const In<kinds::RawMonitor>& monitor) : call_(call) {
     Locked locked(call.session.mutex());
-    valid_ = call.session.pointers.find(monitor.handle(), kinds::RawMonitor::kind) != nullptr;
+    valid_ = !call.session.ending() &&
+             call.session.pointers.find(monitor.handle(), kinds::RawMonitor::kind) != nullptr;
     if (valid_) call.channel.monitor_in_use = monitor.c();
   }
   ~MonitorUse() {
@@ -156,20 +158,23 @@ void forget_held(Channel& channel, const HeldMonitor* held) {
 }  // namespace
 
 jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
-  // Locked to the end: were the monitor out of the books for a moment and the VM then refused,
-  // its owner could have been told meanwhile that there is none, and never leave it.
-  Locked locked(call.session.mutex());
-  if (call.session.monitor_used(monitor.c())) {
-    call.refuse(JVMTI_ERROR_NOT_MONITOR_OWNER, "other threads wait for the monitor");
-    return JVMTI_ERROR_NOT_MONITOR_OWNER;
-  }
-  if (!call.session.pointers.hide(monitor.handle(), kinds::RawMonitor::kind)) {
-    return JVMTI_ERROR_INVALID_MONITOR;
+  // Out of the books only where the VM will not refuse: its owner could be told meanwhile that there
+  // is none, and never leave it.
+  {
+    Locked locked(call.session.mutex());
+    if (call.session.monitor_used(monitor.c(), call.channel)) {
+      call.refuse(JVMTI_ERROR_NOT_MONITOR_OWNER, "other threads have the monitor or wait for it");
+      return JVMTI_ERROR_NOT_MONITOR_OWNER;
+    }
+    if (!call.session.pointers.hide(monitor.handle(), kinds::RawMonitor::kind)) {
+      return JVMTI_ERROR_INVALID_MONITOR;
+    }
   }
   HeldMonitor* held = held_by(call.channel, monitor.c());
   if (held != nullptr) {
     // The VM leaves the monitor once for its owner, however often it was entered.
     while (--held->count > 0) call.env->RawMonitorExit(monitor.c());
+    Locked locked(call.session.mutex());
     forget_held(call.channel, held);
   }
   jvmtiError error = call.env->DestroyRawMonitor(monitor.c());
@@ -289,9 +294,22 @@ uint64_t bits_of(const jvmtiCapabilities& capabilities) {
 
 }  // namespace
 
+namespace {
+
+// Kept by us as well, for those who ask who has what.
+void note_capabilities(Call& call) {
+  jvmtiCapabilities held{};
+  if (call.env->GetCapabilities(&held) == JVMTI_ERROR_NONE) {
+    call.environment->capabilities = bits_of(held);
+  }
+}
+
+}  // namespace
+
 // When the VM refuses, says what is missing and, where another controller of ours has it, who.
 jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
   jvmtiError error = call.env->AddCapabilities(capabilities.c());
+  note_capabilities(call);
   if (error != JVMTI_ERROR_NOT_AVAILABLE) return error;
   jvmtiCapabilities potential{};
   call.env->GetPotentialCapabilities(&potential);
@@ -300,8 +318,8 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   names_of(missing, names, sizeof names);
   char holder[256] = "";
   {
-    Locked locked(agent.mutex);
-    for (Session* other : agent.sessions) {
+    Visits sessions(call.jni);
+    for (Session* other : sessions) {
       if (other == &call.session || (other->held_capabilities() & missing) == 0) continue;
       snprintf(holder, sizeof holder, "%s", other->name());
     }
@@ -318,7 +336,9 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
 }
 
 jvmtiError RelinquishCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
-  return call.env->RelinquishCapabilities(capabilities.c());
+  jvmtiError error = call.env->RelinquishCapabilities(capabilities.c());
+  note_capabilities(call);
+  return error;
 }
 
 jvmtiError GetJNIFunctionTable(Call& call, jint* count, void*** entries) {

@@ -61,15 +61,13 @@ jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same) 
 
 jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
-  Locked locked(agent.mutex);
-  size_t size = agent.service_threads.size();
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jthread)),
-                                         reinterpret_cast<unsigned char**>(threads));
+  Vector<jobject> copies;
+  if (!agent.service_threads.copy(call.jni, &copies)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error =
+      agent.env->Allocate(static_cast<jlong>((copies.size() + 1) * sizeof(jthread)),
+                          reinterpret_cast<unsigned char**>(threads));
   if (error != JVMTI_ERROR_NONE) return error;
-  for (size_t i = 0; i < size; ++i) {
-    (*threads)[i] = call.jni->NewLocalRef(agent.service_threads[i]);
-  }
-  *count = static_cast<jint>(size);
+  for (jobject copy : copies) (*threads)[(*count)++] = copy;
   return JVMTI_ERROR_NONE;
 }
 
@@ -81,8 +79,8 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
   {
     Locked locked(agent.mutex);
     *sessions = static_cast<jlong>(agent.sessions.size());
-    *service_threads = static_cast<jlong>(agent.service_threads.size());
   }
+  *service_threads = static_cast<jlong>(agent.service_threads.size());
   Session& session = call.session;
   *channels = static_cast<jlong>(session.channel_count());
   *environments = static_cast<jlong>(session.environment_count());
@@ -157,25 +155,33 @@ jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<
   *count = threads.count();
   jthread current = nullptr;
   call.env->GetCurrentThread(&current);
+  // The current one runs what this call is for; a service thread would never come back.
+  Vector<jthread> others;
+  Vector<jint> places;
+  Vector<jint> outcomes;
+  size_t most = static_cast<size_t>(threads.count()) + 1;
+  if (!others.reserve(most) || !places.reserve(most) || !outcomes.reserve(most)) {
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
   for (jint i = 0; i < threads.count(); ++i) {
     jthread thread = threads.items()[i];
-    jint& outcome = (*errors)[i];
-    if (current != nullptr && call.jni->IsSameObject(current, thread)) {
-      outcome = JVMTI_ERROR_NONE;  // it runs what this call is for
-    } else if (is_service_thread(call.jni, thread)) {
-      outcome = JVMTI_ERROR_INVALID_THREAD;  // it would never come back
-    } else {
-      outcome = call.session.suspend(call.jni, call.env, thread, key.c());
-    }
+    bool itself = current != nullptr && call.jni->IsSameObject(current, thread);
+    (*errors)[i] = itself ? JVMTI_ERROR_NONE : JVMTI_ERROR_INVALID_THREAD;
+    if (itself || is_service_thread(call.jni, thread)) continue;
+    others.push(thread);
+    places.push(i);
   }
   if (current != nullptr) call.jni->DeleteLocalRef(current);
+  call.session.suspensions.suspend(call.jni, call.env, call.channel.serviced, key.c(),
+                                   static_cast<jint>(others.size()), others.begin(),
+                                   outcomes.begin());
+  for (size_t i = 0; i < places.size(); ++i) (*errors)[places[i]] = outcomes[i];
   return JVMTI_ERROR_NONE;
 }
 
 jvmtiError Resume(Call& call, const In<jlong>& key) {
   if (call.environment == nullptr || call.env == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
-  call.session.resume(call.jni, call.env, key.c());
-  return JVMTI_ERROR_NONE;
+  return call.session.suspensions.resume(call.jni, call.env, call.channel.serviced, key.c());
 }
 
 // Without a line of Java: the message is what the field says, however the class overrides it.

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,22 +57,6 @@ void enable_early(jvmtiEnv* env) {
   env->AddCapabilities(&early);
 }
 
-// Null when the VM does not give them, as a solo capability that another environment has.
-jvmtiEnv* environment_with(const jvmtiCapabilities& wanted) {
-  jvmtiEnv* env = get_environment(0);
-  if (env == nullptr || env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
-  env->DisposeEnvironment();
-  return nullptr;
-}
-
-// An environment that may resume threads.
-jvmtiEnv* environment_that_suspends() {
-  jvmtiCapabilities wanted{};
-  wanted.can_suspend = 1;
-  wanted.can_support_virtual_threads = major_version(agent.version) >= 21;
-  return environment_with(wanted);
-}
-
 void keep_spare(Environment* environment) {
   environment->env = nullptr;
   Locked locked(agent.mutex);
@@ -97,10 +82,18 @@ Environment* spare_environment() {
     handling.stops = false;
   }
   environment->deaf = false;
+  environment->capabilities = 0;
   return environment;
 }
 
 }  // namespace
+
+jvmtiEnv* environment_with(const jvmtiCapabilities& wanted) {
+  jvmtiEnv* env = get_environment(0);
+  if (env == nullptr || env->AddCapabilities(&wanted) == JVMTI_ERROR_NONE) return env;
+  env->DisposeEnvironment();
+  return nullptr;
+}
 
 jvmtiEnv* new_tagging_environment() {
   jvmtiCapabilities wanted{};
@@ -201,12 +194,13 @@ Session::Hold Session::serve_onload(int timeout_seconds, bool whole) {
 void Session::serve(JNIEnv* jni) {
   jthread thread = nullptr;
   agent.env->GetCurrentThread(&thread);
-  {
-    // A handler of an early event may still be speaking.
-    Locked locked(control_mutex_);
-    tell_live();
-  }
+  // A handler of an early event may still be speaking, on a thread that somebody has suspended.
+  constexpr int kLook = 500;  // milliseconds
+  while (!lost_ && !control_turn_.take_within(kLook)) lost_ = control_channel_->deserted();
   if (!lost_) {
+    tell_live();
+    control_turn_.give_back();
+    control_channel_->serviced = true;
     Serving serving(*control_channel_, false);
     control_channel_->converse(jni);
   }
@@ -225,7 +219,7 @@ void Session::serve(JNIEnv* jni) {
 
 void Session::abandon(JNIEnv* jni) {
   if (control_channel_ == nullptr) {
-    forget(this);
+    take_off_list();
     close(control_);
     unmake(this);
     return;
@@ -255,6 +249,7 @@ Channel* Session::add_channel(int descriptor) {
 bool Session::open_channel(JNIEnv* jni, int descriptor) {
   Channel* channel = add_channel(descriptor);
   if (channel == nullptr) return false;
+  channel->serviced = true;
   if (start_service_thread(jni, "jvmti channel", serve_channel, channel)) return true;
   close_channel(channel);
   return false;
@@ -343,7 +338,7 @@ void Session::return_event_channel(Channel* channel, bool good) {
 Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
   constexpr int kLook = 100;           // milliseconds
   constexpr int64_t kPatience = 10000;  // of a call
-  while (!control_mutex_.lock_within(kLook)) {
+  while (!control_turn_.take_within(kLook)) {
     int64_t now = now_in_milliseconds();
     int64_t since = control_channel_->calling_since();
     bool gone = control_channel_->deserted();
@@ -356,7 +351,7 @@ Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
     return nullptr;
   }
   if (!served_ && !lost_ && !held_) return control_channel_;
-  control_mutex_.unlock();
+  control_turn_.give_back();
   return nullptr;
 }
 
@@ -366,41 +361,49 @@ void Session::tell_live() {
 }
 
 void Session::tell_live_now() {
-  if (!control_mutex_.try_lock()) return;  // a handler is speaking: the service thread tells
+  if (!control_turn_.try_take()) return;  // a handler is speaking: the service thread tells
   tell_live();
-  control_mutex_.unlock();
+  control_turn_.give_back();
 }
 
-void Session::return_control() { control_mutex_.unlock(); }
+void Session::return_control() { control_turn_.give_back(); }
 
-bool Session::monitor_used(jrawMonitorID monitor) {
-  if (control_channel_->monitor_in_use == monitor) return true;
+template <class Fits>
+bool Session::any_channel(Fits fits) {
+  if (fits(*control_channel_)) return true;
   Vector<Channel*>* const both[] = {&channels_, &event_channels_};
   for (Vector<Channel*>* all : both) {
     for (Channel* channel : *all) {
-      if (channel->monitor_in_use == monitor) return true;
+      if (fits(*channel)) return true;
     }
   }
   return false;
+}
+
+namespace {
+
+bool has_entered(const Channel& channel, jrawMonitorID monitor) {
+  for (size_t i = 0; i < channel.monitors.size(); ++i) {
+    if (channel.monitors[i].monitor == monitor) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Session::monitor_used(jrawMonitorID monitor, const Channel& except) {
+  return any_channel([&](const Channel& channel) {
+    return channel.monitor_in_use == monitor ||
+           (&channel != &except && has_entered(channel, monitor));
+  });
 }
 
 bool Session::monitor_held_outside(const Channel& walking, jrawMonitorID monitor) {
   Locked locked(mutex_);
-  auto holds = [&](Channel* channel) {
-    if (channel != &walking && channel->monitor_in_use == monitor) return true;
-    for (const HeldMonitor& held : channel->monitors) {
-      if (held.monitor == monitor) return true;
-    }
-    return false;
-  };
-  if (holds(control_channel_)) return true;
-  Vector<Channel*>* const both[] = {&channels_, &event_channels_};
-  for (Vector<Channel*>* all : both) {
-    for (Channel* channel : *all) {
-      if (holds(channel)) return true;
-    }
-  }
-  return false;
+  return any_channel([&](const Channel& channel) {
+    return (&channel != &walking && channel.monitor_in_use == monitor) ||
+           has_entered(channel, monitor);
+  });
 }
 
 size_t Session::channel_count() {
@@ -419,17 +422,26 @@ uint32_t Session::new_environment(jint version) {
   jvmtiEnv* env = get_environment(version);
   if (env == nullptr) return 0;
   Environment* environment = spare_environment();
-  Locked locked(mutex_);
-  if (environment == nullptr || !environments_.push(environment)) {
+  bool good = environment != nullptr;
+  if (good) {
+    environment->session = this;
+    environment->env = env;
+    Locked locked(mutex_);
+    good = environments_.push(environment);
+    environment->number = static_cast<uint32_t>(environments_.size());
+  }
+  if (!good) {
     if (environment != nullptr) keep_spare(environment);
     env->DisposeEnvironment();
     return 0;
   }
-  environment->session = this;
-  environment->number = static_cast<uint32_t>(environments_.size());
-  environment->env = env;
   env->SetEnvironmentLocalStorage(environment);
   return environment->number;
+}
+
+void Session::list_environments(Vector<Environment*>* all) {
+  Locked locked(mutex_);
+  for (Environment* environment : environments_) all->push(environment);
 }
 
 Environment* Session::enter_environment(uint32_t number) {
@@ -551,12 +563,7 @@ uint64_t Session::held_capabilities() {
   uint64_t all = 0;
   Locked locked(mutex_);
   for (Environment* environment : environments_) {
-    jvmtiCapabilities held{};
-    if (environment->env == nullptr || environment->disposed) continue;
-    if (environment->env.load()->GetCapabilities(&held) != JVMTI_ERROR_NONE) continue;
-    uint64_t bits;
-    std::memcpy(&bits, &held, sizeof bits);
-    all |= bits;
+    if (environment->env != nullptr && !environment->disposed) all |= environment->capabilities;
   }
   return all;
 }
@@ -587,101 +594,6 @@ jvmtiEnv* Session::tags() {
   return tags_;
 }
 
-void Session::note_suspended(JNIEnv* jni, jthread thread, bool suspended) {
-  // What is left over: the note that is withdrawn, or a second one of the same thread.
-  jobject gone = suspended ? jni->NewGlobalRef(thread) : nullptr;
-  {
-    Locked locked(mutex_);
-    size_t known = 0;
-    while (known < suspended_.size() && !jni->IsSameObject(suspended_[known], thread)) ++known;
-    if (suspended) {
-      if (known == suspended_.size() && gone != nullptr && suspended_.push(gone)) gone = nullptr;
-    } else if (known < suspended_.size()) {
-      gone = suspended_[known];
-      suspended_.remove(known);
-    }
-  }
-  if (gone != nullptr) jni->DeleteGlobalRef(gone);
-}
-
-// The mutex cannot be held while the VM suspends, so there is a turn for it besides.
-void Session::begin_suspending() {
-  Locked locked(mutex_);
-  while (suspending_) changed_.wait(mutex_);
-  suspending_ = true;
-}
-
-void Session::end_suspending() {
-  Locked locked(mutex_);
-  suspending_ = false;
-  changed_.notify_all();
-}
-
-size_t Session::suspension_of(JNIEnv* jni, jthread thread) {
-  size_t at = 0;
-  while (at < suspensions_.size() && !jni->IsSameObject(suspensions_[at].thread, thread)) ++at;
-  return at;
-}
-
-jvmtiError Session::suspend(JNIEnv* jni, jvmtiEnv* env, jthread thread, int64_t key) {
-  Suspension made{key, jni->NewGlobalRef(thread)};
-  if (made.thread == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  begin_suspending();
-  jvmtiError error = ending_ ? JVMTI_ERROR_INTERRUPT : JVMTI_ERROR_NONE;
-  bool suspended = false;
-  {
-    Locked locked(mutex_);
-    for (int64_t resumed : resumed_) {
-      if (resumed == key) error = JVMTI_ERROR_INTERRUPT;
-    }
-    suspended = suspension_of(jni, thread) < suspensions_.size();
-    // Room beforehand: a suspension that cannot be noted would be for good.
-    if (!suspensions_.reserve(suspensions_.size() + 1)) error = JVMTI_ERROR_OUT_OF_MEMORY;
-  }
-  if (error == JVMTI_ERROR_NONE && !suspended) {
-    error = env->SuspendThread(thread);
-    if (error == JVMTI_ERROR_NONE) note_suspended(jni, thread, true);
-  }
-  if (error == JVMTI_ERROR_NONE) {
-    Locked locked(mutex_);
-    suspensions_.push(made);
-    made.thread = nullptr;
-  }
-  end_suspending();
-  if (made.thread != nullptr) jni->DeleteGlobalRef(made.thread);
-  return error;
-}
-
-void Session::resume(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
-  begin_suspending();
-  {
-    Locked locked(mutex_);
-    resumed_[resumed_count_++ % (sizeof resumed_ / sizeof resumed_[0])] = key;
-  }
-  while (true) {
-    jobject thread = nullptr;
-    bool last = false;
-    {
-      Locked locked(mutex_);
-      size_t at = 0;
-      while (at < suspensions_.size() && suspensions_[at].key != key) ++at;
-      if (at == suspensions_.size()) break;
-      thread = suspensions_[at].thread;
-      suspensions_.remove(at);
-      last = suspension_of(jni, thread) == suspensions_.size();
-    }
-    if (last) {
-      // Somebody may have resumed it meanwhile, or it has ended: then there is nothing to do.
-      if (env->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY) {
-        note_suspended(jni, thread, false);
-        await_leaving(thread);
-      }
-    }
-    jni->DeleteGlobalRef(thread);
-  }
-  end_suspending();
-}
-
 void Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
                           void* member, jlocation location, bool placed) {
   if (placed) {
@@ -705,6 +617,21 @@ void Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass 
   if (gone != nullptr) jni->DeleteWeakGlobalRef(gone);
 }
 
+bool Session::controller_is_stopped() {
+  pid_t pid = control_channel_->controller();
+  char name[40];
+  char text[256];
+  snprintf(name, sizeof name, "/proc/%d/stat", static_cast<int>(pid));
+  int descriptor = pid > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  if (descriptor < 0) return false;
+  ssize_t size = read(descriptor, text, sizeof text - 1);
+  close(descriptor);
+  text[size < 0 ? 0 : size] = '\0';
+  // Behind the program's name, which may contain anything.
+  const char* state = std::strrchr(text, ')');
+  return state != nullptr && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
+}
+
 void Session::shut_down() {
   ending_ = true;
   if (control_channel_ != nullptr) control_channel_->shut_down();
@@ -714,10 +641,30 @@ void Session::shut_down() {
   channel_idle_.notify_all();
 }
 
+// Takes back what the session has set in the VM.  A thread that it suspended may have what the rest
+// needs, so these are first.
+void Session::undo(JNIEnv* jni) {
+  suspensions.resume_all(jni);
+  clear_placed(jni, nullptr);
+  jvmtiEnv* first = environments_.empty() ? nullptr : environments_[0]->env.load();
+  if (first == nullptr) first = agent.env;
+  jint flags = verbose_flags.exchange(0);
+  for (jint flag = 1; flag <= 4; flag *= 2) {
+    if ((flags & flag) != 0) first->SetVerboseFlag(static_cast<jvmtiVerboseFlag>(flag), JNI_FALSE);
+  }
+  if (!sampling_changed.exchange(false)) return;
+  constexpr jint kDefaultInterval = 512 * 1024;
+  for (Environment* environment : environments_) {
+    jvmtiEnv* env = environment->env;
+    if (env != nullptr) env->SetHeapSamplingInterval(kDefaultInterval);
+  }
+}
+
 // The order matters: the target first, our own memory last.
 void Session::end(JNIEnv* jni) {
   log("session of %s ends", name_);
   ending_ = true;
+  suspensions.resume_all(jni);
   for (Environment* environment : environments_) {
     if (environment->env != nullptr) silence(environment);
   }
@@ -729,11 +676,13 @@ void Session::end(JNIEnv* jni) {
     channel_idle_.notify_all();
     changed_.notify_all();
   }
-  clear_placed(jni, nullptr);
-  resume_all(jni);
+  undo(jni);
   // Waiters first; what they then hold, their own threads let go as they leave.
-  for (int attempt = 0;
-       channel_count() > 0 || in_flight() > 0 || !close_streams(jni, nullptr); ++attempt) {
+  for (int attempt = 0; channel_count() > 0 || in_flight() > 0 || !close_streams(jni, nullptr) ||
+                        !suspensions.ended();
+       ++attempt) {
+    // A call that was going on may have suspended the thread that another one waits for.
+    suspensions.resume_all(jni);
     wake_waiters();
     Locked locked(mutex_);
     changed_.wait(mutex_, attempt < 200 ? 5 : 100);
@@ -741,30 +690,19 @@ void Session::end(JNIEnv* jni) {
     if (attempt == 300) log("a service thread does not come back");
   }
   // The calls that just came back may have set or suspended something after the first round.
-  clear_placed(jni, nullptr);
-  resume_all(jni);
-  // Off the list before anything is freed: other sessions look into those on it.
-  forget(this);
-  jvmtiEnv* first = environments_.empty() ? nullptr : environments_[0]->env.load();
-  if (first == nullptr) first = agent.env;
-  for (jint flag = 1; flag <= 4; flag *= 2) {
-    if ((verbose_flags & flag) != 0) {
-      first->SetVerboseFlag(static_cast<jvmtiVerboseFlag>(flag), JNI_FALSE);
-    }
-  }
-  if (sampling_changed) {
-    constexpr jint kDefaultInterval = 512 * 1024;
-    for (Environment* environment : environments_) {
-      if (environment->env != nullptr) environment->env.load()->SetHeapSamplingInterval(kDefaultInterval);
-    }
-  }
+  undo(jni);
+  // Who visits calls nothing of ours from here on.
+  while (!take_off_list()) usleep(1000);
   for (Environment* environment : environments_) {
     jvmtiEnv* gone = environment->env.exchange(nullptr);
     if (gone != nullptr) gone->DisposeEnvironment();
     keep_spare(environment);
   }
+  {
+    Locked locked(mutex_);
+    environments_.clear();
+  }
   files.clear();
-  stops.clear(jni);
   pointers.each([jni](uint8_t kind, void* pointer) {
     if (kind == kinds::Memory::kind) {
       lent::give_back(jni, pointer);
@@ -772,20 +710,62 @@ void Session::end(JNIEnv* jni) {
       agent.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
     }
   });
-  for (const Suspension& left : suspensions_) jni->DeleteGlobalRef(left.thread);
-  suspensions_.clear();
+  suspensions.clear(jni);
+  if (control_channel_->pending != nullptr) jni->DeleteGlobalRef(control_channel_->pending);
+  for (Channel* channel : event_channels_) unmake(channel);
+  Channel* control = control_channel_;
+  bool asked = goodbye_;
+  Header reply{0, protocol::kReturn, 0, 0, goodbye_sequence_, 0, 0};
+  leave(jni);
+  if (asked) control->send(reply, nullptr, 0);
+  unmake(control);
+}
+
+bool Session::pin(Environment* environment) {
+  Locked locked(agent.mutex);
+  if (!off_list_) environment->in_flight.fetch_add(1);
+  return !off_list_;
+}
+
+bool Session::take_off_list() {
+  Locked locked(agent.mutex);
+  if (in_flight() > 0) return false;
+  off_list_ = true;
+  for (size_t i = 0; i < agent.sessions.size(); ++i) {
+    if (agent.sessions[i] != this) continue;
+    agent.sessions.remove(i);
+    break;
+  }
+  return true;
+}
+
+void Session::leave(JNIEnv* jni) {
+  {
+    Locked locked(agent.mutex);
+    if (--uses_ > 0) return;
+  }
+  free_rest(jni);
+}
+
+// What somebody who visits may have been looking at.
+void Session::free_rest(JNIEnv* jni) {
+  stops.clear(jni);
   if (tags_ != nullptr) tags_->DisposeEnvironment();
   objects.clear(jni);
   methods.clear(jni);
   fields.clear(jni);
-  if (control_channel_->pending != nullptr) jni->DeleteGlobalRef(control_channel_->pending);
-  if (goodbye_) {
-    Header reply{0, protocol::kReturn, 0, 0, goodbye_sequence_, 0, 0};
-    control_channel_->send(reply, nullptr, 0);
-  }
-  unmake(control_channel_);
-  for (Channel* channel : event_channels_) unmake(channel);
   unmake(this);
+}
+
+Visits::Visits(JNIEnv* jni) : jni_(jni) {
+  Locked locked(agent.mutex);
+  for (Session* session : agent.sessions) {
+    if (sessions_.push(session)) ++session->uses_;
+  }
+}
+
+Visits::~Visits() {
+  for (Session* session : sessions_) session->leave(jni_);
 }
 
 // From now on nothing of the environment's events reaches the controller.
@@ -801,65 +781,6 @@ uint32_t Session::in_flight() {
   uint32_t count = 0;
   for (Environment* environment : environments_) count += environment->in_flight;
   return count;
-}
-
-void Session::resume_all(JNIEnv* jni) {
-  Vector<jvmtiEnv*> able;
-  {
-    Locked locked(mutex_);
-    for (Environment* environment : environments_) {
-      if (environment->env != nullptr) able.push(environment->env);
-    }
-  }
-  jvmtiEnv* made = nullptr;
-  while (true) {
-    jobject thread;
-    {
-      Locked locked(mutex_);
-      if (suspended_.empty()) break;
-      thread = suspended_.pop();
-    }
-    bool resumed = false;
-    for (jvmtiEnv* env : able) {
-      resumed = env->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
-      if (resumed) break;
-    }
-    if (!resumed) {
-      // The environment that suspended it has given the capability back since.
-      if (made == nullptr) made = environment_that_suspends();
-      if (!resume_with_any(made, thread)) log("a suspended thread cannot be resumed");
-    }
-    jni->DeleteGlobalRef(thread);
-  }
-  if (all_virtual_suspended.exchange(false)) {
-    bool resumed = false;
-    for (jvmtiEnv* env : able) {
-      resumed = env->ResumeAllVirtualThreads(0, nullptr) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
-      if (resumed) break;
-    }
-    if (!resumed) {
-      if (made == nullptr) made = environment_that_suspends();
-      if (made != nullptr) made->ResumeAllVirtualThreads(0, nullptr);
-    }
-  }
-  if (made != nullptr) made->DisposeEnvironment();
-}
-
-// Resumes by a fresh environment or, when another session has the capability now, by one of its.
-bool Session::resume_with_any(jvmtiEnv* own, jthread thread) {
-  if (own != nullptr) return own->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
-  Locked locked(agent.mutex);
-  for (Session* other : agent.sessions) {
-    Locked inner(other->mutex_);
-    if (other == this) continue;
-    for (Environment* environment : other->environments_) {
-      if (environment->env != nullptr &&
-          environment->env.load()->ResumeThread(thread) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 // Clears the breakpoints and watches that an environment set; null stands for all environments.
@@ -893,18 +814,20 @@ void Session::clear_placed(JNIEnv* jni, jvmtiEnv* env) {
   }
 }
 
+// A monitor that somebody has is left to the next round: its owner may be suspended.  Nobody enters
+// one any more once the session ends.
 void Session::wake_waiters() {
   Vector<jrawMonitorID> waited;
   {
     Locked locked(mutex_);
-    Vector<Channel*>* const both[] = {&channels_, &event_channels_};
-    for (Vector<Channel*>* all : both) {
-      for (Channel* channel : *all) {
-        if (channel->waiting && channel->monitor_in_use != nullptr) {
-          waited.push(channel->monitor_in_use);
-        }
-      }
-    }
+    any_channel([&](const Channel& waiter) {
+      jrawMonitorID monitor = waiter.waiting ? waiter.monitor_in_use : nullptr;
+      bool owned = any_channel([&](const Channel& other) {
+        return !other.waiting && (other.monitor_in_use == monitor || has_entered(other, monitor));
+      });
+      if (monitor != nullptr && !owned) waited.push(monitor);
+      return false;
+    });
   }
   for (jrawMonitorID monitor : waited) {
     if (agent.env->RawMonitorEnter(monitor) != JVMTI_ERROR_NONE) continue;

@@ -12,6 +12,7 @@
 #include "lent_files.h"
 #include "options.h"
 #include "stops.h"
+#include "suspensions.h"
 
 namespace jvmti {
 
@@ -45,7 +46,8 @@ struct Environment {
   uint64_t storage;
   std::atomic<uint32_t> extension_events;  // those with a callback, by the bits of their places
   std::atomic<bool> deaf;           // its events are not wanted any more
-  std::atomic<uint32_t> in_flight;  // callbacks of events
+  std::atomic<uint32_t> in_flight;  // callbacks of events, and who else has pinned it
+  std::atomic<uint64_t> capabilities;  // that it has, by their bits
   Handling handling[kEventCount];
 };
 
@@ -56,12 +58,6 @@ struct Placed {
   jweak klass;
   void* member;
   jlocation location;
-};
-
-// A thread that is to stay suspended until its key is resumed.
-struct Suspension {
-  int64_t key;
-  jobject thread;
 };
 
 struct ThreadStorage {
@@ -130,10 +126,12 @@ class Session {
 
   uint64_t held_capabilities();  // of all environments together
 
-  void note_suspended(JNIEnv* jni, jthread thread, bool suspended);
-  // Suspends a thread until the key is resumed, which may have happened already.
-  jvmtiError suspend(JNIEnv* jni, jvmtiEnv* env, jthread thread, int64_t key);
-  void resume(JNIEnv* jni, jvmtiEnv* env, int64_t key);
+  void list_environments(Vector<Environment*>* all);
+  // Keeps an environment of a session that is visited until its `in_flight` is counted down; false
+  // when the session is at its end.
+  bool pin(Environment* environment);
+  void leave(JNIEnv* jni);  // of who visits; the last frees what is left
+
   void note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass, void* member,
                    jlocation location, bool placed);
 
@@ -141,6 +139,8 @@ class Session {
   // Ends a session that never got a service thread.
   void abandon(JNIEnv* jni);
   bool ending() const { return ending_; }
+  // By a signal or a debugger.  False where it cannot be seen.
+  bool controller_is_stopped();
   void set_name(const char* name, size_t length);
   const char* name() const { return name_; }
 
@@ -150,8 +150,8 @@ class Session {
   Pointers pointers;
   LentFiles files;
   Stops stops;
+  Suspensions suspensions{*this};
   std::atomic<jint> verbose_flags{0};
-  std::atomic<bool> all_virtual_suspended{false};
   std::atomic<bool> sampling_changed{false};
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> events_answered{0};
@@ -161,9 +161,9 @@ class Session {
   char token[kTokenSize] = "";
   pid_t script = 0;  // the controller is a process that this one started for it
 
-  bool monitor_used(jrawMonitorID monitor);  // by a call in progress; hold the mutex
-  // Whether a thread has a monitor, or queues for it, other than the one in a walk's callback on
-  // `walking`.
+  // Whether another channel has a monitor, or a call in progress uses it; hold the mutex.
+  bool monitor_used(jrawMonitorID monitor, const Channel& except);
+  // The same in a walk's callback on `walking`, whose own thread may not be the one that calls.
   bool monitor_held_outside(const Channel& walking, jrawMonitorID monitor);
   uint32_t in_flight();  // callbacks of events in all environments
   size_t channel_count();
@@ -172,15 +172,15 @@ class Session {
 
  private:
   friend class Channel;
+  template <class Fits>
+  bool any_channel(Fits fits);  // hold the mutex
   void greet();
   Channel* add_channel(int descriptor);
   void end(JNIEnv* jni);
   void clear_placed(JNIEnv* jni, jvmtiEnv* env);
-  void resume_all(JNIEnv* jni);
-  bool resume_with_any(jvmtiEnv* own, jthread thread);
-  size_t suspension_of(JNIEnv* jni, jthread thread);  // hold the mutex
-  void begin_suspending();
-  void end_suspending();
+  void undo(JNIEnv* jni);
+  void free_rest(JNIEnv* jni);
+  bool take_off_list();
   void wake_waiters();
   void tell_live();  // with the first connection for oneself
   void silence(Environment* environment);
@@ -197,13 +197,13 @@ class Session {
   bool goodbye_ = false;
   uint32_t goodbye_sequence_ = 0;
   char name_[256] = "";
-  Mutex mutex_;
+  Mutex mutex_{Guards::kSession};
   Condition changed_;
   Condition channel_idle_;  // or the session ends
   Vector<Channel*> channels_;
   Vector<Channel*> event_channels_;
   Vector<Channel*> idle_event_channels_;
-  Mutex control_mutex_;  // who speaks on the first connection before the VM is live
+  Turn control_turn_;  // who speaks on the first connection before the VM is live
   std::atomic<bool> served_{false};  // the first connection is its service thread's
   Vector<Environment*> environments_;
   Vector<Stream*> streams_;
@@ -211,13 +211,31 @@ class Session {
   uint64_t streamed_ = 0;  // by streams that are no more
   uint64_t dropped_ = 0;
   jvmtiEnv* tags_ = nullptr;
-  Vector<jobject> suspended_;
-  Vector<Suspension> suspensions_;
-  bool suspending_ = false;  // a thread is at the suspensions, in the VM perhaps
-  int64_t resumed_[64] = {};  // the latest keys, lest one be suspended for after it was resumed
-  size_t resumed_count_ = 0;
   Vector<Placed> placed_;
+  friend class Visits;
+  uint32_t uses_ = 1;        // its own and who visits; by the agent's mutex
+  bool off_list_ = false;  // the same
 };
+
+// All sessions there are.  None of them is freed while it lasts, though it may end; so who visits may
+// call into the VM.
+class Visits {
+ public:
+  explicit Visits(JNIEnv* jni);
+  ~Visits();
+  Visits(const Visits&) = delete;
+  Visits& operator=(const Visits&) = delete;
+  Session** begin() { return sessions_.begin(); }
+  Session** end() { return sessions_.end(); }
+
+ private:
+  JNIEnv* jni_;
+  Vector<Session*> sessions_;
+};
+
+// One with certain capabilities; null when the VM does not give them, as a solo capability that
+// another environment has.
+jvmtiEnv* environment_with(const jvmtiCapabilities& wanted);
 
 // An environment for a stream's own use, with what names and lines need; null without.
 jvmtiEnv* new_lookup_environment(bool virtual_threads);

@@ -60,7 +60,7 @@ struct Stop {
   std::atomic<uint64_t> passes{0};
   std::atomic<uint32_t> uses{1};
   std::atomic<bool> removed{false};
-  Mutex mutex;
+  Mutex mutex{Guards::kLists};
   Index known_callers;  // methods: 1 for no, 2 for yes
   uint32_t known = 0;
   Stepping stepping;
@@ -246,7 +246,7 @@ bool Stops::remove(Call& call, uint32_t number) {
 
 void Stops::clear(JNIEnv* jni) {
   for (Place*& first : buckets_) first = nullptr;
-  while (!stops_.empty()) free_stop(jni, stops_.pop());
+  while (!stops_.empty()) leave(jni, stops_.pop());
 }
 
 void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* member,
@@ -680,23 +680,28 @@ void stop_FramePop(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID, jboole
 }
 
 // HotSpot forgets what it was to tell of the end of a frame that is discarded.
-void Stops::frame_was_popped(JNIEnv* jni, jthread thread) {
+void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
   Met met[kMost];
   size_t count = of_event(kStepEvent, met);
   for (size_t i = 0; i < count; ++i) {
     Stop* step = met[i].stop;
-    bool close = false;
+    jthread away = nullptr;
     {
       Locked locked(step->mutex);
-      Stepping& stepping = step->stepping;
-      if (stepping.state == Stepping::kAway && jni->IsSameObject(stepping.thread, thread)) {
-        stepping.state = Stepping::kClose;
-        close = true;
-      }
+      if (step->stepping.state == Stepping::kAway) away = step->stepping.thread;
     }
-    jvmtiEnv* env = step->environment->env;
-    if (close && env != nullptr) {
-      env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+    if (away != nullptr && jni->IsSameObject(away, thread) && session.pin(step->environment)) {
+      bool close = false;
+      {
+        Locked locked(step->mutex);
+        close = step->stepping.state == Stepping::kAway && step->stepping.thread == away;
+        if (close) step->stepping.state = Stepping::kClose;
+      }
+      jvmtiEnv* env = step->environment->env;
+      if (close && env != nullptr) {
+        env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+      }
+      step->environment->in_flight.fetch_sub(1);
     }
     leave(jni, step);
   }

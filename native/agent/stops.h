@@ -24,6 +24,7 @@ enum class Step { kInto = 1, kOver, kOut };
 struct Call;
 struct Stop;
 struct Place;
+class Session;
 class StopCondition;
 
 // A stop that a thread has met, with what else must hold there.
@@ -59,7 +60,7 @@ class Stops {
   // Takes a place away again; false when there is none such.
   bool remove_place(Call& call, Stop* stop, const void* key, jlocation location);
   // A frame of the thread was discarded, perhaps the one whose end its step waits for.
-  void frame_was_popped(JNIEnv* jni, jthread thread);
+  void frame_was_popped(JNIEnv* jni, Session& session, jthread thread);
 
   // The stops that have this place, kept until `leave`.
   size_t at_place(int event, const void* member, jlocation location, Met* met);
@@ -72,7 +73,7 @@ class Stops {
   Place** bucket(const void* member);
   bool shared(const Place& place);
 
-  Mutex mutex_;
+  Mutex mutex_{Guards::kLists};
   Vector<Stop*> stops_;
   uint32_t last_ = 0;
   Place* buckets_[kBuckets] = {};

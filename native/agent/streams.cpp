@@ -21,7 +21,7 @@ constexpr int kPause = 200 * 1000;  // nanoseconds, before looking for room agai
 constexpr jint kMostFrames = 256;
 constexpr jlong kLargestLane = jlong{1} << 32;
 
-Mutex registry_mutex;  // the lists of streams, and who is which number
+Mutex registry_mutex{Guards::kLists};  // the lists of streams, and who is which number
 Stream* registered[kMaximumStreams];
 uint64_t last_serial = 0;
 
@@ -360,6 +360,7 @@ void Stream::drop(Lane& lane) {
 
 // The lane looks full or ends; a shared one is locked.
 bool Stream::make_room(Lane& lane) {
+  Patience patience(lane.given_up);
   while (true) {
     uint64_t head = lane.head.load(std::memory_order_relaxed);
     uint64_t tail = lane.told_tail->load(std::memory_order_acquire);
@@ -370,7 +371,7 @@ bool Stream::make_room(Lane& lane) {
       lane.end = lane.next + std::min(lane.tail + capacity_ - head, capacity_ - at) * record_size_;
       return true;
     }
-    if (!waits_ || closed_) {
+    if (!waits_ || closed_ || !patience.waits_on(tail)) {
       drop(lane);
       return false;
     }
@@ -394,6 +395,8 @@ uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint6
   } head{};
   size_t size = (sizeof head + payload.size() + 7) / 8 * 8;
   if (payload.failed() || size > kNamesSize / 2) return 0;
+  Patience patience(names_given_up_);
+  uint64_t tail = 0;
   while (true) {
     {
       Locked locked(mutex_);
@@ -401,7 +404,7 @@ uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint6
         uint32_t there = static_cast<uint32_t>(known->find(key));
         if (there != 0) return there;
       }
-      uint64_t tail = told_names_tail_->load(std::memory_order_acquire);
+      tail = told_names_tail_->load(std::memory_order_acquire);
       if (names_head_ - tail <= kNamesSize && tail % 8 == 0) names_tail_ = tail;
       size_t at = names_head_ % kNamesSize;
       size_t padding = at + size > kNamesSize ? kNamesSize - at : 0;
@@ -427,7 +430,7 @@ uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint6
         return number;
       }
     }
-    if (!waits_ || closed_) return 0;
+    if (!waits_ || closed_ || !patience.waits_on(tail)) return 0;
     pause();
   }
 }

@@ -37,6 +37,29 @@ struct StreamedThread {
   uint32_t capacity;
 };
 
+// How long a thread waits for room that the controller makes by reading: not when that has read nothing
+// for a while.  Then nobody waits any more until it reads again.
+class Patience {
+ public:
+  static constexpr int64_t kLongest = 10000;  // milliseconds
+  // `given_up` is where the controller was when somebody gave up, plus one.
+  explicit Patience(std::atomic<uint64_t>& given_up) : given_up_(given_up) {}
+  bool waits_on(uint64_t tail) {
+    if (given_up_ == tail + 1) return false;
+    int64_t now = now_in_milliseconds();
+    if (since_ == 0 || tail != seen_) since_ = now;
+    seen_ = tail;
+    if (now - since_ < kLongest) return true;
+    given_up_ = tail + 1;
+    return false;
+  }
+
+ private:
+  std::atomic<uint64_t>& given_up_;
+  uint64_t seen_ = 0;
+  int64_t since_ = 0;
+};
+
 struct alignas(128) Lane {
   uint8_t* next;               // where the next record goes
   uint8_t* end;                // where there is no room any more
@@ -52,6 +75,7 @@ struct alignas(128) Lane {
   const std::atomic<uint64_t>* told_tail;
   std::atomic<bool> taken;
   bool shared;  // by threads that hold the stream's mutex for it
+  std::atomic<uint64_t> given_up;  // see Patience
 
   // The record at `next` is written.
   void commit() {
@@ -181,10 +205,11 @@ class alignas(4096) Stream {
   jvmtiEnv* lookup_ = nullptr;  // whose tags are the classes' numbers
   SharedMemory memory_;
 
-  Mutex mutex_;  // names, numbers, lanes
+  Mutex mutex_{Guards::kStream};  // names, numbers, lanes
   uint8_t* names_ = nullptr;
   uint64_t names_head_ = 0;
   uint64_t names_tail_ = 0;
+  std::atomic<uint64_t> names_given_up_{0};
   std::atomic<uint64_t>* told_names_head_ = nullptr;
   const std::atomic<uint64_t>* told_names_tail_ = nullptr;
   uint32_t announced_[8] = {};
@@ -198,7 +223,7 @@ class alignas(4096) Stream {
 
   uint32_t link_count_ = 0;
   StreamLink links_[kEventCount]{};
-  Mutex shared_lane_mutex_;
+  Mutex shared_lane_mutex_{Guards::kSharedLane};
   Lane lanes_[protocol::kMaximumLanes]{};
 };
 

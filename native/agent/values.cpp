@@ -30,28 +30,41 @@ struct KnownClasses {
   jfieldID inside[kBoxCount];
 };
 KnownClasses known;
-Mutex known_mutex;
+Mutex known_mutex{Guards::kLists};
 
 bool find_known(JNIEnv* jni) {
   if (known.found.load(std::memory_order_acquire)) return true;
-  Locked locked(known_mutex);
-  if (known.found.load(std::memory_order_acquire)) return true;
+  KnownClasses looked_up{};
   auto keep = [jni](const char* name) {
     jclass local = jni->FindClass(name);
     jclass global = local == nullptr ? nullptr : static_cast<jclass>(jni->NewGlobalRef(local));
     if (local != nullptr) jni->DeleteLocalRef(local);
     return global;
   };
-  known.string = keep("java/lang/String");
-  bool good = known.string != nullptr;
+  looked_up.string = keep("java/lang/String");
+  bool good = looked_up.string != nullptr;
   for (int i = 0; i < kBoxCount && good; ++i) {
     const char type[] = {kBoxes[i].letter, 0};
-    known.boxes[i] = keep(kBoxes[i].name);
-    good = known.boxes[i] != nullptr;
-    if (good) known.inside[i] = jni->GetFieldID(known.boxes[i], "value", type);
-    good = good && known.inside[i] != nullptr;
+    looked_up.boxes[i] = keep(kBoxes[i].name);
+    good = looked_up.boxes[i] != nullptr;
+    if (good) looked_up.inside[i] = jni->GetFieldID(looked_up.boxes[i], "value", type);
+    good = good && looked_up.inside[i] != nullptr;
   }
-  if (good) known.found.store(true, std::memory_order_release);
+  {
+    Locked locked(known_mutex);
+    if (good && !known.found) {
+      known.string = looked_up.string;
+      std::memcpy(known.boxes, looked_up.boxes, sizeof known.boxes);
+      std::memcpy(known.inside, looked_up.inside, sizeof known.inside);
+      known.found.store(true, std::memory_order_release);
+      return true;
+    }
+  }
+  // Another thread was first, or something is missing.
+  if (looked_up.string != nullptr) jni->DeleteGlobalRef(looked_up.string);
+  for (jclass box : looked_up.boxes) {
+    if (box != nullptr) jni->DeleteGlobalRef(box);
+  }
   return good;
 }
 

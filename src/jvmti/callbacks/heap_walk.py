@@ -37,9 +37,10 @@ from jvmti.spec.constants import (
     ObjectReferenceKind,
     PrimitiveType,
 )
+from jvmti.spec.errors import CallTimeout, HandlerOverran, TargetLost
 from jvmti.wire.channel import HEADER
 from jvmti.wire.codecs import codec_of, presenter_of
-from jvmti.wire.protocol import Kind
+from jvmti.wire.protocol import Flag, Kind, Status
 from jvmti.wire.session import Conversation, Session
 
 if TYPE_CHECKING:
@@ -116,6 +117,10 @@ _F64 = struct.Struct("<d")
 _BETWEEN_LOOKS = 32
 """How many calls of a block are made between two looks at the clock, where there is a limit."""
 _I64 = struct.Struct("<q")
+DEFAULT_LIMIT = 60.0
+"""Seconds that a walk may take where neither its environment nor the session has a limit."""
+_FOR_EVER = 1e6
+"""The longest limit in seconds."""
 
 
 class Visits:
@@ -577,26 +582,48 @@ class HeapWalk:
         return self.indexed(member, index)
 
 
+def _ended(declaration: Declaration, timeout: float, why: str | None) -> CallTimeout:
+    """What is raised where the agent has ended the walk."""
+    return CallTimeout(f"{declaration.name}()", timeout, why, outcome="has been ended")
+
+
 def walk(
     env: Env, declaration: Declaration, arguments: tuple[Any, ...], timeout: float | None
 ) -> None:
     """Call one of the heap walks, and its callbacks while it lasts.
 
     Raises:
+        CallTimeout: its time was over, or this process was stopped in the middle of it.
         BaseException: whatever a callback raised; the walk has ended there.
     """
     session = env._session
     made = HeapWalk(session)
     payload = codec_of(declaration).encode(session, made.prepared(declaration, arguments))
-    reply = session.request(
-        Kind.CALL,
-        declaration.number,
-        env._number,
-        payload,
-        declaration.name,
-        timeout,
-        walk=made.carry_on,
-    )
+    if timeout is None:
+        timeout = DEFAULT_LIMIT if session.timeout is None else session.timeout
+    timeout = min(timeout, _FOR_EVER)
+    # The agent knows the limit, too: it gives the VM back where this process cannot.
+    payload = _I64.pack(max(round(timeout * 1000), 0)) + payload
+    try:
+        reply = session.request(
+            Kind.CALL,
+            declaration.number,
+            env._number,
+            payload,
+            declaration.name,
+            timeout,
+            Flag.LIMITED,
+            walk=made.carry_on,
+        )
+    except HandlerOverran:
+        raise
+    except TargetLost:
+        if session.closed is not None:
+            raise
+        # Where part of a block had been sent, the agent has closed the channel.
+        raise _ended(declaration, timeout, None) from None
+    if reply.status == Status.WALK_ENDED:
+        raise _ended(declaration, timeout, bytes(reply.payload).decode()) from None
     if made.error is not None:
         raise made.error
     if reply.status:

@@ -219,7 +219,8 @@ class Env(Functions):
     def with_timeout(self, timeout: float | None) -> Env:
         """The same environment with a time limit on every call, in seconds.
 
-        A call that overruns it raises `CallTimeout` and goes on in the VM.
+        A call that overruns it raises `CallTimeout` and goes on in the VM; a heap walk ends.  Walks
+        have a limit of 60 seconds without any.
         """
         return Env(self._session, self._number, timeout)
 

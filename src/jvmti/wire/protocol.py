@@ -52,6 +52,8 @@ class Flag(enum.IntFlag):
     DETAIL = 2
     SHARED = 4
     EVENTS = 8
+    LIMITED = 16
+    """Of a call: its arguments come behind its time limit in milliseconds (i64)."""
 
 
 class Status(enum.IntEnum):
@@ -65,3 +67,4 @@ class Status(enum.IntEnum):
     UNKNOWN_FUNCTION = 1005
     HANDLER_OVERRAN = 1006
     IN_HEAP_CALLBACK = 1007
+    WALK_ENDED = 1008

@@ -1,0 +1,122 @@
+#include "known_threads.h"
+
+#include "agent.h"
+
+namespace jvmti {
+
+namespace {
+
+// Never 0, which a hash may be.
+jint hash_of(jthread thread) {
+  jint hash = 0;
+  if (thread == nullptr) return 0;
+  if (agent.env->GetObjectHashCode(thread, &hash) != JVMTI_ERROR_NONE) return 0;
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace
+
+size_t KnownThreads::look(size_t start, jint hash, jobject* thread) {
+  Locked locked(mutex_);
+  for (size_t place = start; place < entries_.size(); ++place) {
+    Entry& entry = entries_[place];
+    if (entry.thread == nullptr || entry.removed || (hash != 0 && entry.hash != hash)) continue;
+    ++entry.looked_at;
+    *thread = entry.thread;
+    return place;
+  }
+  return kNone;
+}
+
+jobject KnownThreads::leave(size_t place, bool remove) {
+  Locked locked(mutex_);
+  Entry& entry = entries_[place];
+  if (remove && !entry.removed) {
+    entry.removed = true;
+    --size_;
+  }
+  if (--entry.looked_at > 0 || !entry.removed) return nullptr;
+  jobject gone = entry.thread;
+  entry.thread = nullptr;
+  return gone;
+}
+
+void KnownThreads::drop(JNIEnv* jni, size_t place, bool remove) {
+  jobject gone = leave(place, remove);
+  if (gone != nullptr) jni->DeleteGlobalRef(gone);
+}
+
+size_t KnownThreads::find(JNIEnv* jni, jthread thread) {
+  jint hash = hash_of(thread);
+  jobject candidate = nullptr;
+  for (size_t place = hash == 0 ? kNone : look(0, hash, &candidate); place != kNone;
+       place = look(place + 1, hash, &candidate)) {
+    if (jni->IsSameObject(candidate, thread)) return place;
+    drop(jni, place, false);
+  }
+  return kNone;
+}
+
+bool KnownThreads::add(JNIEnv* jni, jthread thread) {
+  if (has(jni, thread)) return true;
+  jint hash = hash_of(thread);
+  jobject kept = hash == 0 ? nullptr : jni->NewGlobalRef(thread);
+  if (kept == nullptr) return false;
+  Entry made{kept, hash, 0, false};
+  {
+    Locked locked(mutex_);
+    for (Entry& entry : entries_) {
+      if (entry.thread != nullptr) continue;
+      entry = made;
+      ++size_;
+      return true;
+    }
+    if (entries_.push(made)) {
+      ++size_;
+      return true;
+    }
+  }
+  jni->DeleteGlobalRef(kept);
+  return false;
+}
+
+void KnownThreads::remove(JNIEnv* jni, jthread thread) {
+  size_t place = find(jni, thread);
+  if (place != kNone) drop(jni, place, true);
+}
+
+bool KnownThreads::has(JNIEnv* jni, jthread thread) {
+  size_t place = find(jni, thread);
+  if (place == kNone) return false;
+  drop(jni, place, false);
+  return true;
+}
+
+bool KnownThreads::copy(JNIEnv* jni, Vector<jobject>* copies) {
+  jobject thread = nullptr;
+  for (size_t place = look(0, 0, &thread); place != kNone; place = look(place + 1, 0, &thread)) {
+    jobject copied = jni->NewLocalRef(thread);
+    drop(jni, place, false);
+    if (copied != nullptr && !copies->push(copied)) {
+      jni->DeleteLocalRef(copied);
+      return false;
+    }
+  }
+  return true;
+}
+
+jobject KnownThreads::take(JNIEnv* jni) {
+  jobject thread = nullptr;
+  size_t place = look(0, 0, &thread);
+  if (place == kNone) return nullptr;
+  jobject taken = jni->NewGlobalRef(thread);
+  drop(jni, place, true);
+  return taken;
+}
+
+size_t KnownThreads::size() {
+  Locked locked(mutex_);
+  return size_;
+}
+
+}  // namespace jvmti

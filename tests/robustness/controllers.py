@@ -1,0 +1,65 @@
+"""Controllers in processes of their own, which can be killed and stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+SOON = 120.0
+"""How long a test waits for what must come, in seconds; nothing is measured by it."""
+
+
+class Controller:
+    """A controller in a process of its own; what it says comes line by line."""
+
+    def __init__(self, *arguments: object, library: Path | None = None) -> None:
+        environment = dict(os.environ)
+        if library is not None:
+            environment["JVMTI_AGENT_LIBRARY"] = str(library)
+        self.process = subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.lines: list[str] = []
+        self._more = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._more:
+                self.lines.append(line.strip())
+                self._more.notify_all()
+
+    def says(self, start: str) -> str:
+        """Wait for a line that begins so."""
+
+        def said() -> str | None:
+            return next((line for line in self.lines if line.startswith(start)), None)
+
+        with self._more:
+            assert self._more.wait_for(said, SOON), (start, self.lines)
+            return said() or ""
+
+    def write(self) -> None:
+        """An empty line to its standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream and stream.close()
