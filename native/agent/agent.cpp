@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "channel.h"
 #include "listener.h"
 #include "lock_check.h"
@@ -115,6 +116,7 @@ const char* prepare(JavaVM* vm) {
   if (agent.vm->GetEnv(reinterpret_cast<void**>(&agent.env), JVMTI_VERSION_1_2) != JNI_OK) {
     return "this VM offers no JVM TI 1.2";
   }
+  check_answers(agent.env);
   agent.env->GetVersionNumber(&agent.version);
   jvmtiEventCallbacks callbacks{};
   callbacks.VMInit = vm_init;
@@ -147,6 +149,7 @@ const char* prepare_live(JavaVM* vm) {
 void reserve(const Options& options) {
   jvmtiEnv* env = nullptr;
   if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), JVMTI_VERSION_1_2) != JNI_OK) return;
+  check_answers(env);
   jvmtiCapabilities wanted{};
   env->GetPotentialCapabilities(&wanted);
   bool steps = wanted.can_generate_single_step_events;

@@ -15,6 +15,7 @@ struct Environment;
 struct Agent {
   JavaVM* vm;
   jvmtiEnv* env;     // our own: VMInit, VMDeath, RunAgentThread, and memory
+  jvmtiEnv* plain_env;  // without capabilities, where a controller holds the VM in OnLoad
   jint version;      // of JVM TI, as the VM says
   jint jni_version;  // 0 until the start phase
   bool live;         // VMInit has been

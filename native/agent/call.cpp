@@ -9,6 +9,10 @@ namespace jvmti {
 
 void Call::refuse(int error, const char* format, ...) {
   if (status != 0) return;  // the first reason counts
+  if (error == kNothingAnswered) {
+    error = JVMTI_ERROR_INTERNAL;
+    format = "the VM says that it has succeeded, and answers nothing";
+  }
   status = error;
   if (format == nullptr) return;
   va_list arguments;
@@ -345,7 +349,44 @@ bool allowed_while_pending(unsigned slot) {
   return slot >= 191 && slot <= 198;  // Release…ArrayElements
 }
 
+// What neither throws, runs Java code nor loads a class; memory there is plenty so early.
+bool harmless(unsigned slot) {
+  switch (slot) {
+    case 4:    // GetVersion
+    case 6:    // FindClass, which a guard looks at
+    case 10:   // GetSuperclass
+    case 11:   // IsAssignableFrom
+    case 15:   // ExceptionOccurred
+    case 17:   // ExceptionClear
+    case 31:   // GetObjectClass
+    case 32:   // IsInstanceOf
+    case 163:  // NewString
+    case 164:  // GetStringLength
+    case 165:  // GetStringChars
+    case 167:  // NewStringUTF
+    case 168:  // GetStringUTFLength
+    case 171:  // GetArrayLength
+    case 228:  // ExceptionCheck
+      return true;
+  }
+  return (slot >= 19 && slot <= 25) ||    // local frames, references
+         (slot >= 95 && slot <= 103) ||   // Get…Field
+         (slot >= 145 && slot <= 153) ||  // GetStatic…Field
+         (slot >= 226 && slot <= 227) ||  // weak references
+         slot >= 232;                     // GetObjectRefType, GetModule, …
+}
+
 }  // namespace
+
+// In the early start phase (with can_generate_early_vmstart), the classes of exceptions are not
+// initialised yet.  HotSpot does so where it is about to throw one, runs code of classes that are not
+// linked, and crashes or ends.  To an environment without the capability it is the primordial phase.
+bool can_throw() {
+  jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
+  return agent.live || agent.plain_env == nullptr ||
+         (agent.plain_env->GetPhase(&phase) == JVMTI_ERROR_NONE &&
+          phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_PRIMORDIAL);
+}
 
 void invoke(Call& call, const Function& function) {
   if (!present(call, function)) {
@@ -354,6 +395,11 @@ void invoke(Call& call, const Function& function) {
   }
   if (function.number >> 12 == protocol::kTableJni && call.jni == nullptr) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "JNI needs the start phase");
+    return;
+  }
+  if (function.number >> 12 == protocol::kTableJni && !harmless(function.number & 0xFFF) &&
+      !can_throw()) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
     return;
   }
   call.parameters = function.parameters;

@@ -8,6 +8,7 @@
 
 #include <jvmti.h>
 
+#include "answers.h"
 #include "channel.h"
 #include "frames.h"
 #include "handles.h"
@@ -67,7 +68,11 @@ struct Call {
   void refuse(int error, const char* format = nullptr, ...) __attribute__((format(printf, 3, 4)));
   // Takes a JVM TI result over; true when it is a success.
   bool returned(jvmtiError error) {
-    if (error != JVMTI_ERROR_NONE) status = error;
+    if (error == kNothingAnswered) {
+      refuse(error);
+    } else if (error != JVMTI_ERROR_NONE) {
+      status = error;
+    }
     return status == 0;
   }
   // Takes a pending Java exception over; true when there is none.
@@ -752,6 +757,7 @@ class OutFields {
   jfieldID** items() { return &items_; }
   void write(Call& call, int leaf, jclass klass) {
     Sink sink = Sink{call.writers, call.writer_step}.from(leaf);
+    if (items_ == nullptr || count_ < 0) count_ = 0;
     sink.leaf(0).number(static_cast<int32_t>(count_));
     for (jint i = 0; i < count_; ++i) {
       Wire<kinds::Field>::write(call, sink.from(1), ClassField{klass, items_[i]});
@@ -810,6 +816,8 @@ extern const unsigned kFunctionCount;
 extern const char kInterfaceDigest[];
 
 const Function* find_function(uint16_t number);
+// Whether the VM has come so far that a call may end with an exception.
+bool can_throw();
 // Runs one call whose streams are set up; its outcome is in `call.status` and `call.exception`.
 void invoke(Call& call, const Function& function);
 

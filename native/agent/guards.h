@@ -91,6 +91,7 @@ bool constructor(Call& call, const In<kinds::Class>& klass, const In<kinds::Meth
 bool alloc_object(Call& call, const In<kinds::Class>& klass);
 bool new_object_array(Call& call, const In<jint>& length, const In<kinds::Class>& klass,
                       const In<Nullable<kinds::Object>>& initial);
+bool find_class(Call& call, const In<Text>& name);
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>& message);
 inline bool throw_(Call&, const In<kinds::Throwable>&) { return true; }
 

@@ -271,6 +271,17 @@ bool new_object_array(Call& call, const In<jint>&, const In<kinds::Class>& klass
   return true;
 }
 
+// So early it finds what is there from the first moment; anything else would be loaded, or missing.
+bool find_class(Call& call, const In<Text>& name) {
+  constexpr const char* kThere[] = {"java/lang/Object", "java/lang/String", "java/lang/Class"};
+  if (can_throw()) return true;
+  for (const char* one : kThere) {
+    if (std::strcmp(name.c(), one) == 0) return true;
+  }
+  call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
+  return false;
+}
+
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
   jclass throwable = call.jni->FindClass("java/lang/Throwable");
   bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);

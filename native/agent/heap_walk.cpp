@@ -336,6 +336,7 @@ jvmtiError IterateThroughHeap(Call& call, const In<jint>& heap_filter,
 jvmtiError IterateOverObjectsReachableFromObject(Call& call, const In<kinds::Object>& object,
                                                  const In<Callback>& object_reference_callback,
                                                  const In<Stored>&) {
+  if (!object_reference_callback) return JVMTI_ERROR_NULL_POINTER;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
   walk.tell(Visit::kReference10, object_reference_callback);
   return walk.ended(
@@ -368,6 +369,7 @@ bool known(Call& call, jvmtiHeapObjectFilter filter) {
 
 jvmtiError IterateOverHeap(Call& call, const In<jvmtiHeapObjectFilter>& object_filter,
                            const In<Callback>& heap_object_callback, const In<Stored>&) {
+  if (!heap_object_callback) return JVMTI_ERROR_NULL_POINTER;
   if (!known(call, object_filter.c())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
   walk.tell(Visit::kObject10, heap_object_callback);
@@ -378,6 +380,7 @@ jvmtiError IterateOverInstancesOfClass(Call& call, const In<kinds::Class>& klass
                                        const In<jvmtiHeapObjectFilter>& object_filter,
                                        const In<Callback>& heap_object_callback,
                                        const In<Stored>&) {
+  if (!heap_object_callback) return JVMTI_ERROR_NULL_POINTER;
   if (!known(call, object_filter.c())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
   walk.tell(Visit::kObject10, heap_object_callback);

@@ -39,15 +39,20 @@ void unmake(T* object) {
   std::free(object);
 }
 
-jvmtiEnv* get_environment(jint version) {
+jvmtiEnv* environment_of(jint version) {
   jvmtiEnv* env = nullptr;
-  if (version != 0) {
-    return agent.vm->GetEnv(reinterpret_cast<void**>(&env), version) == JNI_OK ? env : nullptr;
-  }
+  if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), version) != JNI_OK) return nullptr;
+  if (env != nullptr) check_answers(env);
+  return env;
+}
+
+jvmtiEnv* get_environment(jint version) {
+  if (version != 0) return environment_of(version);
+  jvmtiEnv* env = nullptr;
   for (jint candidate : kVersions) {
-    if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), candidate) == JNI_OK) return env;
+    if (env == nullptr) env = environment_of(candidate);
   }
-  return nullptr;
+  return env;
 }
 
 // To an environment without this capability the early start phase is the primordial one.
@@ -168,6 +173,8 @@ bool Session::begin(bool held) {
   if (control_channel_ == nullptr) return false;
   if (new_environment(0) == 0) return false;
   if (held) {
+    // One that stays without it tells when the VM can do what JNI needs.
+    if (agent.plain_env == nullptr) agent.plain_env = get_environment(0);
     enable_early(agent.env);
     tags();  // between OnLoad and the live phase no environment can be made
   }

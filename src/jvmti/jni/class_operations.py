@@ -47,7 +47,7 @@ class ClassFunctions(Calling):
         JNI: DefineClass.
         """
 
-    @jni_function(6)
+    @jni_function(6, guard="find_class")
     def find_class(self, name: Text) -> Class:
         """Find a class by name, loading and initialising it where that has not happened yet.
 
@@ -65,6 +65,8 @@ class ClassFunctions(Calling):
             JavaException: ``NoClassDefFoundError`` where there is no such class,
                 ``ClassFormatError`` or ``ClassCircularityError`` for a bad class file,
                 ``OutOfMemoryError``, or what the static initialiser threw.
+            WrongPhase: in the early start phase, where the VM cannot throw yet, for all but
+                ``Object``, ``String`` and ``Class``.
 
         Example:
             >>> jni.find_class("java/util/ArrayList").name

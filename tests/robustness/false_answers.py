@@ -1,0 +1,185 @@
+"""Lies of the VM: an agent of the test's answers in its stead (`tests/native/false_answers.cpp`).
+
+What each function gives is read from the declarations, so that a function of a later version is
+lied about as well.  A lie is told to the agent's library alone, and for one function at a time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jvmti.env.interface import FUNCTIONS
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.spec import shapes
+from jvmti.spec.declaration import Declaration
+from jvmti.spec.types import ArrayBeforeCount, CallerBuffer, CountIs, ResultPerItem, SameCount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "native" / "false_answers.cpp"
+
+LIES = {
+    1: "says nothing",
+    2: "nulls and zeros",
+    3: "counts without arrays",
+    4: "negative counts",
+    5: "arrays of zeros and empty texts",
+    6: "structures that count what they have not",
+    7: "counts beyond everything",
+}
+
+_PAGE = struct.Struct("<QQI512s512s")
+_TOLD, _JVMTI, _JNI = 16, 20, 532
+
+NOT_LIED_ABOUT = {
+    "GetVersion": "it is what tells how long the table is",
+    "PushLocalFrame": "a frame that is not there would be popped by the VM's own function",
+    "MonitorEnter": "gives nothing",
+    "MonitorExit": "gives nothing",
+    "ExceptionCheck": "an exception is pending all the same, and the VM believes that none is",
+    "ExceptionOccurred": "the same",
+    "RegisterNatives": "gives nothing",
+    "UnregisterNatives": "gives nothing",
+    "GetJavaVM": "gives what has been known since the library was loaded",
+    "Throw": "gives nothing",
+    "ThrowNew": "gives nothing",
+    "EnsureLocalCapacity": "gives nothing",
+}
+"""Functions of JNI that tell the truth, and why."""
+
+
+def lied_about() -> list[Declaration]:
+    """The functions of JVM TI that give something."""
+    # The last is a table of functions and not a list to the VM.
+    return [
+        one
+        for one in FUNCTIONS.values()
+        if shapes.results_of(one) and one.name != "get_jni_function_table"
+    ]
+
+
+def jni_lied_about() -> list[Declaration]:
+    return [
+        one
+        for one in JNI_FUNCTIONS.values()
+        if shapes.results_of(one) and one.c_name not in NOT_LIED_ABOUT
+    ]
+
+
+def _function(declaration: Declaration) -> str:
+    name = declaration.c_name
+    count = 0
+    lies = []
+    places: dict[str, str] = {}
+
+    def next_one() -> str:
+        nonlocal count
+        count += 1
+        return f"a{count - 1}"
+
+    for parameter, shape in shapes.inputs_of(declaration):
+        places[parameter] = next_one()
+        if isinstance(shape, shapes.List | shapes.Bytes | shapes.Unicode | shapes.ElementBlock):
+            next_one()
+    for _, shape in shapes.results_of(declaration):
+        layout = getattr(shape, "layout", None)
+        if not isinstance(shape, shapes.List | shapes.Bytes):
+            lies.append(f"single(told, {next_one()})")
+        elif isinstance(layout, CallerBuffer):
+            next_one()
+            lies.append(f"buffered(told, {places[layout.capacity]}, {next_one()})")
+        elif isinstance(layout, ResultPerItem):
+            next_one()
+        elif isinstance(layout, CountIs | SameCount):
+            lies.append(f"items(told, {next_one()})")
+        elif isinstance(layout, ArrayBeforeCount):
+            lies += [f"items(told, {next_one()})", f"count(told, {next_one()})"]
+        else:
+            lies += [f"count(told, {next_one()})", f"items(told, {next_one()})"]
+    arguments = [f"a{place}" for place in range(count)]
+    parameters = [f"P({name}, {place}) {one}" for place, one in enumerate(arguments)]
+    slot = declaration.slot
+    return (
+        f"FUNCTION({name}, {slot}, ({', '.join(['jvmtiEnv* env', *parameters])}), "
+        f"({', '.join(['env', *arguments])}), {'; '.join(lies)})"
+    )
+
+
+def _jni_functions() -> list[str]:
+    lines = []
+    for one in jni_lied_about():
+        numbers = [int(part) for part in one.since.split(".")]
+        since = numbers[0] if numbers[0] > 1 else 1
+        for slot, name in _forms(one):
+            lines.append(f"FUNCTION({name}, {slot}, {since})")
+    return lines
+
+
+def _forms(declaration: Declaration) -> list[tuple[int, str]]:
+    """The entries of a function: with an array and, what C++ uses, with a `va_list`."""
+    forms = [(declaration.slot, declaration.c_name)]
+    if declaration.folds:
+        forms.append((declaration.slot - 1, f"{declaration.c_name[:-1]}V"))
+    return forms
+
+
+def build(directory: Path, headers: list[Path]) -> Path:
+    """Compile the lying agent."""
+    names = "\n".join(_function(one) for one in lied_about())
+    (directory / "false_functions.inc").write_text(names + "\n")
+    (directory / "false_jni.inc").write_text("\n".join(_jni_functions()) + "\n")
+    library = directory / "libfalse.so"
+    command = ["c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-fno-threadsafe-statics"]
+    command += [f"-I{directory}", *(f"-I{header}" for header in headers)]
+    subprocess.run([*command, "-o", library, SOURCE], check=True)
+    return library
+
+
+class Liar:
+    """The page that says which lie is told."""
+
+    def __init__(self, path: Path) -> None:
+        path.write_bytes(bytes(mmap.PAGESIZE))
+        with path.open("r+b") as file:
+            self.page = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+
+    def lie_to(self, pid: int, library: str) -> None:
+        """Name the library that is lied to, where it lies in a process."""
+        found = re.findall(
+            rf"^([0-9a-f]+)-([0-9a-f]+) .*{re.escape(library)}$",
+            Path(f"/proc/{pid}/maps").read_text(),
+            re.M,
+        )
+        assert found, library
+        begin = min(int(one, 16) for one, _ in found)
+        self.page[:16] = struct.pack("<QQ", begin, max(int(one, 16) for _, one in found))
+
+    @property
+    def told(self) -> int:
+        (told,) = struct.unpack_from("<I", self.page, _TOLD)
+        return int(told)
+
+    @contextmanager
+    def lying(self, declaration: Declaration, lie: int, *, jni: bool = False) -> Iterator[None]:
+        places = (
+            [_JNI + slot for slot, _ in _forms(declaration)] if jni else [_JVMTI + declaration.slot]
+        )
+        for place in places:
+            self.page[place] = lie
+        try:
+            yield
+        finally:
+            for place in places:
+                self.page[place] = 0
+
+
+assert _PAGE.size <= mmap.PAGESIZE
+
+__all__ = ["LIES", "Liar", "build", "jni_lied_about", "lied_about"]
