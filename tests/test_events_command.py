@@ -48,7 +48,7 @@ def events(*words: str, code: int = 0, **further: Any) -> subprocess.CompletedPr
 
 def test_every_call_of_a_method_is_a_line_with_thread_method_and_source(jvm: Jvm) -> None:
     words = ["MethodEntry", "--filter", "class=Workload*Counted"]
-    done = events(*words, "--wait", "--", *java(jvm, "calls"))
+    done = events(*words, "--no-drop", "--", *java(jvm, "calls"))
     for name, count in CALLS.items():
         pattern = (
             rf"\d\d:\d\d:\d\d\.\d{{6}} \[main\] MethodEntry Workload\$Counted\.{name}"
@@ -78,7 +78,7 @@ def test_exceptions_are_shown_with_the_line_and_the_stack(jvm: Jvm) -> None:
 
 
 def test_a_summary_counts_by_event_class_method_and_thread(jvm: Jvm) -> None:
-    words = ["MethodEntry", "MethodExit", "--filter", "class=Workload*Counted", "--wait"]
+    words = ["MethodEntry", "MethodExit", "--filter", "class=Workload*Counted", "--no-drop"]
     made = json.loads(events(*words, "--summary", "--json", "--", *java(jvm, "calls")).stdout)
     assert made["events"] == 2 * 458
     assert made["dropped"] == 0
@@ -96,10 +96,11 @@ def test_a_summary_counts_by_event_class_method_and_thread(jvm: Jvm) -> None:
 
 
 def test_a_summary_adds_up_what_threads_waited_for(jvm: Jvm) -> None:
-    words = ["MonitorWait", "--filter", "thread=worker", "--wait", "--summary", "--json"]
+    words = ["MonitorWait", "--filter", "thread=worker", "--no-drop", "--summary", "--json"]
     made = json.loads(events(*words, "--", *java(jvm, "contention")).stdout)
     [row] = made["by_object"]
-    assert (row["object"], row["count"]) == ("Workload$Shared", 4)
+    assert re.fullmatch(r"Workload\$Shared@[0-9a-f]+", row["object"])
+    assert row["count"] == 4
 
 
 def test_json_has_a_line_for_each_event(jvm: Jvm) -> None:
@@ -120,7 +121,7 @@ def test_json_has_a_line_for_each_event(jvm: Jvm) -> None:
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl"])
 def test_a_file_has_the_same_events(jvm: Jvm, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"events{suffix}"
-    words = ["MethodEntry", "Exception", "--filter", "class=Workload*Counted", "--wait"]
+    words = ["MethodEntry", "Exception", "--filter", "class=Workload*Counted", "--no-drop"]
     done = events(*words, "--stack", "2", "-o", str(path), "--", *java(jvm, "calls"))
     assert done.stdout == ""
     if suffix == ".jsonl":
@@ -174,7 +175,7 @@ def test_watching_ends_after_a_time_or_a_number_of_events(
     program = java_program("Idle")
     program.expect("ready")
     began = time.monotonic()
-    events(str(program.pid), "ThreadStart", "--for", "1")
+    events(str(program.pid), "ThreadStart", "--duration", "1")
     assert 1 <= time.monotonic() - began < 30
     words = ["ClassPrepare", "--count", "5", "--", *java(jvm, "hot")]
     assert len(events(*words).stdout.splitlines()) == 5
@@ -204,7 +205,7 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     assert "can_generate_method_entry_events" in done.stderr
     assert "jvmti options --reserve" in done.stderr
     # What was not asked for by name is left out, and that is said.
-    done = events(str(program.pid), "--for", "0.1")
+    done = events(str(program.pid), "--duration", "0.1")
     assert re.search(r"without Exception: .*jvmti options --reserve", done.stderr)
 
 
@@ -214,7 +215,7 @@ def test_a_misspelt_event_is_told_the_near_ones() -> None:
 
 
 def test_a_summary_adds_up_stacks(jvm: Jvm) -> None:
-    words = ["Exception", "--filter", "exception=*IllegalState*", "--wait", "--stack", "2"]
+    words = ["Exception", "--filter", "exception=*IllegalState*", "--no-drop", "--stack", "2"]
     text = events(*words, "--summary", "--", *java(jvm, "calls")).stdout
     found = re.findall(
         r"^(\d+) × Exception\n    at Workload\$Counted.fail:\d+\n    at Workload.calls:", text, re.M
@@ -244,3 +245,128 @@ def test_names_from_the_target_do_no_harm() -> None:
     assert len(line_of(row, clock).splitlines()) == 2
     assert not FORBIDDEN.search(json_of(row, clock))
     assert json.loads(json_of(row, clock))["thread"] == evil
+
+
+# waits --------------------------------------------------------------------------------------
+
+
+def contended(jvm: Jvm, rounds: int = 4) -> list[str]:
+    """A program that waits so often, says for how long, and ends."""
+    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+    classes = str(compiler.classes("Contended"))
+    return [jvm.java, *jvm.args, *flags, "-cp", classes, "Contended", str(rounds)]
+
+
+def test_a_wait_is_one_event_with_object_place_and_how_long_it_took(
+    jvm: Jvm, tmp_path: Path
+) -> None:
+    words = ["Monitor*", "--filter", "class=Contended*", "--no-drop"]
+    done = events(*words, "--json", "--", *contended(jvm))
+    (waited,) = map(int, re.findall(r"^waited (\d+)$", done.stderr, re.M))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    mine = [row for row in rows if row["thread"] == "waiter"]
+    assert [row["event"] for row in mine] == ["MonitorContendedEntered"] * 4
+    assert all(row["duration"] >= 30_000_000 for row in mine)
+    assert sum(row["duration"] for row in mine) <= waited
+    assert len({(row["object"], row["object_hash"]) for row in mine}) == 1
+    assert all(re.fullmatch(r"Contended\.enter:\d+", row["place"]) for row in mine)
+    # What never ends is the longest wait of all.
+    [stuck] = [row for row in rows if row["thread"] == "stuck"]
+    assert (stuck["event"], stuck["unfinished"]) == ("MonitorContendedEnter", True)
+    assert stuck["duration"] > sum(row["duration"] for row in mine)
+    # The same in a file, and in words.
+    path = tmp_path / "waits.parquet"
+    events(*words, "-o", str(path), "--", *contended(jvm))
+    table = pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+    ended = [row for row in table if row["event"] == "MonitorContendedEntered"]
+    assert len(ended) == 4
+    assert all(row["duration"] >= 30_000_000 for row in ended)
+    assert {row["place"].partition(":")[0] for row in ended} == {"Contended.enter"}
+    assert [row["duration"] for row in table if row["thread"] == "stuck"] == [None]
+    text = events(*words, "--", *contended(jvm)).stdout
+    assert re.search(
+        r"\[waiter\] MonitorContendedEntered object=Contended\$Cart@[0-9a-f]+ "
+        r"at Contended\.enter:\d+ <0\.\d{6} s>",
+        text,
+    )
+    assert re.search(r"\[stuck\] MonitorContendedEnter .*<still waiting after [\d.]+ s>", text)
+
+
+def test_a_summary_adds_up_how_long_threads_waited_for_which_object_and_where(jvm: Jvm) -> None:
+    words = ["Monitor*", "--filter", "class=Contended*", "--no-drop", "--summary"]
+    done = events(*words, "--json", "--", *contended(jvm, 5))
+    made = json.loads(done.stdout)
+    (waited,) = map(int, re.findall(r"^waited (\d+)$", done.stderr, re.M))
+    for kind, name in (("object", "Contended$Cart@"), ("place", "Contended.enter:")):
+        [row] = [row for row in made[f"by_{kind}"] if row[kind].startswith(name)]
+        assert row["count"] == 5
+        assert 5 * 0.03 <= row["total_seconds"] <= waited / 1e9
+        assert row["mean_seconds"] == pytest.approx(row["total_seconds"] / 5)
+        assert row["mean_seconds"] <= row["max_seconds"] <= row["total_seconds"]
+        assert row["event"] == "MonitorContendedEntered"
+    [stuck] = [row for row in made["by_object"] if row["object"].startswith("Contended$Vault@")]
+    assert (stuck["count"], stuck["unfinished"]) == (1, 1)
+    # Rates are per second of looking, and what took longest comes first.
+    for row in made["by_thread"]:
+        assert row["per_second"] == pytest.approx(row["count"] / made["seconds"], abs=0.06)
+    totals = [row["total_seconds"] for row in made["by_object"]]
+    assert totals == sorted(totals, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["MethodExit"],
+        ["MethodE*"],
+        ["MethodEntry", "MethodExit"],
+        ["MonitorContendedEntered"],
+        ["MonitorContendedEnter", "MonitorContendedEntered"],
+        ["Monitor*", "MethodExit"],
+    ],
+    ids=" ".join,
+)
+def test_a_least_duration_works_in_every_spelling(jvm: Jvm, words: list[str]) -> None:
+    further = ["--filter", "class=Contended*", "--min-duration", "0.02", "--json"]
+    done = events(*words, *further, "--", *contended(jvm, 2))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(row["duration"] >= 20_000_000 for row in rows)
+    ends = [row for row in rows if "unfinished" not in row]
+    assert {row["event"] for row in ends} <= {"MethodExit", "MonitorContendedEntered"}
+    if "MethodExit" in words or words == ["MethodE*"]:
+        methods = [row["method"] for row in ends if row["event"] == "MethodExit"]
+        assert {name: methods.count(name) for name in ("enter", "book", "hold")} == {
+            "enter": 2,
+            "book": 2,
+            "hold": 2,
+        }
+    if words[0].startswith("Monitor"):
+        entered = [row for row in ends if row["event"] == "MonitorContendedEntered"]
+        assert len(entered) == 2
+
+
+# filters ------------------------------------------------------------------------------------
+
+
+def test_a_class_without_its_package_and_any_frame_of_the_stack_are_found(jvm: Jvm) -> None:
+    words = ["Exception", "--no-drop", "--filter", "exception=IllegalStateException"]
+    done = events(*words, "--filter", "frame=Workload.calls", "--", *java(jvm, "calls"))
+    # Each is thrown once more at the end of its `finally`.
+    assert done.stdout.count("exception=java.lang.IllegalStateException") == 2 * CALLS["fail"]
+    assert "    at " not in done.stdout
+    done = events(*words, "--filter", "frame=Nobody", "--", *java(jvm, "calls"))
+    assert done.stdout == ""
+    assert "14 events seen, 0 matched" in done.stderr
+
+
+def test_a_filter_that_matches_nothing_is_told_what_there_is(java_program: JavaPrograms) -> None:
+    program = java_program("Contended", jvm_args=["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
+    program.expect("ready")
+    program.send("500")
+    words = ["MonitorContendedEntered", "--filter", "class=com.acme.*", "--duration", "8"]
+    done = events(str(program.pid), *words)
+    assert re.search(r"^jvmti: [1-9]\d* seen in the last second, 0 matched in ", done.stderr, re.M)
+    assert "class: Contended$Cart (" in done.stderr
+    # A filter that this side applies has seen all of them.
+    words = ["MonitorContendedEntered", "--filter", "thread=nobody", "--duration", "5"]
+    done = events(str(program.pid), *words)
+    assert re.search(r"^jvmti: [1-9]\d* seen, 0 matched in ", done.stderr, re.M)

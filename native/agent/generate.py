@@ -624,6 +624,8 @@ class Recorder(Trampoline):
                     shape = self.shapes[name]
                     count = shape.layout.member if isinstance(shape, shapes.List) else f"{name}_len"
                     value = count
+                case Holds.HASH:
+                    value = f"it.hash({field.given_by})"
                 case Holds.LETTER if field.given_by:
                     value = (
                         "static_cast<uint8_t>(was_popped_by_exception ? 'V' : "

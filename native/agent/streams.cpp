@@ -136,6 +136,8 @@ Stream::Stream(Environment& environment, uint32_t number, uint64_t serial,
       objects_((request.wishes & protocol::kWishesObjects) != 0),
       subclasses_((request.wishes & protocol::kWishesSubclasses) != 0),
       measures_((request.words & protocol::kWordsDuration) != 0),
+      beginnings_((request.wishes & protocol::kWishesBeginnings) != 0),
+      places_((request.wishes & protocol::kWishesPlaces) != 0),
       shortest_(request.shortest),
       stack_depth_(request.stack_depth),
       words_(static_cast<uint32_t>(request.words)) {}
@@ -188,7 +190,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
               event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH || event == JVMTI_EVENT_OBJECT_FREE;
   }
   // Nobody could be waited for, and no frames can be asked for, while the VM is stopped.
-  fine = fine && !(stopped && (waits_ || stack_depth_ > 0));
+  fine = fine && !(stopped && (waits_ || (stack_depth_ > 0 && !places_)));
   record_size_ += static_cast<uint32_t>(protocol::kRecordHead);
   for (uint32_t words = words_; words != 0; words &= words - 1) record_size_ += 8;
   fine = fine && request.size >= record_size_ && request.size <= kLargestLane;
@@ -725,7 +727,9 @@ bool Recording::end(const void* what) {
     if (duration_ < 0) duration_ = 0;
     return duration_ >= stream_->shortest_;
   }
-  return false;
+  // A wait that had begun before the stream has ended in it.
+  duration_ = -1;
+  return stream_->beginnings_ && waits() && stream_->shortest_ <= 0;
 }
 
 bool Recording::find_stack() {

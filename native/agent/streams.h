@@ -192,7 +192,9 @@ class alignas(4096) Stream {
   bool subclasses_;
   bool virtual_threads_ = false;
   bool measures_;
-  int64_t shortest_;  // nanoseconds
+  bool beginnings_;
+  bool places_;
+  int64_t shortest_;  // nanoseconds; -1 for a stream that measures nothing but waits
   jint stack_depth_;
   uint32_t words_;
   uint32_t record_size_ = 0;
@@ -314,6 +316,8 @@ class Recording {
       if (place_->stream != stream_->serial) settle();
       thread_ = nullptr;
       failed_ = false;
+      duration_ = 0;
+      stack_ = 0;
       return true;
     }
     return false;
@@ -365,12 +369,18 @@ class Recording {
   }
   // What began is noted and not told of, in a stream that wants to know how long it lasts.
   bool begins(const void* what) {
-    if (!stream_->measures_) return false;
+    if (!measured()) return false;
     begin(what);
-    return true;
+    return !(stream_->beginnings_ && waits());
   }
   // Whether what ends has lasted long enough.
-  bool ends(const void* what) { return !stream_->measures_ || end(what); }
+  bool ends(const void* what) { return !measured() || end(what); }
+  // What Java's `System.identityHashCode` gives.
+  int32_t hash(jobject object) {
+    jint found = 0;
+    if (object != nullptr && usable()) stream_->lookup_->GetObjectHashCode(object, &found);
+    return found;
+  }
   int64_t value(char type, const jvalue& value) {
     bool refers = (type == 'L' || type == '[') && value.l != nullptr;
     return recorded_value(type, value, refers ? static_cast<uint32_t>(object(value.l, true)) : 0);
@@ -380,7 +390,10 @@ class Recording {
   uint8_t* reserve() {
     if (__builtin_expect(failed_, false)) return refuse();
     if (stream_->words_ & protocol::kWordsTime) time();
-    if (stream_->words_ & protocol::kWordsStack && !find_stack()) return refuse();
+    if (stream_->words_ & protocol::kWordsStack && (!stream_->places_ || waits()) &&
+        !find_stack()) {
+      return refuse();
+    }
     Lane* lane = place_->lane;
     if (lane->shared) stream_->shared_lane_mutex_.lock();
     if (__builtin_expect(lane->next == lane->end, false) && !stream_->make_room(*lane)) {
@@ -417,6 +430,13 @@ class Recording {
     const Serving* serving = Serving::of(environment_->session);
     return serving != nullptr &&
            (own_ == OwnWork::kNever || (own_ == OwnWork::kInCalls && serving->handler));
+  }
+  bool waits() const {
+    static_assert(JVMTI_EVENT_MONITOR_CONTENDED_ENTERED - JVMTI_EVENT_MONITOR_WAIT == 3);
+    return event_ >= JVMTI_EVENT_MONITOR_WAIT && event_ <= JVMTI_EVENT_MONITOR_CONTENDED_ENTERED;
+  }
+  bool measured() const {
+    return stream_->measures_ && (stream_->shortest_ >= 0 || waits());
   }
   int64_t time() {
     if (time_ == 0) time_ = EventClock::now();

@@ -9,7 +9,8 @@ import fnmatch
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -34,7 +35,8 @@ from jvmti.env.event_records import Holds, record_fields
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.names import NameColumn
 from jvmti.events.records import Records, has_thread
-from jvmti.events.streams import Stream
+from jvmti.events.streams import Stream, beginnings
+from jvmti.events.waits import ENDED_BY, Waits
 from jvmti.model.allowed import reason
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
@@ -55,7 +57,13 @@ _USUAL = (
 )
 """What is shown where no event is named: what happens now and then in every program."""
 
-_FILTERS = ("class", "method", "thread", "exception")
+_FILTERS = ("class", "method", "thread", "exception", "frame")
+_DEEP = 256
+"""Frames of a stack in which a filter looks."""
+_PATIENCE = 3.0
+"""Seconds without a match after which it is told what there is instead; ten times as long again."""
+_PROBE = 1.0
+_NEAR = 4
 _INTERVAL = 0.2
 _PROGRESS = 1.0
 _TOP = 15
@@ -66,10 +74,12 @@ class Command:
 
       jvmti events 4711 Exception --filter class='com.acme.*' --stack 5
       jvmti events 'Monitor*' --summary -- java -jar app.jar
-      jvmti events MyServer MethodEntry -o calls.parquet --for 10
+      jvmti events MyServer 'Monitor*' --min-duration 0.1 --filter frame='com.acme.*'
+      jvmti events MyServer MethodEntry -o calls.parquet --duration 10
 
     What strace is for system calls: a line for each event, with its time, thread, method and
-    values. The program does not wait for it; events for which there was no room are counted.
+    values, and how long it took where it ends a wait. The program does not wait for it; events
+    for which there was no room are counted.
     Events are those of JVM TI, by name or pattern. Ctrl-C ends it.
     """
 
@@ -92,8 +102,9 @@ class Command:
             action="append",
             default=[],
             metavar="KIND=PATTERN",
-            help="only events whose class, method, thread or exception matches, as in "
-            "class=com.acme.*; of several for one kind, one must match",
+            help="only events whose class, method, thread or exception matches, or any frame of "
+            "their stack, as in class=com.acme.*, exception=NumberFormatException, "
+            "frame=com.acme.Shop.add; of several for one kind, one must match",
         )
         parser.add_argument(
             "--stack", type=frames, default=0, metavar="N", help="show N frames of the stack"
@@ -102,21 +113,20 @@ class Command:
             "--min-duration",
             type=seconds,
             metavar="SECONDS",
-            help="only what took so long; for MethodExit, MonitorWaited, MonitorContendedEntered",
+            help="only what took so long: MethodExit, MonitorWaited, MonitorContendedEntered",
         )
         parser.add_argument(
-            "--wait",
+            "--no-drop",
             action="store_true",
             help="let the program wait where there is no room, so that no event is dropped",
         )
-        parser.add_argument(
-            "--for", dest="most_seconds", type=seconds, metavar="SECONDS", help="end after a time"
-        )
+        parser.add_argument("--duration", type=seconds, metavar="SECONDS", help="end after a time")
         parser.add_argument("--count", type=count, metavar="N", help="end after so many events")
         parser.add_argument(
             "--summary",
             action="store_true",
-            help="show counts and rates by event, class, method and thread at the end instead",
+            help="show at the end instead how many there were and how long they took, by event, "
+            "object, place, class, method and thread",
         )
         add_output(parser, "the events")
         add_json(parser)
@@ -137,7 +147,7 @@ class Command:
             vm = stack.enter_context(_session(given))
             env = vm.new_env()
             stream = _open(vm, env, declarations, filters, given)
-            watch = _Watch(given, stream, clock, file, filters.get("thread", []))
+            watch = _Watch(given, stream, clock, file, filters)
             try:
                 if vm.held:
                     vm.proceed()
@@ -157,14 +167,17 @@ class _Watch:
         stream: Stream,
         clock: Clock,
         file: EventFile | None,
-        threads: list[str],
+        filters: dict[str, list[str]],
     ) -> None:
         self.stream = stream
         self.summary = Summary()
+        self.seen = 0
+        self._waits = Waits()
+        self._filters = filters
+        self._look_again = _PATIENCE
         self._given = given
         self._clock = clock
         self._file = file
-        self._threads = threads
         self._began = time.monotonic()
         self._told = self._began
         self._progress = sys.stderr.isatty()
@@ -173,8 +186,8 @@ class _Watch:
         """Read until the time, the number of events or the target has come to its end."""
         while True:
             left = _INTERVAL
-            if self._given.most_seconds is not None:
-                left = min(left, self._began + self._given.most_seconds - time.monotonic())
+            if self._given.duration is not None:
+                left = min(left, self._began + self._given.duration - time.monotonic())
                 if left <= 0:
                     return
             if not self._take(self.stream.read(left)) and self._ended():
@@ -182,6 +195,8 @@ class _Watch:
             if self._given.count is not None and self.summary.total >= self._given.count:
                 return
             self._show_progress()
+            if self._filtering and not self.summary.total:
+                self._tell_what_there_is()
 
     def finish(self) -> None:
         """Record no more, and take what is still there."""
@@ -190,13 +205,16 @@ class _Watch:
         enough = self._given.count is not None
         while not enough and self._take(self.stream.read(0)):
             pass
+        if not enough:
+            self._take_unfinished()
+        self.summary.seconds = time.monotonic() - self._began
         if self._progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def tell(self) -> None:
         """Print the summary, and what became of the events."""
         given, summary = self._given, self.summary
-        passed = time.monotonic() - self._began
+        passed = summary.seconds
         if given.summary:
             kinds = [kind for kind in summary.kinds if summary.kinds[kind]]
             if given.json:
@@ -219,18 +237,13 @@ class _Watch:
                             for frame in row["stack"]:
                                 print(f"    at {printable(frame)}")
                         continue
-                    heads = [">COUNT", ">PER SECOND", *(["EVENT"] if kind != "event" else [])]
-                    cells = [
-                        [row["count"], row["per_second"], row["event"], row[kind]]
-                        if kind != "event"
-                        else [row["count"], row["per_second"], row["event"]]
-                        for row in rows
-                    ]
                     more = len(summary.kinds[kind]) - len(rows)
                     title = f"\nby {kind}" + (f" (and {more} more)" if more else "")
-                    print_table([*heads, kind.upper()], cells, title=title)
+                    print_table(*_columns(kind, rows), title=title)
         events = "1 event" if summary.total == 1 else f"{summary.total} events"
         text = f"{events} in {duration(passed)}, {self.stream.dropped} dropped"
+        if self.seen > summary.total and given.count is None:
+            text = f"{self.seen} events seen, {summary.total} matched" + text[len(events) :]
         if given.output is not None:
             text += f", in {given.output}"
         print(text, file=sys.stderr)
@@ -239,21 +252,70 @@ class _Watch:
         if not len(records):
             return False
         records = records.sorted_by_time()
-        if self._threads:
-            records = records.where(_matching(records["thread"], self._threads))
+        if "place" in self.stream.columns:
+            records = self._waits.ended(records)
+        self.seen += len(records)
+        if "thread" in self._filters:
+            records = records.where(_matching(records["thread"], self._filters["thread"]))
+        if "frame" in self._filters:
+            records = records.where(_with_frame(records["stack"], self._filters["frame"]))
         if self._given.count is not None:
             left = max(self._given.count - self.summary.total, 0)
             records = records.where(numpy.arange(len(records)) < left)
-        self.summary.add(records)
+        self.summary.add(records, stacks=self._given.stack > 0)
         if self._file is not None:
             if len(records):
                 self._file.write(records)
         elif not self._given.summary:
-            form = json_of if self._given.json else line_of
             for row in records.rows():
-                print(form(row, self._clock))
+                self._print(row)
             sys.stdout.flush()
         return True
+
+    def _print(self, row: dict[str, Any]) -> None:
+        if row.get("stack"):
+            row["stack"] = row["stack"][: self._given.stack] or None
+        print((json_of if self._given.json else line_of)(row, self._clock))
+
+    def _take_unfinished(self) -> None:
+        """Show the waits that have not ended, which may be the longest."""
+        for row in self._waits.rows(time.monotonic_ns()):
+            least = (self._given.min_duration or 0) * 1e9
+            wanted = row["duration"] >= least and all(
+                any(_fits(name, one) for one in self._filters.get(kind, ["*"]))
+                for kind, name in (("thread", row.get("thread") or ""),)
+            )
+            if "frame" in self._filters:
+                frames = row.get("stack") or ()
+                wanted = wanted and any(_has_frame(frames, one) for one in self._filters["frame"])
+            if wanted:
+                self.summary.add_unfinished(row, ENDED_BY[row["event"]])
+                if self._file is None and not self._given.summary:
+                    self._print(row)
+        if self._file is not None:
+            for records in self._waits.waiting.values():
+                self._file.write(records)
+
+    @property
+    def _filtering(self) -> bool:
+        return bool(self._filters) or self._given.min_duration is not None
+
+    def _tell_what_there_is(self) -> None:
+        """Say after a while why nothing is shown: what there is, and that it does not match."""
+        passed = time.monotonic() - self._began
+        if passed < self._look_again:
+            return
+        self._look_again = 10 * passed
+        text = f"{self.seen:,} seen, 0 matched in {duration(passed)}"
+        if not self.seen:
+            seen, names = _probe(self.stream, self._filters)
+            text = f"{seen:,} seen in the last second, 0 matched in {duration(passed)}"
+            if not seen:
+                text = f"no such event in {duration(passed)}, matching or not"
+            for kind, found in names.items():
+                shown = ", ".join(f"{name} ({count:,})" for name, count in found[:_NEAR])
+                text += f"; {kind}: {shown}"
+        print(f"jvmti: {printable(text)}", file=sys.stderr, flush=True)
 
     def _ended(self) -> bool:
         return self.stream.env._session.wait(0)
@@ -265,6 +327,48 @@ class _Watch:
         self._told = now
         text = f"{self.summary.total} events, {self.stream.dropped} dropped"
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _columns(kind: str, rows: list[dict[str, Any]]) -> tuple[list[str], list[list[object]]]:
+    """The headings and cells of a summary by one kind."""
+    heads, cells = [">COUNT", ">PER SECOND"], [[row["count"], row["per_second"]] for row in rows]
+    if any("total_seconds" in row for row in rows):
+        heads += [">TOTAL", ">MEAN", ">MAX"]
+        for row, line in zip(rows, cells, strict=True):
+            took = [row.get(f"{name}_seconds") for name in ("total", "mean", "max")]
+            line += [None if one is None else duration(one) for one in took]
+    if any("unfinished" in row for row in rows):
+        heads.append(">STILL")
+        for row, line in zip(rows, cells, strict=True):
+            line.append(row.get("unfinished", 0))
+    for name in ("event", kind) if kind != "event" else ("event",):
+        heads.append(name.upper())
+        for row, line in zip(rows, cells, strict=True):
+            line.append(row[name])
+    return heads, cells
+
+
+def _probe(stream: Stream, filters: dict[str, list[str]]) -> tuple[int, dict[str, list[Any]]]:
+    """How many events there are in a second without filters, and the most frequent names of what
+    the filters are about.
+    """
+    env = stream.env
+    summary = Summary()
+    # The same environment has the capabilities, and some of them only one environment may have.
+    with env.stream(stream.events, objects=True) as other:
+        until = time.monotonic() + _PROBE
+        while (left := until - time.monotonic()) > 0:
+            summary.add(other.read(left))
+    names = {}
+    for kind in filters:
+        counts: Counter[str] = Counter()
+        # The class of an event that has no method is that of its object.
+        there = summary.kinds.get(kind) or (summary.kinds["object"] if kind == "class" else {})
+        for (_, name), tally in there.items():
+            counts[name] += tally.count
+        if counts:
+            names[kind] = counts.most_common(_NEAR)
+    return summary.total, names
 
 
 def _names() -> dict[str, EventDeclaration]:
@@ -291,6 +395,9 @@ def chosen(
             )
         found |= {name: names[name] for name in matching}
     explicit = {word for word in words if word in names}
+    if given.min_duration is not None:
+        # What is chosen along with what ends it is one thing with it.
+        explicit -= {str(one.ends) for one in found.values()}
     for name, declaration in list(found.items()):
         why = _unfit(declaration, filters, given)
         if why is not None:
@@ -318,7 +425,9 @@ def _unfit(
         return "has no class to filter by"
     if given.min_duration is not None and declaration.ends is None:
         return "ends nothing that has a duration"
-    if declaration.vm_stopped and (given.stack or given.wait):
+    if "frame" in filters and (declaration.vm_stopped or not has_thread(declaration)):
+        return "has no stack to filter by"
+    if declaration.vm_stopped and (given.stack or given.no_drop):
         return "is sent while the VM is stopped, so it has no stack and cannot wait"
     return None
 
@@ -364,6 +473,10 @@ def _open(
     potential = env.get_potential_capabilities()
     for declaration in list(declarations):
         own = Capabilities.of(declaration.capabilities)
+        if given.min_duration is not None:
+            # How long something lasts is known only where its beginning is, too.
+            for begin in beginnings([declaration]):
+                own |= Capabilities.of(begin.capabilities)
         if not own & ~potential or declaration.name in given.events:
             needed |= own
         else:
@@ -389,21 +502,42 @@ def _open(
         methods=filters.get("method"),
         exceptions=filters.get("exception"),
         min_duration=given.min_duration,
-        stack=given.stack,
+        waits=any(declaration.waits and declaration.ends for declaration in declarations),
+        stack=_DEEP if "frame" in filters else given.stack,
         objects=True,
-        policy="wait" if given.wait else "drop",
+        policy="wait" if given.no_drop else "drop",
     )
     return stream
 
 
+def _fits(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _has_frame(frames: Iterable[str], pattern: str) -> bool:
+    """Whether a frame is of a method, or of a class, that a pattern means; packages may be left
+    out, as in ``Shop.add``.
+    """
+    for frame in frames:
+        method = frame.partition(":")[0]
+        for name in (method, method.rpartition(".")[0]):
+            if _fits(name, pattern) or _fits(name, f"*.{pattern}"):
+                return True
+    return False
+
+
+def _with_frame(column: NameColumn, patterns: list[str]) -> Any:
+    return _chosen(column, lambda stack: any(_has_frame(stack, pattern) for pattern in patterns))
+
+
 def _matching(column: NameColumn, patterns: list[str]) -> Any:
-    wanted = numpy.array(
-        [
-            name is not None and any(fnmatch.fnmatchcase(name, one) for one in patterns)
-            for name in column.names
-        ]
-    )
-    return wanted[column.codes]
+    return _chosen(column, lambda name: any(_fits(name, pattern) for pattern in patterns))
+
+
+def _chosen(column: NameColumn, wanted: Callable[[Any], bool]) -> Any:
+    used = numpy.unique(column.codes)
+    good = [code for code in used.tolist() if column.names[code] and wanted(column.names[code])]
+    return numpy.isin(column.codes, good)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

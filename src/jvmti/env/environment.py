@@ -121,6 +121,7 @@ class Env(Functions):
         exceptions: str | Sequence[str] | None = None,
         subclasses: bool = True,
         min_duration: float | None = None,
+        waits: bool = False,
         stack: int = 0,
         timestamps: bool = True,
         objects: bool = False,
@@ -141,13 +142,18 @@ class Env(Functions):
             events: one or several events, as constants or by name.
             thread: record the events of this thread, or these, only.
             classes: patterns for the class of the event's method, as in ``com.acme.*``; for events
-                without a method, of its class or object.
+                without a method, of its class or object.  One without a dot means a class of that
+                name in any package.
             methods: patterns for the name of the event's method.
-            exceptions: patterns for the class of the exception.
+            exceptions: patterns for the class of the exception, in any package if without a dot.
             subclasses: take subclasses of what ``exceptions`` names, too.
             min_duration: for events that end something (``MethodExit``, ``MonitorWaited``,
                 ``MonitorContendedEntered``): seconds that it must have lasted; 0 takes all.  The
                 records then say how long it was.
+            waits: of ``MonitorContendedEntered`` and ``MonitorWaited``, whichever are among the
+                events: record where it was, as ``place``, and how long it took, as ``duration``,
+                -1 if it had begun before the stream; and ``MonitorContendedEnter`` or
+                ``MonitorWait`` where it began, so that what has not ended is known, too.
             stack: record this many frames of the thread's stack; at most 256.
             timestamps: record the time.
             objects: look up the class of objects also in events that come very often (field
@@ -178,6 +184,7 @@ class Env(Functions):
             exceptions=exceptions,
             subclasses=subclasses,
             min_duration=min_duration,
+            waits=waits,
             stack=stack,
             timestamps=timestamps,
             objects=objects,

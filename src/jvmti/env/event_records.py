@@ -40,6 +40,8 @@ class Holds(enum.Enum):
     """How many bytes or items there are."""
     VALUE = "value"
     """A Java value in eight bytes; another field has its type."""
+    HASH = "hash"
+    """The identity hash code of an object."""
     LETTER = "letter"
     """The first character of a type's signature, 0 for none."""
 
@@ -90,6 +92,8 @@ def record_fields(declaration: EventDeclaration) -> tuple[RecordField, ...]:
                 if holds is Holds.OBJECT and f"{name}_klass" in names:
                     continue
                 found.append(RecordField(name, holds, "uint32_t", "I"))
+                if holds is Holds.OBJECT and declaration.waits:
+                    found.append(RecordField(f"{name}_hash", Holds.HASH, "int32_t", "i", name))
             case shapes.Number("jlocation", _, _):
                 found.append(RecordField(name, Holds.LOCATION, "int32_t", "i"))
             case shapes.Number("jboolean", _, _):
@@ -141,7 +145,7 @@ class Words(enum.IntFlag):
     TIME = 1
     """When the event came, in nanoseconds of ``CLOCK_MONOTONIC``."""
     DURATION = 2
-    """How long lasted what the event ends, in nanoseconds."""
+    """How long lasted what the event ends, in nanoseconds; -1 where its beginning was not seen."""
     STACK = 4
     """The number of the stack trace."""
 
@@ -157,6 +161,11 @@ class Wishes(enum.IntFlag):
     """The classes of objects are looked up in events that are sent very often, too."""
     SUBCLASSES = 8
     """An exception is what its superclasses are."""
+    BEGINNINGS = 16
+    """Waits are told of when they begin, too, and only they are measured unless a shortest
+    duration is given."""
+    PLACES = 32
+    """Only waits have a stack."""
 
 
 class Announced(enum.IntEnum):

@@ -72,6 +72,7 @@ class EventDeclaration:
     ends: str | None = None
     frequent: bool = False
     stops: bool = False
+    waits: bool = False
 
     @property
     def name(self) -> str:
@@ -122,6 +123,7 @@ def event(
     ends: str | None = None,
     frequent: bool = False,
     stops: bool = False,
+    waits: bool = False,
 ) -> Callable[[V], V]:
     """Declare one event.
 
@@ -143,6 +145,7 @@ def event(
         frequent: whether it is sent so often that a stream names the classes of its objects only
             where it is asked to.
         stops: whether the agent makes stops of it, on which it says more; see ``stops.h``.
+        waits: whether it begins or ends waiting for a monitor: a stream names the very object then.
     """
 
     def declare(cls: V) -> V:
@@ -163,6 +166,7 @@ def event(
             ends=ends,
             frequent=frequent,
             stops=stops,
+            waits=waits,
         )
         EVENTS[number] = cls
         return cls
@@ -881,6 +885,7 @@ class DynamicCodeGenerated(JvmtiEvent):
     capabilities=("can_generate_monitor_events",),
     thread_filtered=True,
     own_work=OwnWork.NEVER,
+    waits=True,
 )
 @frozen(eq=False)
 class MonitorWait(JvmtiEvent):
@@ -911,6 +916,7 @@ class MonitorWait(JvmtiEvent):
     capabilities=("can_generate_monitor_events",),
     thread_filtered=True,
     own_work=OwnWork.NEVER,
+    waits=True,
     ends="MonitorWait",
 )
 @frozen(eq=False)
@@ -942,6 +948,7 @@ class MonitorWaited(JvmtiEvent):
     capabilities=("can_generate_monitor_events",),
     thread_filtered=True,
     own_work=OwnWork.NEVER,
+    waits=True,
 )
 @frozen(eq=False)
 class MonitorContendedEnter(JvmtiEvent):
@@ -976,6 +983,7 @@ class MonitorContendedEnter(JvmtiEvent):
     capabilities=("can_generate_monitor_events",),
     thread_filtered=True,
     own_work=OwnWork.NEVER,
+    waits=True,
     ends="MonitorContendedEnter",
 )
 @frozen(eq=False)

@@ -119,6 +119,9 @@ def record_batch(layout: Layout, records: Records) -> Any:
         elif name.endswith("_float"):
             unknown = numpy.isnan(column)
             missing = unknown if missing is None else missing | unknown
+        elif name == "duration":
+            unknown = column < 0
+            missing = unknown if missing is None else missing | unknown
         arrays.append(pyarrow.array(column, mask=missing))
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(layout.columns))
 

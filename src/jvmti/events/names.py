@@ -113,6 +113,7 @@ class Names:
         field_signatures: the signatures of their types.
         texts: texts.
         stacks: tuples of frames, the innermost first: ``com.acme.Order.total:17``.
+        places: of each stack the innermost frame that is none of ``java.lang.Object``.
         lines: where the lines of methods are.
     """
 
@@ -128,6 +129,7 @@ class Names:
         self.field_signatures: list[str | None] = [None]
         self.texts: list[str | None] = [None]
         self.stacks: list[tuple[str, ...] | None] = [None]
+        self.places: list[str | None] = [None]
         self.lines = Lines()
         self._take: dict[Announced, tuple[list[Any], Callable[[memoryview], None]]] = {
             Announced.THREAD: (self.threads, self._thread),
@@ -203,13 +205,14 @@ class Names:
         if count and int(methods.max()) >= len(self.methods):
             raise ProtocolError("a stack in a stream names a method that was not announced")
         lines = self.lines.of(methods, frames[:, 1].copy()).tolist()
-        self.stacks.append(
-            tuple(
-                f"{self.method_classes[method]}.{self.methods[method]}"
-                + (f":{line}" if line >= 0 else "")
-                for method, line in zip(methods.tolist(), lines, strict=True)
-            )
+        stack = tuple(
+            f"{self.method_classes[method]}.{self.methods[method]}"
+            + (f":{line}" if line >= 0 else "")
+            for method, line in zip(methods.tolist(), lines, strict=True)
         )
+        self.stacks.append(stack)
+        own = (frame for frame in stack if not frame.startswith("java.lang.Object."))
+        self.places.append(next(own, stack[0] if stack else None))
 
 
 __all__ = ["NameColumn", "Names"]

@@ -55,6 +55,9 @@ class Layout:
         declarations: list[EventDeclaration],
         words: Words,
         begun: Sequence[EventDeclaration] = (),
+        *,
+        stacks: bool = True,
+        places: bool = False,
     ) -> None:
         self.declarations = declarations
         self.words = words
@@ -69,6 +72,13 @@ class Layout:
                 place = _Place(at, field)
                 self.places.setdefault(field.name, {})[declaration.number] = place
                 at += numpy.dtype(field.code).itemsize
+        self._stacks = stacks
+        self._places = places
+        self._measured = frozenset(
+            one.number
+            for one in declarations
+            if one.ends in {each.name for each in [*declarations, *begun]}
+        )
         self.makers: dict[str, Callable[[Records], Any]] = {}
         self.present: dict[str, frozenset[int]] = {}
         self._plan()
@@ -83,8 +93,14 @@ class Layout:
         if Words.TIME in places:
             self._add("time", everywhere, lambda r: r.raw("i8", places[Words.TIME]))
         if Words.DURATION in places:
-            self._add("duration", everywhere, lambda r: r.raw("i8", places[Words.DURATION]))
-        if Words.STACK in places:
+            self._add("duration", self._measured, lambda r: r.raw("i8", places[Words.DURATION]))
+        if Words.STACK in places and self._places:
+            self._add(
+                "place",
+                frozenset(one.number for one in self.declarations if one.waits),
+                lambda r: r.named("u4", places[Words.STACK], r.names.places),
+            )
+        if Words.STACK in places and self._stacks:
             self._add(
                 "stack", everywhere, lambda r: r.named("u4", places[Words.STACK], r.names.stacks)
             )

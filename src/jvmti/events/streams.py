@@ -52,6 +52,8 @@ _LOOK_AFTER = 0.25
 _MOST_RECORDS = 1 << 17
 _MOST_FRAMES = 256
 _LARGEST = 1 << 32
+_PLACE = 4
+"""Frames that show where a thread waits: those of ``Object.wait`` are above it."""
 
 
 class _Memory:
@@ -272,6 +274,7 @@ class Streams:
         exceptions: str | Sequence[str] | None,
         subclasses: bool,
         min_duration: float | None,
+        waits: bool,
         stack: int,
         timestamps: bool,
         objects: bool,
@@ -286,11 +289,14 @@ class Streams:
             enable: enable the events, too; else somebody does who has asked for them.
         """
         declarations = _declarations(events)
+        if waits:
+            declarations = _with_beginnings(declarations)
         threads = _threads(thread)
         _check_numbers(stack=stack, size=size, min_duration=min_duration or 0)
         filters = {"classes": classes, "methods": methods, "exceptions": exceptions}
         for declaration in declarations:
-            _check(declaration, filters, min_duration, stack, policy)
+            shortest = None if waits and declaration.waits else min_duration
+            _check(declaration, filters, shortest, stack, policy)
         if policy not in ("drop", "wait"):
             raise ValueError(f'the policy is "drop" or "wait", not {policy!r}')
         if not 0 <= stack <= _MOST_FRAMES:
@@ -300,17 +306,19 @@ class Streams:
         if min_duration is not None and min_duration < 0:
             raise ValueError(f"a duration is not negative: {min_duration!r}")
         words = Words.TIME if timestamps else Words(0)
-        words |= Words.DURATION if min_duration is not None else Words(0)
-        words |= Words.STACK if stack else Words(0)
+        words |= Words.DURATION if waits or min_duration is not None else Words(0)
+        words |= Words.STACK if waits or stack else Words(0)
         begun: list[EventDeclaration] = []
         if min_duration is not None:
-            begun += [declaration_of(one.ends) for one in declarations if one.ends is not None]
-        needed = [*declarations, *begun]
-        layout = Layout(declarations, words, begun)
+            begun += beginnings(declarations)
+        needed = list(dict.fromkeys([*declarations, *begun]))
+        layout = Layout(declarations, words, begun, stacks=bool(stack), places=waits)
         wishes = Wishes.WAIT if policy == "wait" else Wishes(0)
         wishes |= Wishes.OWN if own else Wishes(0)
         wishes |= Wishes.OBJECTS if objects else Wishes(0)
         wishes |= Wishes.SUBCLASSES if subclasses else Wishes(0)
+        wishes |= Wishes.BEGINNINGS if waits else Wishes(0)
+        wishes |= Wishes.PLACES if waits and not stack else Wishes(0)
         memory = _Memory(layout, size)
         everybody: list[Thread | None] = [*threads] or [None]
         stream = Stream(self, env, declarations, layout, memory, policy)
@@ -319,10 +327,13 @@ class Streams:
             int(wishes),
             int(words),
             size,
-            stack,
-            int((min_duration or 0) * 1e9),
+            max(stack, _PLACE) if waits else stack,
+            -1 if min_duration is None else int(min_duration * 1e9),
             threads,
-            *(_lines(patterns, name) for name, patterns in filters.items()),
+            *(
+                _lines(patterns, name, anywhere=name != "methods")
+                for name, patterns in filters.items()
+            ),
         )
         with self._enabling.lock:
             try:
@@ -377,6 +388,18 @@ def _declarations(events: Event | str | Sequence[Event | str]) -> list[EventDecl
     return list(dict.fromkeys(found))
 
 
+def beginnings(declarations: Iterable[EventDeclaration]) -> list[EventDeclaration]:
+    """The events that tell of the beginnings of what these end."""
+    return [declaration_of(one.ends) for one in declarations if one.ends is not None]
+
+
+def _with_beginnings(declarations: list[EventDeclaration]) -> list[EventDeclaration]:
+    ends = [one for one in declarations if one.waits and one.ends]
+    if not ends:
+        raise ValueError("waits= is for MonitorContendedEntered and MonitorWaited")
+    return list(dict.fromkeys([*declarations, *beginnings(ends)]))
+
+
 def _threads(given: Any) -> list[Thread]:
     if given is None:
         return []
@@ -428,7 +451,7 @@ def _check(
         raise ValueError(f"{name} has no exception to filter by")
 
 
-def _lines(patterns: Any, name: str) -> str | None:
+def _lines(patterns: Any, name: str, *, anywhere: bool) -> str | None:
     if patterns is None:
         return None
     several = isinstance(patterns, Iterable) and not isinstance(patterns, str)
@@ -438,7 +461,10 @@ def _lines(patterns: Any, name: str) -> str | None:
             raise TypeError(f"{name}= takes patterns as text, not {type(one).__name__}")
     if not listed or any("\n" in pattern for pattern in listed):
         raise ValueError(f"{name} needs patterns of one line each")
+    if anywhere:
+        # Nobody thinks of the package of NumberFormatException.
+        listed += [f"*.{one}" for one in listed if "." not in one and not one.startswith("*")]
     return "\n".join(listed)
 
 
-__all__ = ["Stream", "Streams"]
+__all__ = ["Stream", "Streams", "beginnings"]
