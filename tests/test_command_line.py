@@ -112,6 +112,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     ("words", "said"),
     [
         (["evnts"], "there is no command 'evnts'; did you mean 'events'?"),
+        (["lock"], "did you mean 'locks'"),
         (["heap", "histgram"], "there is no verb 'histgram'; did you mean 'histogram'?"),
         (["events", "--sumary", "1"], "there is no option '--sumary'; did you mean '--summary'"),
         (["conformance", "1", "--interface", "jvmto"], "did you mean 'jvmti'?"),

@@ -36,6 +36,7 @@ VERBS = {
     "ps": "List the JVMs on this machine",
     "info": "Show what a JVM is, how it does, and what it allows",
     "threads": "Show the threads of a JVM: states, processor times, stacks, locks and deadlocks",
+    "locks": "Show which threads of a JVM wait for which locks, for how long, and who holds them",
     "run": "Run a program with agents that are Python files",
     "attach": "Run agents that are Python files on a running JVM",
     "events": "Show what happens in a JVM, event by event",

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from typing import Any
 
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.model.allowed import allowed
+from jvmti.model.usage import usage
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration, printable, size
 from jvmti.spec.capabilities import Capabilities
 
 
 class Command:
     """Show what a JVM is, how it does, and what it allows.
 
-    The VM and its version, how it was started, its system properties, and the capabilities of
-    JVM TI: those that can be had now, and for each of the others why not and how to get it.
+    The VM and its version, how it was started, its system properties; what it uses of processors
+    and memory, how full its heap and its code cache are, how often and how long it collected
+    garbage, and what threads of the VM itself do; and the capabilities of JVM TI: those that can
+    be had now, and for each of the others why not and how to get it.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -60,6 +64,7 @@ def _found(vm: VM) -> dict[str, Any]:
         "processors": vm.env.get_available_processors(),
         "threads": threads,
         "classes": len(vm.classes()),
+        "usage": usage(vm),
         "properties": properties,
         "capabilities": {
             "held": _names(allows.held),
@@ -80,7 +85,7 @@ def _print(found: dict[str, Any], properties: bool) -> None:
     out = console()
 
     def line(name: str, value: object) -> None:
-        out.print(f"{name + ':':<16}{printable(str(value))}")
+        out.print(f"{name + ':':<21}{printable(str(value))}")
 
     line("process", f"{found['pid']} {found['main']}")
     if found["arguments"]:
@@ -95,6 +100,7 @@ def _print(found: dict[str, Any], properties: bool) -> None:
     line("processors", found["processors"])
     line("threads", found["threads"])
     line("classes", found["classes"])
+    _print_usage(line, found["usage"])
     capabilities = found["capabilities"]
     out.print(f"\ncapabilities to be had now ({len(capabilities['available'])}):")
     for name in capabilities["available"]:
@@ -114,3 +120,28 @@ def _print(found: dict[str, Any], properties: bool) -> None:
             out.print(f"  {printable(name)} = {printable(value)}")
     else:
         out.print(f"\n{len(found['properties'])} system properties; --properties lists them")
+
+
+def _print_usage(line: Callable[[str, object], None], found: dict[str, Any]) -> None:
+    load = " ".join(f"{one:.2f}" for one in found["load_average"])
+    line("uses", f"{found['processors_used']:.0%} of a processor; load of the machine {load}")
+    for kind, one in found["threads_by_kind"].items():
+        line(
+            f"  {kind}",
+            f"{one['threads']} threads, {one['processors']:.0%} now, {one['cpu_seconds']} s in all",
+        )
+    if found["resident"] is not None:
+        line("memory", f"{size(found['resident'])} resident, {size(found['swapped'] or 0)} swapped")
+    heap, code = found["heap"], found["code_cache"]
+    if heap is not None:
+        line(
+            "heap",
+            f"{size(heap['used'])} used of {size(heap['committed'])}, at most "
+            f"{size(heap['maximum'])}",
+        )
+    if found["metaspace"] is not None:
+        line("metaspace", f"{size(found['metaspace'])} used")
+    if code is not None:
+        line("code cache", f"{size(code['used'])} used of {size(code['size'])}")
+    for one in found["collections"]:
+        line("collections", f"{one['count']} in {duration(one['seconds'])}, {one['name']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rich.text import Text
@@ -17,9 +18,17 @@ from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable, processor_time
 from jvmti.spec.constants import ThreadState
 
+_STATES = ("NEW", "RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING", "TERMINATED")
+_NAMED = 12
+"""Threads of a group that are named."""
+
 
 class Command:
     """Show the threads of a JVM: states, processor times, stacks, locks and deadlocks.
+
+      jvmti threads 4711
+      jvmti threads MyServer --name 'http-*' --state BLOCKED
+      jvmti threads MyServer --group
 
     With --watch a table of the busiest threads is shown, again and again until Ctrl-C. Nothing
     of this suspends a thread for longer than the VM needs to look at its stack.
@@ -41,6 +50,25 @@ class Command:
             help="refresh a table by processor use, every 2 seconds or so often",
         )
         parser.add_argument(
+            "--name",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help="only threads of such names, 'http-*', or whose name has this in it; may be "
+            "repeated",
+        )
+        parser.add_argument(
+            "--state",
+            action="append",
+            default=[],
+            type=str.upper,
+            choices=_STATES,
+            help="only threads in this state; may be repeated",
+        )
+        parser.add_argument(
+            "--group", action="store_true", help="show equal stacks once, with the threads at them"
+        )
+        parser.add_argument(
             "--frames", type=frames, default=64, metavar="N", help="frames of each stack at most"
         )
         parser.add_argument("--virtual", action="store_true", help="virtual threads as well")
@@ -53,11 +81,13 @@ class Command:
         """Print the threads once, or again and again."""
         if given.watch and given.json:
             given.parser.error("--watch is for people; --json prints once")
+        if given.watch and given.group:
+            given.parser.error("--watch shows a line for each thread; --group prints once")
         with opened(given) as vm:
             if given.launched:
                 time.sleep(given.after)
             if given.watch:
-                _watch(vm, given.watch, given.virtual)
+                _watch(vm, given)
                 return
             threads = vm.threads.snapshot(given.frames, virtual=given.virtual)
             look, circles = None, []
@@ -65,10 +95,67 @@ class Command:
                 finder = LockFinder(vm)
                 look = finder.look(threads, given.timeout)
                 circles = finder.deadlocks(threads, look)
+            chosen = _chosen(threads, given)
             if given.json:
-                print_json(_as_json(vm, threads, look, circles))
+                found = _as_json(vm, chosen, look, circles)
+                if given.group:
+                    found["groups"] = _groups_as_json(chosen)
+                print_json(found)
+            elif given.group:
+                _print_groups(vm, chosen)
             else:
-                _print(vm, threads, look, circles)
+                _print(vm, threads, chosen, look, circles)
+
+
+def _chosen(threads: list[ThreadSnapshot], given: argparse.Namespace) -> list[ThreadSnapshot]:
+    def named(name: str) -> bool:
+        return not given.name or any(
+            fnmatchcase(name, pattern) or pattern in name for pattern in given.name
+        )
+
+    return [
+        thread
+        for thread in threads
+        if named(thread.name) and (not given.state or thread.java_state in given.state)
+    ]
+
+
+def _groups(threads: list[ThreadSnapshot]) -> list[tuple[tuple[str, ...], list[ThreadSnapshot]]]:
+    """Threads by state and stack, those of the most threads first."""
+    groups: dict[tuple[str, ...], list[ThreadSnapshot]] = {}
+    for thread in threads:
+        key = (thread.java_state, *(str(frame) for frame in thread.frames))
+        groups.setdefault(key, []).append(thread)
+    return sorted(groups.items(), key=lambda item: -len(item[1]))
+
+
+def _groups_as_json(threads: list[ThreadSnapshot]) -> list[dict[str, Any]]:
+    return [
+        {
+            "state": state,
+            "count": len(members),
+            "stack": stack,
+            "threads": [{"id": one.id, "name": one.name} for one in members],
+        }
+        for (state, *stack), members in _groups(threads)
+    ]
+
+
+def _print_groups(vm: VM, threads: list[ThreadSnapshot]) -> None:
+    out = console()
+    groups = _groups(threads)
+    out.print(
+        f"{vm.process.pid} {printable(vm.process.main)}, Java {vm.process.java_version}: "
+        f"{len(threads)} threads at {len(groups)} stacks, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+    )
+    for (state, *stack), members in groups:
+        number = "1 thread" if len(members) == 1 else f"{len(members)} threads"
+        out.print(f"\n{number}, {state}", style="bold")
+        names = [f'"{printable(one.name)}" #{one.id}' for one in members]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        out.print(f"    {', '.join(names[:_NAMED])}{more}")
+        for frame in stack:
+            out.print(f"    at {printable(frame)}")
 
 
 def _as_json(
@@ -115,20 +202,24 @@ def _as_json(
 
 
 def _print(
-    vm: VM, threads: list[ThreadSnapshot], look: Look | None, circles: list[list[int]]
+    vm: VM,
+    threads: list[ThreadSnapshot],
+    chosen: list[ThreadSnapshot],
+    look: Look | None,
+    circles: list[list[int]],
 ) -> None:
     out = console()
     process = vm.process
     out.print(
         f"{process.pid} {printable(process.main)}, Java {process.java_version}: "
-        f"{len(threads)} threads, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        f"{_number(chosen, threads)}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
     )
     names = {thread.id: thread.name for thread in threads}
 
     def named(number: int) -> str:
         return f'"{printable(names.get(number, "?"))}" #{number}'
 
-    for thread in threads:
+    for thread in chosen:
         detail = described(thread.state)
         line = Text(f"\n{named(thread.id)}", style="bold")
         line.append(f"  {thread.java_state}", style=_colour(thread))
@@ -171,6 +262,12 @@ def _print(
             )
 
 
+def _number(chosen: list[ThreadSnapshot], threads: list[ThreadSnapshot]) -> str:
+    if len(chosen) == len(threads):
+        return f"{len(threads)} threads"
+    return f"{len(chosen)} of {len(threads)} threads"
+
+
 def _colour(thread: ThreadSnapshot) -> str:
     return {"RUNNABLE": "green", "BLOCKED": "red"}.get(thread.java_state, "cyan")
 
@@ -178,15 +275,16 @@ def _colour(thread: ThreadSnapshot) -> str:
 _COLUMNS = [">ID", "THREAD", "STATE", ">CPU", ">TIME", "TOP FRAME"]
 
 
-def _watch(vm: VM, interval: float, virtual: bool) -> None:
+def _watch(vm: VM, given: argparse.Namespace) -> None:
     before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
     moment = time.monotonic()
 
     def look(room: int | None) -> Picture:
         nonlocal before, moment
         now = time.monotonic()
-        threads = vm.threads.snapshot(1, virtual=virtual)
-        rows, styles, busy = _rows(threads, before, now - moment)
+        threads = vm.threads.snapshot(1, virtual=given.virtual)
+        rows, styles = _rows(_chosen(threads, given), before, now - moment)
+        busy = sum(_shares(threads, before, now - moment).values())
         before = {thread.id: thread.cpu_time or 0 for thread in threads}
         moment = now
         head = (
@@ -195,16 +293,23 @@ def _watch(vm: VM, interval: float, virtual: bool) -> None:
         )
         return Picture(head, rows, styles)
 
-    watch(_COLUMNS, interval, look)
+    watch(_COLUMNS, given.watch, look)
+
+
+def _shares(
+    threads: list[ThreadSnapshot], before: dict[int, int], passed: float
+) -> dict[int, float]:
+    """The part of a processor that each thread has used."""
+    return {
+        thread.id: ((thread.cpu_time or 0) - before.get(thread.id, 0)) / 1e9 / passed
+        for thread in threads
+    }
 
 
 def _rows(
     threads: list[ThreadSnapshot], before: dict[int, int], passed: float
-) -> tuple[list[list[object]], list[str | None], float]:
-    shares = {
-        thread.id: ((thread.cpu_time or 0) - before.get(thread.id, 0)) / 1e9 / passed
-        for thread in threads
-    }
+) -> tuple[list[list[object]], list[str | None]]:
+    shares = _shares(threads, before, passed)
     threads = sorted(threads, key=lambda thread: -shares[thread.id])
     rows: list[list[object]] = [
         [
@@ -221,4 +326,4 @@ def _rows(
         "red" if thread.java_state == "BLOCKED" else "bold" if shares[thread.id] > 0.05 else None
         for thread in threads
     ]
-    return rows, styles, sum(shares.values())
+    return rows, styles

@@ -45,7 +45,8 @@ class Lock:
     kind: str
     #: The class of the object.
     class_name: str
-    #: Tells one from another in the same look; nothing else is meant by it.
+    #: The identity hash code of the object in hexadecimal digits, as Java prints it; or its
+    #: address, good for this look only, where the VM's own dump tells of it.
     key: str
 
     def __str__(self) -> str:
@@ -154,14 +155,28 @@ class LockFinder:
                 "can_get_owned_monitor_info", "can_get_current_contended_monitor"
             )
         self._fields: tuple[Any, Any, Any] | None = None
-        # What keeps the keys from meaning something else at the next look.
-        self._kept: list[Any] = []
 
-    def look(self, threads: Sequence[ThreadSnapshot], timeout: float = 10.0) -> Look:
-        """Find out what these threads hold and wait for."""
+    def look(
+        self,
+        threads: Sequence[ThreadSnapshot],
+        timeout: float = 10.0,
+        *,
+        only_waiting: bool = False,
+    ) -> Look:
+        """Find out what these threads hold and wait for.
+
+        Args:
+            threads: the threads.
+            timeout: seconds that the VM's own dump may take where it is needed.
+            only_waiting: monitors matter only where a thread waits to enter one, so that the VM is
+                not asked where none does.
+        """
         found = {thread.id: Locks() for thread in threads}
         source, reason = "jvmti", ""
-        if self._env is not None:
+        blocked = any(thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER for thread in threads)
+        if only_waiting and not blocked:
+            source = ""
+        elif self._env is not None:
             self._monitors(self._env, threads, found)
         else:
             source, reason = self._dump(found, timeout)
@@ -331,10 +346,9 @@ class LockFinder:
         vm = self._vm
         classes = vm.map.get_object_class(objects)
         signatures = vm.env.map.get_class_signature(classes.value).signature
-        # Objects are told apart for certain; hash codes may meet.
-        identities = [vm._session.identity(one) for one in objects]
-        self._kept += identities
-        keys = [f"{one._handle & 0xFFFFFFFF:x}" for one in identities]
+        # What Java prints behind the `@`, so that it means the same in every look and elsewhere.
+        hashes = vm.env.map.get_object_hash_code(objects).value.tolist()
+        keys = [f"{one & 0xFFFFFFFF:x}" for one in hashes]
         return [
             Lock(kind, java_name(signature), key)
             for signature, key in zip(signatures, keys, strict=True)

@@ -14,7 +14,6 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jvmti.spec.text import printable
 from jvmti.target import command_line, hsperfdata
 from jvmti.target.errors import (
     JvmDied,
@@ -27,7 +26,7 @@ from jvmti.target.errors import (
 )
 from jvmti.target.procfs import ProcessHandle, Status, same_namespace, ticks_to_epoch
 
-__all__ = ["Process", "find", "inspect", "processes"]
+__all__ = ["Process", "find", "inspect", "performance_data", "processes"]
 
 _LONGEST_ARGUMENT_FILE = 1 << 20
 _NAMESPACES = ("mnt", "pid", "user")
@@ -182,6 +181,21 @@ def inspect(pid: int) -> Process:
         return _inspect(handle, status)
 
 
+def performance_data(process: Process) -> dict[str, str | int]:
+    """HotSpot's performance counters of a JVM as of now, by name; empty where it keeps none.
+
+    Raises:
+        NoSuchProcess: it has ended.
+    """
+    with ProcessHandle(process.pid) as handle:
+        root, _ = _root(handle, "mnt" in process.foreign_namespaces)
+        try:
+            return _performance_data(root, handle.status(), process.started)
+        finally:
+            if root is not None:
+                os.close(root)
+
+
 def _inspect(handle: ProcessHandle, status: Status) -> Process:
     pid = handle.pid
     ticks = handle.start_ticks()
@@ -230,6 +244,14 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
         changed_root=changed_root,
         started=started,
         start_ticks=ticks,
+    )
+
+
+def printable(text: str) -> str:
+    """Text from a target, harmless on a terminal: control characters become escapes."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
     )
 
 

@@ -1,0 +1,153 @@
+"""``jvmti locks``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from jvmti.commands.targets import add_after, add_json, add_target, count, opened, seconds
+from jvmti.model.contention import INTERVAL, LockUse, LockWatch
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, print_json
+from jvmti.report.text import duration, printable
+
+_SECONDS = 5.0
+_TOP = 20
+_PLACES = 3
+
+
+class Command:
+    """Show which threads of a JVM wait for which locks, for how long, and who holds them.
+
+      jvmti locks 4711
+      jvmti locks MyServer --duration 60 --json
+      jvmti locks MyServer --snapshot
+
+    It watches for 5 seconds or as long as it is told to. Waits for monitors (synchronized) are
+    counted and measured exactly; who holds them, and locks of java.util.concurrent, are looked at
+    ten times a second, or less often where that would slow the program down. Object.wait and
+    other waiting for something to do is no waiting for a lock, and is left out.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        add_json(parser)
+        parser.add_argument(
+            "--duration",
+            type=seconds,
+            default=_SECONDS,
+            metavar="SECONDS",
+            help=f"for how long to watch (default: {_SECONDS:g})",
+        )
+        parser.add_argument(
+            "--snapshot", action="store_true", help="look once, and say who waits at this moment"
+        )
+        parser.add_argument(
+            "--interval",
+            type=seconds,
+            default=INTERVAL,
+            metavar="SECONDS",
+            help=f"between two looks at who holds what (default: {INTERVAL:g})",
+        )
+        parser.add_argument(
+            "--top", type=count, default=_TOP, metavar="N", help=f"locks (default: {_TOP})"
+        )
+        add_after(parser)
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Watch, and print what was seen."""
+        with opened(given) as vm:
+            if given.launched:
+                time.sleep(given.after)
+            watch = LockWatch(vm, given.timeout)
+            found = (
+                watch.snapshot() if given.snapshot else watch.watch(given.duration, given.interval)
+            )
+            if given.json:
+                print_json(_as_json(vm, watch, found))
+            else:
+                _print(vm, watch, found, given.top)
+
+
+def _as_json(vm: VM, watch: LockWatch, found: list[LockUse]) -> dict[str, Any]:
+    return {
+        "pid": vm.process.pid,
+        "main": vm.process.main,
+        "seconds": round(watch.seconds, 3),
+        "looks": watch.looks,
+        "monitors": {"source": watch.source, "reason": watch.reason},
+        "deadlocks": watch.deadlocks,
+        "locks": [
+            {
+                "kind": use.kind,
+                "class": use.class_name,
+                "id": use.key,
+                "waits": use.waits,
+                "total_seconds": round(use.total, 6),
+                "mean_seconds": round(use.total / use.waits, 6),
+                "max_seconds": round(use.longest, 6),
+                "exact": use.exact,
+                "places": [
+                    {"place": place, "waits": int(waits), "total_seconds": round(total, 6)}
+                    for place, (waits, total) in _places(use)
+                ],
+                "holders": [
+                    {"thread": thread, "place": place, "looks": looks}
+                    for (thread, place), looks in use.holders.most_common()
+                ],
+                "waiting": [vars(waiter) for waiter in use.waiting],
+            }
+            for use in found
+        ],
+    }
+
+
+def _places(use: LockUse) -> list[tuple[str, list[float]]]:
+    return sorted(use.places.items(), key=lambda item: (-item[1][1], -item[1][0]))
+
+
+def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
+    out = console()
+    looked = f"watched for {duration(watch.seconds)}" if watch.seconds else "now"
+    number = "1 lock" if len(found) == 1 else f"{len(found)} locks"
+    out.print(
+        f"{vm.process.pid} {printable(vm.process.main)}, Java {vm.process.java_version}: "
+        f"{number} waited for, {looked}"
+    )
+    for use in found[:top]:
+        out.print(f"\n{printable(use.name)}  ({use.kind})", style="bold")
+        about = "" if use.exact else "about "
+        times = "once" if use.waits == 1 else f"{use.waits} times"
+        if watch.seconds:
+            text = f"waited for {about}{times}, {about}{duration(use.total)} in all"
+            if use.waits > 1:
+                text += (
+                    f", {duration(use.total / use.waits)} on average, "
+                    f"{duration(use.longest)} at most"
+                )
+            out.print(f"    {text}")
+        for place, (waits, total) in _places(use)[:_PLACES]:
+            said = f"{duration(total)}, " if watch.seconds else ""
+            out.print(f"    in {printable(place)}  ({said}{int(waits)} ×)")
+        for (thread, place), looks in use.holders.most_common(_PLACES):
+            often = f"  ({looks} of {watch.looks} looks)" if watch.looks > 1 else ""
+            out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
+        if not use.holders:
+            out.print("    nobody was seen holding it for long" if watch.source else "")
+        for waiter in use.waiting[:_PLACES]:
+            long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
+            long += " or longer" if waiter.at_least else ""
+            out.print(
+                f'    "{printable(waiter.thread)}" still waits{long} in {printable(waiter.place)}'
+            )
+        if len(use.waiting) > _PLACES:
+            out.print(f"    and {len(use.waiting) - _PLACES} threads more")
+    if len(found) > top:
+        out.print(f"\nand {len(found) - top} locks more; --top shows them")
+    if watch.reason:
+        out.print(f"\nWho holds monitors is not known: {printable(watch.reason)}")
+    for circle in watch.deadlocks:
+        names = " → ".join(f'"{printable(name)}"' for name in [*circle, circle[0]])
+        out.print(f"\nDeadlock: {names}; `jvmti threads` shows their stacks", style="red")

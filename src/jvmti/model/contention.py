@@ -1,0 +1,286 @@
+"""Which threads wait for which locks over some time, for how long, where, and who holds them.
+
+The VM tells of every wait for a monitor, when it begins and when it ends, so that these are counted
+and measured exactly.  Who holds a monitor meanwhile, and everything about locks of
+``java.util.concurrent``, of which the VM tells nothing, is found by looking at all threads now and
+then: such waits are counted and measured as closely as one looks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jvmti.events.waits import Waits
+from jvmti.model.locks import Lock, LockFinder, Look
+from jvmti.spec.constants import ThreadState
+
+if TYPE_CHECKING:
+    from jvmti.events.records import Records
+    from jvmti.events.streams import Stream
+    from jvmti.model.frames import Frame
+    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.vm import VM
+
+INTERVAL = 0.1
+"""Seconds between two looks at all threads."""
+_SHARE = 10
+"""Looking may take one part in so many of the time; the VM is stopped for a little of that."""
+_FRAMES = 40
+_LOCKING = (
+    "java.lang.Object.",
+    "java.util.concurrent.locks.",
+    "jdk.internal.",
+    "sun.misc.",
+    "java.lang.VirtualThread.",
+)
+_JDK = ("java.", "jdk.", "sun.", "javax.")
+
+
+@dataclass
+class Waiter:
+    """A thread that waits now."""
+
+    #: Its name.
+    thread: str
+    #: Where it waits: ``com.acme.Cart.add:17``.
+    place: str
+    #: For how long, in seconds; ``None`` where that is not known.
+    seconds: float | None
+    #: Whether it had begun before anybody looked, so that it is longer than that.
+    at_least: bool = False
+
+
+@dataclass
+class LockUse:
+    """What became of one lock while it was watched."""
+
+    #: ``monitor`` or ``synchronizer``.
+    kind: str
+    #: The class of the object.
+    class_name: str
+    #: Its identity hash code in hexadecimal digits, as Java prints it; its address where only the
+    #: VM's own dump tells of it.
+    key: str
+    #: How often threads waited for it, those that still wait included.
+    waits: int = 0
+    #: For how long in all, in seconds.
+    total: float = 0.0
+    #: For how long at most.
+    longest: float = 0.0
+    #: Whether the VM has told of every wait; otherwise they were seen now and then.
+    exact: bool = True
+    #: How often and for how long, by place.
+    places: dict[str, list[float]] = field(default_factory=dict)
+    #: In how many looks which thread held it, and where that was then.
+    holders: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: Those that wait at the end.
+    waiting: list[Waiter] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The class, and what tells the object from others."""
+        return f"{self.class_name}@{self.key}"
+
+    def add(self, place: str, seconds: float) -> None:
+        """Count a wait."""
+        self.waits += 1
+        self.total += seconds
+        self.longest = max(self.longest, seconds)
+        at = self.places.setdefault(place, [0, 0.0])
+        at[0] += 1
+        at[1] += seconds
+
+
+@dataclass
+class _Seen:
+    """A wait that was seen in looks only."""
+
+    lock: LockUse
+    place: str
+    since: float
+    last: float
+    before: bool
+
+
+class LockWatch:
+    """Watches the locks of a VM for some time.
+
+    Args:
+        vm: the VM.
+        timeout: seconds that a look may take.
+
+    Attributes:
+        looks: how often all threads were looked at.
+        seconds: for how long it was watched.
+        source: where the holders of monitors were learnt: ``jvmti``, ``dump``, or empty.
+        reason: why they are not known, where they are not.
+        deadlocks: the names of threads that wait for each other for ever.
+    """
+
+    def __init__(self, vm: VM, timeout: float = 10.0) -> None:
+        self._vm = vm
+        self._timeout = timeout
+        self._finder = LockFinder(vm)
+        self._waits = Waits()
+        self._uses: dict[tuple[str, str, str], LockUse] = {}
+        self._seen: dict[tuple[int, str], _Seen] = {}
+        self._last: dict[str, LockUse] = {}  # by name of a thread, what it has waited for
+        self.looks = 0
+        self.seconds = 0.0
+        self.source = ""
+        self.reason = ""
+        self.deadlocks: list[list[str]] = []
+
+    def watch(self, seconds: float, interval: float = INTERVAL) -> list[LockUse]:
+        """Watch for so long: the locks that threads waited for, the longest waits first."""
+        env = self._vm.env_with("can_generate_monitor_events")
+        began = time.monotonic()
+        with env.stream("MonitorContendedEntered", waits=True) as stream:
+            self._watch(stream, began, began + seconds, interval)
+        self._take(stream.read(0))
+        now = time.monotonic()
+        self.seconds = now - began
+        for row in self._waits.rows(time.monotonic_ns()):
+            use = self._use("monitor", row["object"], f"{row['object_hash'] & 0xFFFFFFFF:x}")
+            took = row["duration"] / 1e9
+            use.add(row["place"] or "?", took)
+            use.waiting.append(Waiter(row["thread"], row["place"] or "?", took))
+        for seen in self._seen.values():
+            took = now - seen.since
+            seen.lock.add(seen.place, took)
+            # What it is called was kept with it.
+        for (_, name), seen in self._seen.items():
+            seen.lock.waiting.append(Waiter(name, seen.place, now - seen.since, seen.before))
+        return self._found()
+
+    def snapshot(self) -> list[LockUse]:
+        """Look once: the locks that threads wait for at this moment."""
+        self._look(None, first=True)
+        for (_, name), seen in self._seen.items():
+            seen.lock.waits += 1
+            seen.lock.places.setdefault(seen.place, [0, 0.0])[0] += 1
+            seen.lock.waiting.append(Waiter(name, seen.place, None))
+        return self._found()
+
+    def _found(self) -> list[LockUse]:
+        used = [use for use in self._uses.values() if use.waits]
+        return sorted(used, key=lambda use: (-use.total, -use.waits))
+
+    def _watch(self, stream: Stream, began: float, until: float, interval: float) -> None:
+        first = True
+        while True:
+            at, cost = time.monotonic(), time.thread_time()
+            self._look(stream, first=first)
+            first = False
+            # The program comes first: a look stops it for a moment, which is the longer the more
+            # there is to look at, and so is the work on this side.
+            cost = (time.thread_time() - cost) * _SHARE
+            pause = max(interval, cost) - (time.monotonic() - at)
+            left = until - time.monotonic()
+            if left <= 0 or self._vm._session.wait(max(min(pause, left), 0.01)):
+                return
+
+    def _take(self, records: Records) -> None:
+        if not len(records):
+            return
+        for row in self._waits.ended(records.sorted_by_time()).rows():
+            use = self._use("monitor", row["object"], f"{row['object_hash'] & 0xFFFFFFFF:x}")
+            self._last[row["thread"]] = use
+            if row["duration"] >= 0:
+                use.add(row["place"] or "?", row["duration"] / 1e9)
+                continue
+            # It had begun before the stream, so only a look has seen when, if any.
+            for key in [key for key in self._seen if key[1] == row["thread"]]:
+                seen = self._seen.pop(key)
+                use.add(seen.place, max(row["time"] / 1e9 - seen.since, 0.0))
+                use.holders.update(seen.lock.holders)
+                seen.lock.holders.clear()
+
+    def _use(self, kind: str, class_name: str | None, key: str) -> LockUse:
+        return self._uses.setdefault(
+            (kind, class_name or "?", key), LockUse(kind, class_name or "?", key)
+        )
+
+    def _look(self, stream: Stream | None, first: bool) -> None:
+        threads = self._vm.threads.snapshot(_FRAMES)
+        look = self._finder.look(threads, self._timeout, only_waiting=True)
+        now = time.monotonic()
+        if stream is not None:
+            self._take(stream.read(0))  # who is seen waiting, the stream has told of by now
+        self.looks += 1
+        self.source, self.reason = look.source or self.source, look.reason
+        known = {thread.id: thread for thread in threads}
+        told = {records["thread"][0]: records for records in self._waits.waiting.values()}
+        names = self._monitors_told_of(look, known, told)
+        seen: dict[tuple[int, str], _Seen] = {}
+        held: set[tuple[str, int]] = set()
+        for number, locks in look.threads.items():
+            wanted, thread = locks.waits_for, known[number]
+            blocked = bool(thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER)
+            if wanted is None or not (blocked or locks.owner is not None):
+                continue  # it waits to be notified, or for what no thread holds
+            key = (number, thread.name)
+            before = self._seen.get(key)
+            use = names.get(wanted)
+            if use is None and before is not None and before.lock.class_name == wanted.class_name:
+                use = before.lock  # its address may be another one after a collection
+            if use is None:
+                use = self._use(wanted.kind, wanted.class_name, wanted.key)
+            if locks.owner in known and (use.name, locks.owner) not in held:
+                owner = known[locks.owner]
+                held.add((use.name, locks.owner))
+                use.holders[owner.name, _place(owner.frames, _JDK)] += 1
+            if blocked and (thread.name in told or not (first or before)):
+                continue  # the VM tells of this one, or has told already
+            use.exact = use.exact and blocked
+            if before is not None and before.lock is use:
+                seen[key] = _Seen(use, before.place, before.since, now, before.before)
+                del self._seen[key]
+            else:
+                seen[key] = _Seen(use, _place(thread.frames, _LOCKING), now, now, first)
+        for gone in self._seen.values():
+            # It has ended somewhere between the two looks.
+            gone.lock.add(gone.place, (gone.last + now) / 2 - gone.since)
+        self._seen = seen
+        circles = self._finder.deadlocks(threads, look)
+        self.deadlocks = [[known[one].name for one in circle] for circle in circles]
+
+    def _monitors_told_of(
+        self, look: Look, known: dict[int, ThreadSnapshot], told: dict[Any, Records]
+    ) -> dict[Lock, LockUse]:
+        """Which monitors they are whose addresses alone the VM's dump tells."""
+        found: dict[Lock, LockUse] = {}
+        for number, locks in look.threads.items():
+            name, wanted = known[number].name, locks.waits_for
+            if wanted is None or wanted.kind != "monitor":
+                continue
+            if name in told:
+                row = told[name]
+                key = f"{int(row['object_hash'][0]) & 0xFFFFFFFF:x}"
+                use = self._use("monitor", row["object"][0], key)
+            elif name in self._last and wanted not in found:
+                use = self._last[name]
+            else:
+                continue
+            if use.class_name == wanted.class_name:
+                found[wanted] = use
+        return found
+
+
+def _place(frames: Iterable[Frame], aside: tuple[str, ...]) -> str:
+    """The first frame of a stack that is none of these."""
+    top = None
+    for frame in frames:
+        text = f"{frame.method.class_name}.{frame.method.name}"
+        text += f":{frame.line}" if frame.line and frame.line > 0 else ""
+        top = top or text
+        if not text.startswith(aside):
+            return text
+    return top or "?"
+
+
+__all__ = ["INTERVAL", "LockUse", "LockWatch", "Waiter"]

@@ -1,0 +1,156 @@
+"""`jvmti locks`, `threads` and `info`, next to a program that knows who waits for what."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from programs import JavaProgram, JavaPrograms
+
+pytestmark = pytest.mark.oldest_and_newest
+
+COMMAND = [sys.executable, "-m", "jvmti"]
+
+
+def done(*words: str | int) -> str:
+    ended = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def as_json(*words: str | int) -> Any:
+    return json.loads(done(*words, "--json"))
+
+
+@pytest.fixture(scope="module")
+def contended(shared_java_program: JavaPrograms) -> JavaProgram:
+    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m"]
+    program = shared_java_program("Contended", jvm_args=flags)
+    program.expect("ready")
+    program.send("1000000")
+    return program
+
+
+def of_class(found: Any, name: str) -> Any:
+    [lock] = [lock for lock in found["locks"] if lock["class"] == name]
+    return lock
+
+
+def test_locks_says_who_waits_for_what_how_long_where_and_who_holds_it(
+    contended: JavaProgram,
+) -> None:
+    found = as_json("locks", contended.pid, "--duration", 8)
+    assert found["seconds"] >= 8
+    cart = of_class(found, "Contended$Cart")
+    assert (cart["kind"], cart["exact"]) == ("monitor", True)
+    assert cart["waits"] >= 2
+    # The holder stays for 30 ms after the waiter has come.
+    assert cart["max_seconds"] >= cart["mean_seconds"] >= 0.025
+    assert cart["total_seconds"] == pytest.approx(cart["waits"] * cart["mean_seconds"], rel=0.01)
+    assert {one["place"].partition(":")[0] for one in cart["places"]} == {"Contended.enter"}
+    # What never ends had begun before anybody looked.
+    vault = of_class(found, "Contended$Vault")
+    [stuck] = vault["waiting"]
+    assert (stuck["thread"], stuck["at_least"]) == ("stuck", True)
+    assert stuck["place"].startswith("Contended.stick:")
+    assert stuck["seconds"] >= 7
+    [keeper] = vault["holders"]
+    assert keeper["thread"] == "keeper"
+    assert keeper["place"].startswith("Contended.keep:")
+    assert keeper["looks"] == found["looks"]
+    assert found["deadlocks"] == []
+
+
+def test_locks_of_the_concurrent_package_are_seen_with_their_owner(contended: JavaProgram) -> None:
+    for _ in range(5):
+        found = as_json("locks", contended.pid, "--duration", 6, "--interval", "0.02")
+        names = {lock["class"] for lock in found["locks"]}
+        if "java.util.concurrent.locks.ReentrantLock$NonfairSync" in names:
+            break
+    ledger = of_class(found, "java.util.concurrent.locks.ReentrantLock$NonfairSync")
+    assert (ledger["kind"], ledger["exact"]) == ("synchronizer", False)
+    assert {one["place"].partition(":")[0] for one in ledger["places"]} == {"Contended.book"}
+    assert {one["thread"] for one in ledger["holders"]} == {"holder"}
+    assert {one["place"].partition(":")[0] for one in ledger["holders"]} == {"Contended.hold"}
+
+
+def test_a_lock_has_the_same_name_in_locks_and_events(contended: JavaProgram) -> None:
+    cart = of_class(as_json("locks", contended.pid, "--duration", 3), "Contended$Cart")
+    words = ["events", contended.pid, "MonitorContendedEntered", "--filter", "class=*Cart"]
+    shown = done(*words, "--count", 1)
+    assert f"object=Contended$Cart@{cart['id']} " in shown
+
+
+def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:
+    vault = of_class(as_json("locks", contended.pid, "--snapshot"), "Contended$Vault")
+    assert [one["thread"] for one in vault["waiting"]] == ["stuck"]
+    assert [one["thread"] for one in vault["holders"]] == ["keeper"]
+    text = done("locks", contended.pid, "--duration", 2)
+    assert re.search(
+        r"^Contended\$Vault@\w+  \(monitor\)\n"
+        r"    waited for once, .* in all\n"
+        r"    in Contended\.stick:\d+ .*\n"
+        r'    held by "keeper" in Contended\.keep:\d+.*\n'
+        r'    "stuck" still waits for .* or longer in Contended\.stick:\d+$',
+        text,
+        re.M,
+    )
+
+
+def test_threads_are_chosen_by_name_and_state(contended: JavaProgram) -> None:
+    def names(*words: str) -> set[str]:
+        return {one["name"] for one in as_json("threads", contended.pid, *words)["threads"]}
+
+    assert names("--name", "keep*", "--name", "tuc") == {"keeper", "stuck"}
+    assert "stuck" in names("--state", "blocked")
+    assert "keeper" not in names("--state", "BLOCKED")
+    assert names("--name", "keeper", "--state", "blocked") == set()
+    text = done("threads", contended.pid, "--name", "stuck")
+    assert re.search(r": 1 of \d+ threads, ", text)
+    # Who holds it is named, though it is not among the chosen.
+    assert 'held by "keeper"' in text
+
+
+def test_equal_stacks_are_shown_once(java_program: JavaPrograms) -> None:
+    program = java_program("Parked")
+    program.expect("ready")
+    found = as_json("threads", program.pid, "--group")
+    assert sum(group["count"] for group in found["groups"]) == len(found["threads"])
+    keys = [(group["state"], *group["stack"]) for group in found["groups"]]
+    assert len(keys) == len(set(keys))
+    counts = [group["count"] for group in found["groups"]]
+    assert counts == sorted(counts, reverse=True)
+    text = done("threads", program.pid, "--group")
+    assert re.search(rf": {len(found['threads'])} threads at {len(keys)} stacks, ", text)
+
+
+def test_info_says_what_the_jvm_uses(contended: JavaProgram) -> None:
+    usage = as_json("info", contended.pid)["usage"]
+    assert 0 < usage["heap"]["used"] <= usage["heap"]["committed"] <= usage["heap"]["maximum"]
+    assert usage["heap"]["maximum"] <= 64 << 20
+    assert usage["resident"] > 10 << 20
+    assert usage["metaspace"] > 100_000
+    assert 0 < usage["code_cache"]["used"] < usage["code_cache"]["size"]
+    assert len(usage["collections"]) == 2
+    kinds = usage["threads_by_kind"]
+    assert kinds["compiler"]["threads"] >= 1
+    assert kinds["VM"]["threads"] >= 2
+    assert sum(one["processors"] for one in kinds.values()) == pytest.approx(
+        usage["processors_used"], abs=0.01
+    )
+    text = done("info", contended.pid)
+    for name in ("uses", "memory", "heap", "metaspace", "code cache", "collections"):
+        assert re.search(rf"^{name}: +\S", text, re.M), name
