@@ -60,6 +60,7 @@ jvmtiError Suspensions::resume(JNIEnv* jni, jvmtiEnv* env, bool service_thread, 
 
 // Who starts a thread may be suspended on the way, so nobody waits for one that is not there yet.
 jvmtiError Suspensions::hand_over(JNIEnv* jni, Work* work) {
+  if (!agent.live) return JVMTI_ERROR_WRONG_PHASE;  // no thread can be started, none suspended
   bool alone = false;
   {
     Locked locked(mutex_);
