@@ -9,6 +9,7 @@
 PYTHON ?= python3
 ARGS ?=
 BENCH ?= run
+SANITIZE ?= address,undefined
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,7 +22,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test check checked format docs wheels wheel-test bench install java clean distclean
+.PHONY: help demo test check checked format docs wheels wheel-test sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -59,6 +60,10 @@ wheels: $(VENV)-release/.tools
 wheel-test: wheels java $(VENV)-wheel/.tools
 	$(VENV)-wheel/bin/python $(INSTALL) --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
 	$(VENV)-wheel/bin/python -m pytest $(ARGS)
+
+## sanitize    the robustness tests on an agent with sanitizers; SANITIZE=thread for others
+sanitize: install java
+	JVMTI_TEST_SANITIZED=$(SANITIZE) $(BIN)/python -m pytest -n 0 tests/robustness $(ARGS)
 
 ## bench       the figures of benchmarks/README.md; BENCH=streams for another script of there
 bench: install java

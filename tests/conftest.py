@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import agent_builds
 import compiler
 import jvms
 import programs
@@ -173,8 +175,11 @@ FINISHED: set[str] = set()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the directory of the books, or take the one of the whole run."""
+    """Make the directory of the books, or take the one of the whole run; build the agent."""
     worker = getattr(config, "workerinput", None)
+    if agent_builds.SANITIZED and worker is None:
+        library = agent_builds.sanitized(agent_builds.SANITIZED)
+        os.environ["JVMTI_AGENT_LIBRARY"] = str(library)
     shared = worker["pieces"] if worker else tempfile.mkdtemp(prefix="jvmti-evidence-")
     config.stash[PIECES] = Path(shared)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import agent_builds
 import compiler
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class JavaProgram:
     def crash(self) -> str | None:
         """Return the beginning of the crash report if the JVM crashed, else None."""
         reports = sorted(self.directory.glob("hs_err*.log"))
+        reports += agent_builds.reports(self.directory)
         status = self.process.poll()
         if not reports and (status is None or -status not in CRASHES):
             return None
@@ -227,6 +229,8 @@ class JavaPrograms:
         command = [*wrapper, self.jvm.java, *self.jvm.args]
         command += [f"-XX:ErrorFile={directory}/hs_err_%p.log", "-XX:-CreateCoredumpOnCrash"]
         environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+        if agent_builds.SANITIZED:
+            environment |= agent_builds.environment(agent_builds.SANITIZED, directory)
         program = JavaProgram([*command, *arguments], directory, {**environment, **(env or {})})
         self.started.append(program)
         return program

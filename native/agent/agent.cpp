@@ -12,6 +12,7 @@
 
 #include "answers.h"
 #include "channel.h"
+#include "failing_allocations.h"
 #include "listener.h"
 #include "lock_check.h"
 #include "log.h"
@@ -117,6 +118,7 @@ const char* prepare(JavaVM* vm) {
     return "this VM offers no JVM TI 1.2";
   }
   check_answers(agent.env);
+  fail_allocations(agent.env);
   agent.env->GetVersionNumber(&agent.version);
   jvmtiEventCallbacks callbacks{};
   callbacks.VMInit = vm_init;

@@ -44,6 +44,10 @@ function(jvmti_compile_options target)
     # musl's CMSG_NXTHDR compares signed with unsigned; builds for glibc keep watch.
     target_compile_options(${target} PRIVATE -Wno-sign-compare)
   endif()
+  if(JVMTI_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      "-fsanitize=${JVMTI_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  endif()
   target_compile_definitions(${target} PRIVATE
     "JVMTI_PACKAGE_VERSION=\"${jvmti_version}\"")
 endfunction()
@@ -63,4 +67,7 @@ function(jvmti_link_options target exports)
     "LINKER:--version-script=${exports}"
     "LINKER:-z,relro,-z,now,-z,noexecstack,-z,nodelete"
     "LINKER:--build-id=sha1")
+  if(JVMTI_SANITIZE)
+    target_link_options(${target} PRIVATE "-fsanitize=${JVMTI_SANITIZE}")
+  endif()
 endfunction()

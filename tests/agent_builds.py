@@ -1,0 +1,84 @@
+"""The agent in forms that only tests use: with sanitizers, and with memory that runs out.
+
+`JVMTI_TEST_SANITIZED=address,undefined pytest tests/robustness` (or `thread`; `make sanitize`) runs
+tests on an agent with sanitizers: every JVM preloads their runtime, and what they report fails the
+test, as a crash does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import jvms
+
+SANITIZED = os.environ.get("JVMTI_TEST_SANITIZED", "")
+REPORT = "sanitizer"
+"""How the files begin that sanitizers write into a program's directory."""
+
+_RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so"}
+# HotSpot uses these signals itself; what it allocates is no business of ours.
+_COMMON = (
+    "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:"
+    "allow_user_segv_handler=1:use_sigaltstack=0:halt_on_error=1"
+)
+
+
+def build(name: str, *options: str) -> Path:
+    """Build the agent with these options of CMake; what is there already is only completed."""
+    place = jvms.ROOT / "build" / name
+    programs = Path(sys.executable).parent
+    cmake = programs / "cmake"
+    configure = [cmake, "-G", "Ninja", "-S", jvms.ROOT / "native", "-B", place]
+    configure += [f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}"]
+    configure += [f"-DPython_EXECUTABLE={sys.executable}", *options]
+    for command in (configure, [cmake, "--build", place, "--target", "jvmti_agent"]):
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+    return place / "agent" / "libjvmti.so"
+
+
+@cache
+def runtime(sanitizers: str) -> Path | None:
+    """The library that a JVM must preload; ``None`` where the compiler has none."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return None
+    name = _RUNTIMES[sanitizers.split(",")[0]]
+    done = subprocess.run(
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+    )
+    path = Path(done.stdout.strip())
+    return path if path.is_absolute() and path.exists() else None
+
+
+def sanitized(sanitizers: str) -> Path:
+    """The agent with these sanitizers."""
+    return build(
+        f"sanitized-{sanitizers.replace(',', '-')}",
+        f"-DJVMTI_SANITIZE={sanitizers}",
+        "-DCMAKE_BUILD_TYPE=None",
+        "-DCMAKE_CXX_FLAGS=-O1",
+    )
+
+
+def environment(sanitizers: str, directory: Path) -> dict[str, str]:
+    """What a JVM needs to load such an agent, and to write reports into a directory."""
+    where = f"{_COMMON}:log_path={directory / REPORT}"
+    return {
+        "LD_PRELOAD": str(runtime(sanitizers)),
+        "ASAN_OPTIONS": f"{where}:detect_leaks=0:detect_odr_violation=0",
+        "UBSAN_OPTIONS": f"{where}:print_stacktrace=1",
+        "TSAN_OPTIONS": f"{where}:ignore_noninstrumented_modules=1:report_signal_unsafe=0",
+    }
+
+
+def reports(directory: Path) -> list[Path]:
+    """What sanitizers have reported on a program."""
+    return sorted(directory.glob(f"{REPORT}.*"))
