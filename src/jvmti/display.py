@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["Report", "Rows", "Shown", "drawn_by", "html", "progress"]
+__all__ = ["Report", "Rows", "Shown", "Tabular", "drawn_by", "html", "progress"]
 
 Item = TypeVar("Item")
 
@@ -61,6 +61,40 @@ class Shown:
     __slots__ = ()
 
     _repr_html_ = html
+
+
+class Tabular:
+    """What has a table, `to_arrow`: pandas, polars, DuckDB and others take it as it is.
+
+    They ask for the Arrow PyCapsule interface: ``polars.DataFrame(table)``,
+    ``pandas.DataFrame.from_arrow(table)``, ``pyarrow.table(table)``.  What is a list or a ``dict``
+    as well they take for that: there it is `to_arrow` and `to_pandas`.
+    """
+
+    __slots__ = ()
+
+    def to_arrow(self) -> Any:
+        """The table, as Arrow has it."""
+        raise NotImplementedError
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The table as a ``pandas.DataFrame``.
+
+        Args:
+            options: those of ``pyarrow.Table.to_pandas``.
+
+        Raises:
+            ImportError: pandas or pyarrow is not installed.
+        """
+        return self.to_arrow().to_pandas(**options)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        found = self.to_arrow()
+        if not hasattr(found, "__arrow_c_stream__"):  # a record batch
+            import pyarrow
+
+            found = pyarrow.Table.from_batches([found])
+        return found.__arrow_c_stream__(requested_schema)
 
 
 class Rows(list[Item]):

@@ -150,7 +150,7 @@ def test_field_modifications_have_their_values_and_lines(streamed: Streamed) -> 
         "own": "I",
     }  # fmt: skip
     assert [last[name]["new_value"] for name in ("number", "wide", "truth", "own")] == [2, -2, 1, 2]
-    assert [last[name]["new_value_float"] for name in ("fraction", "single")] == [1.0, 0.5]
+    assert [last[name]["new_value"] for name in ("fraction", "single")] == [1.0, 0.5]
     assert last["text"]["new_value_class"] == "java.lang.String"
     assert rows[7 + 5]["new_value_class"] is None
     assert last["own"]["object"] == "Streamed"
@@ -241,7 +241,7 @@ def test_return_values_have_their_types(streamed: Streamed) -> None:
         (row["return_value"], row["return_value_type"], row["was_popped_by_exception"])
         for row in rows
     ]
-    assert returned == [(i, "I", False) for i in (1, 2, 3)] + [(0, "V", True)] * 3
+    assert returned == [(i, "I", False) for i in (1, 2, 3)] + [(None, "V", True)] * 3
 
 
 def test_a_read_that_finds_nothing_comes_back_in_time(streamed: Streamed) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.env.environment import AgentOperations
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session
@@ -123,6 +124,7 @@ class JniBuffer:
             raise IndexError(f"there are {self._length} elements, and none at {index}")
         return place
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{self._length} × {self.dtype.name} at {self.address:#x}>"
 

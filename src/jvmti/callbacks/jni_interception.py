@@ -13,6 +13,7 @@ from jvmti.jni.interface import EXCLUDED, FUNCTIONS
 from jvmti.spec.errors import SessionClosed
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
+from jvmti.spec.text import harmless
 from jvmti.wire.codecs import F64, I64, U64, codec_of
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Original:
         data = operations.proceed_jni_call()
         return value_at(data, 0, session)[0] if data else None
 
+    @harmless
     def __repr__(self) -> str:
         return f"<original {self.name}>"
 

@@ -8,6 +8,7 @@ from jvmti.classfile.constant_pool import ConstantPool
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless
 
 
 class EnumConstant(NamedTuple):
@@ -18,6 +19,7 @@ class EnumConstant(NamedTuple):
     name: str
     """The name of the constant."""
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.type}.{self.name}"
 
@@ -28,6 +30,7 @@ class ClassLiteral(NamedTuple):
     name: str
     """The Java name of the class: ``int[]``, ``java.util.Map$Entry``, ``void``."""
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.name}.class"
 
@@ -58,6 +61,7 @@ class Annotation:
                 "methods of the annotation's interface, method.annotation_default)"
             ) from None
 
+    @harmless
     def __str__(self) -> str:
         given = ", ".join(f"{name}={_text(value)}" for name, value in self.elements.items())
         return f"@{self.type}({given})" if given else f"@{self.type}"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import harmless
 from jvmti.wire import text
 
 
@@ -72,6 +73,7 @@ class Constant:
         """How many numbers it takes: long and double take two."""
         return 2 if self.kind in ("Long", "Double") else 1
 
+    @harmless
     def __str__(self) -> str:
         return f"#{self.index} = {self.kind} {describe(self)}"
 
@@ -200,6 +202,7 @@ class ConstantPool(Mapping[int, Constant]):
             return MethodHandle(REFERENCE_KINDS[first], member.value)
         return Bootstrapped(first, *self._value(rest[0], "NameAndType"))
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self)} constants>"
 

@@ -19,6 +19,7 @@ from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless
 
 
 class ExceptionHandler(NamedTuple):
@@ -217,6 +218,7 @@ class Code(_Attributed):
             for start, length, name, kind, slot in self._list("LocalVariableTable", variable)
         ]
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Code of {len(self.bytecodes)} bytes>"
 
@@ -237,6 +239,7 @@ class Member(_Attributed):
     name: str
     descriptor: str
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}:{self.descriptor}>"
 
@@ -518,6 +521,7 @@ class ClassFile(bytes, _Attributed):
             lambda r: BootstrapMethod(pool[r.u2()], [pool[r.u2()] for _ in range(r.u2())]),
         )
 
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<ClassFile {self.name}, {len(self)} bytes>"

@@ -25,6 +25,7 @@ from jvmti.refs import Thread
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import CallTimeout, Error, HandlerOverran, SessionClosed, TargetLost
 from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
+from jvmti.spec.text import harmless
 from jvmti.wire import codecs, protocol
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class HandlerError:
     count: int = 1
     """How often."""
 
+    @harmless
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"
         return (
@@ -127,6 +129,7 @@ class Handler:
     ) -> None:
         self.cancel()
 
+    @harmless
     def __repr__(self) -> str:
         state = "" if self._active else ", cancelled"
         return f"<Handler of {self.event.name}{state}>"

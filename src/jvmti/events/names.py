@@ -11,6 +11,7 @@ import numpy
 from jvmti.env.event_records import Announced
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless
 from jvmti.wire import text
 
 Array = numpy.ndarray[Any, Any]
@@ -55,6 +56,7 @@ class NameColumn(Sequence[Any]):
                 found[name] = found.get(name, 0) + count
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self)} names>"
 

@@ -22,6 +22,7 @@ from jvmti.refs import Thread
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.shapes import Reference, shape_of
+from jvmti.spec.text import harmless
 
 Array = numpy.ndarray[Any, Any]
 
@@ -157,7 +158,21 @@ class Layout:
                 add(name, lambda r: r.numbers(name))
 
 
-class Records(Mapping[str, Any]):
+def _as_is(whole: int, fraction: float, letter: str | None) -> Any:
+    """A value of a field or method, of which there is a column for each kind of number."""
+    match letter:
+        case "D" | "F":
+            return fraction
+        case "Z":
+            return bool(whole)
+        case "C":
+            return chr(whole)
+        case "B" | "S" | "I" | "J":
+            return whole
+    return None  # an object, or nothing: there is a column for its class
+
+
+class Records(display.Tabular, Mapping[str, Any]):
     """Events of a stream as columns by name, each made when it is first asked for.
 
     Numbers are NumPy arrays; names of threads, classes and methods are `NameColumn`.  Where the
@@ -206,7 +221,10 @@ class Records(Mapping[str, Any]):
         return Records(self._layout, self.names, self._data[chosen])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The events one by one: convenient, and slow for many."""
+        """The events one by one: convenient, and slow for many.
+
+        A number that a field was given or a method returned is one value, of the type that it has.
+        """
         events = self.raw("u1", 0).tolist()
         columns = {
             name: (
@@ -216,9 +234,14 @@ class Records(Mapping[str, Any]):
             for name, column in self.items()
         }
         for i, event in enumerate(events):
-            yield {
+            row = {
                 name: values[i] for name, (values, present) in columns.items() if event in present
             }
+            for name in [name for name in row if f"{name}_float" in row]:
+                fraction = row.pop(f"{name}_float")
+                letter = row.get(f"{name}_type") or row.get("signature_type")
+                row[name] = _as_is(row[name], fraction, letter)
+            yield row
 
     def to_arrow(self) -> Any:
         """The records as an Arrow record batch; names are dictionary-encoded.
@@ -306,6 +329,7 @@ class Records(Mapping[str, Any]):
             return None
         return ~numpy.isin(self.raw("u1", 0), list(present))
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self)} events: {', '.join(self._layout.columns)}>"
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Objects
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -76,6 +77,7 @@ class Collections(NamedTuple):
             counts[int(bound)] = int(count)
         return counts
 
+    @harmless
     def __repr__(self) -> str:
         return (
             f"<{len(self.objects):,} of {self.class_name}, {len(self.empty):,} empty, "

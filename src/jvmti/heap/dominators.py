@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti.heap.library import NONE, Indices, Progress, Sizes
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -151,6 +152,7 @@ class DominatorTree:
             self._downwards = self._snapshot._dump.children(self.idom)
         return self._downwards
 
+    @harmless
     def __repr__(self) -> str:
         reached = int(numpy.count_nonzero(self.idom != NONE))
         return f"<DominatorTree of {reached:,} objects, {self.total:,} bytes>"

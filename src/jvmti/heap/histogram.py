@@ -17,6 +17,7 @@ from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import near, package_of
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -52,7 +53,7 @@ class HistogramRow:
         return self.name, self.loader, self.module
 
 
-class Histogram:
+class Histogram(display.Tabular):
     """A histogram as columns, the classes that take most bytes first.
 
     It is a sequence of `HistogramRow`; ``histogram["java.lang.String"]`` gives that of a class.
@@ -257,12 +258,14 @@ class Histogram:
             columns["retained"] = pyarrow.array(self.retained)
         return pyarrow.table(columns)
 
+    @harmless
     def __repr__(self) -> str:
         return (
             f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
             f"{self.total_bytes:,} bytes>"
         )
 
+    @harmless_lines
     def __str__(self) -> str:
         rows = [f"{row.count:>13,} {row.bytes:>16,}  {row.name}" for row in islice(self, _SHOWN)]
         more = [f"{'':31} … {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []

@@ -18,6 +18,7 @@ from jvmti.spec.constants import HeapReferenceKind
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from jvmti.env.operations import PathFound, ReferrersFound, RetainedMeasured
@@ -65,6 +66,7 @@ class Reference:
     method: Any = None
     """The method of that frame."""
 
+    @harmless
     def __str__(self) -> str:
         name = self.class_name
         match self.kind:
@@ -109,6 +111,7 @@ class Referrers(Sequence[Reference]):
     def __getitem__(self, index: Any) -> Any:
         return self._references[index]
 
+    @harmless_lines
     def __repr__(self) -> str:
         listed = "\n  ".join(map(str, self._references))
         return f"<{self.total} references\n  {listed}>" if listed else "<no references>"
@@ -147,6 +150,7 @@ class RootPath(Sequence[Reference]):
     def __bool__(self) -> bool:
         return self.held
 
+    @harmless_lines
     def __repr__(self) -> str:
         if not self.held:
             return "<held by nothing>"

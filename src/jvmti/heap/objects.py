@@ -17,6 +17,7 @@ from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 from jvmti.spec.names import near
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -27,7 +28,7 @@ Key: TypeAlias = "str | Sequence[Any] | NDArray[Any] | Objects | Callable[[Objec
 """A value for each object: the name of a field, the values, or what gives them."""
 
 
-class Objects(Sequence["Object | None"]):
+class Objects(display.Tabular, Sequence["Object | None"]):
     """A column of objects, some of which may be null.
 
     ``column["customer"]["name"]`` follows fields by name, also those that only some of the objects
@@ -350,6 +351,7 @@ class Objects(Sequence["Object | None"]):
         found[~nulls] = column[self.indices[~nulls]]
         return found
 
+    @harmless
     def __repr__(self) -> str:
         classes = self._snapshot._classes_among(self.indices[self.indices != NONE])
         names = [self._snapshot.classes.names[index] for index in classes[:3]]
@@ -490,6 +492,7 @@ class Object:
     def __hash__(self) -> int:
         return hash((id(self._snapshot), self.index))
 
+    @harmless
     def __repr__(self) -> str:
         as_class = self.as_class
         if as_class is not None:

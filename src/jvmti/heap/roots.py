@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti.heap.library import NONE
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -101,6 +102,7 @@ class Roots:
         for at in range(len(self)):
             yield self[at]
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self):,} roots>"
 
@@ -124,6 +126,7 @@ class Frame(NamedTuple):
     line: int | None
     locals: Objects
 
+    @harmless
     def __str__(self) -> str:
         place = self.source or "unknown source"
         if self.line is not None and self.line > 0:
@@ -146,6 +149,7 @@ class Thread(NamedTuple):
     serial: int
     frames: list[Frame]
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}, {len(self.frames)} frames>"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from jvmti import display
 from jvmti.env.heap_columns import NO_TEXT, SIZE_UNIT, Columns
 from jvmti.heap.field_numbers import FieldNumbers, NumberedField
 from jvmti.heap.loaders import LoadedClasses
@@ -20,6 +21,7 @@ from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, Progress
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.env.operations import HeapScanned
@@ -82,7 +84,7 @@ class LiveRows:
         return (one for one in self.objects if one is not None)
 
 
-class Scan:
+class Scan(display.Tabular):
     """Objects as columns.
 
     It keeps the classes that it names loaded, until it is closed or forgotten.
@@ -283,6 +285,8 @@ class Scan:
             self._loaded.release()
         self._loaded = None
 
+    _repr_html_ = display.html
+
     def to_arrow(self) -> Any:
         """The columns as an Arrow table: class, size, length (null where it is no array).
 
@@ -300,6 +304,7 @@ class Scan:
         lengths = pyarrow.array(self.length, mask=self.length < 0)
         return pyarrow.table({"class": classes, "size": self.size, "length": lengths})
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Scan of {len(self):,} objects of {len(self.names) - 1:,} classes>"
 
@@ -414,6 +419,7 @@ class Instances:
         """The objects of the VM behind them; see `Scan.live`."""
         return self.scan.live(self, timeout=timeout, progress=progress)
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self):,} of {self.scan!r}>"
 

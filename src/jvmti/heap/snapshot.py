@@ -31,6 +31,7 @@ from jvmti.heap.library import (
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,7 @@ class Fault(NamedTuple):
     places: int
     skipped: int
 
+    @harmless
     def __str__(self) -> str:
         more = f" (and in {self.places - 1:,} more places)" if self.places > 1 else ""
         return f"at byte {self.offset:,}: {self.message}{more}"
@@ -78,6 +80,7 @@ class Loader(NamedTuple):
     classes: list[Class]
     is_held_by_vm: bool
 
+    @harmless
     def __repr__(self) -> str:
         name = "bootstrap" if self.object is None else self.object.cls.name
         return f"<Loader {name}, {len(self.classes):,} classes>"
@@ -430,6 +433,7 @@ class Snapshot:
 
         write_parquet(self, directory, force=force)
 
+    @harmless
     def __repr__(self) -> str:
         count = len(self._dump.class_of)
         damaged = ", damaged" if self.fault is not None else ""

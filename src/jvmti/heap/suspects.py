@@ -10,6 +10,7 @@ from jvmti import display
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Loader, Snapshot
@@ -50,6 +51,7 @@ class Suspect(NamedTuple):
     def _repr_html_(self) -> str | None:
         return display.html(self)
 
+    @harmless
     def __repr__(self) -> str:
         return (
             f"<Suspect {self.object!r}: {self.retained:,} bytes ({self.part:.0%}) in "

@@ -26,7 +26,7 @@ _ITEMS = 5
 """Items of a list in a cell that are shown."""
 
 
-class Table(Mapping[str, Any]):
+class Table(display.Tabular, Mapping[str, Any]):
     """Columns by name, of one length: arrays of NumPy, which may be masked, or objects.
 
     Attributes:
@@ -57,6 +57,16 @@ class Table(Mapping[str, Any]):
     def rows(self, chosen: Any) -> Table:
         """Some of the rows: a slice, or a mask."""
         return Table({name: column[chosen] for name, column in self.items()})
+
+    def to_arrow(self) -> Any:
+        """The columns as an Arrow record batch; objects that are no texts as their numbers.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        from jvmti.heap.arrow import record_batch
+
+        return record_batch(self)
 
     _repr_html_ = display.html
 

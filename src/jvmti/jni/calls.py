@@ -11,6 +11,7 @@ from jvmti.refs import Object
 from jvmti.spec.constants import RefType
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import InvalidObject
+from jvmti.spec.text import harmless
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.session import Session
 
@@ -71,6 +72,7 @@ class JNI(Functions):
         yield BatchedJNI(batch, self._number)
         batch.send()
 
+    @harmless
     def __repr__(self) -> str:
         return f"<JNI of {len(FUNCTIONS)} functions>"
 

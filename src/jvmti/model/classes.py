@@ -34,6 +34,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
+from jvmti.spec.text import Lines, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -412,7 +413,7 @@ class Class(Attributes, refs.Class):
         """
         from jvmti.classfile import disassemble
 
-        return disassemble(self.class_file, verbose=verbose)
+        return Lines(disassemble(self.class_file, verbose=verbose))
 
     def redefine(self, class_file: bytes) -> None:
         """Give the class another class file; frames that run its old methods go on with these.
@@ -559,6 +560,7 @@ class Class(Attributes, refs.Class):
         """
         return calls.new(self, arguments, signature, timeout)
 
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<Class {self.name}>"
@@ -833,8 +835,9 @@ class Method(refs.Method):
             file = owner.class_file
         except UnmodifiableClass:
             code = disassemble_code(self.bytecodes, owner.constant_pool, owner.signature[1:-1])
-            return f"{self};\n{code}"
-        return disassemble_method(file, file.method(self.name, self.signature), verbose=verbose)
+            return Lines(f"{self};\n{code}")
+        method = file.method(self.name, self.signature)
+        return Lines(disassemble_method(file, method, verbose=verbose))
 
     @property
     def source(self) -> Source:
@@ -848,6 +851,7 @@ class Method(refs.Method):
         """
         return method_source(self)
 
+    @harmless
     def __str__(self) -> str:
         from jvmti.classfile.disassembly import method_declaration
 
@@ -864,6 +868,7 @@ class Method(refs.Method):
             in_interface=in_interface,
         )
 
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<Method {self.class_name}.{self.name}>"
@@ -992,6 +997,7 @@ class Field(refs.Field):
         """The constant that a static final field is declared with; ``None`` if there is none."""
         return self.class_file.constant_value
 
+    @harmless
     def __str__(self) -> str:
         from jvmti.classfile.disassembly import field_declaration
 
@@ -1043,6 +1049,7 @@ class Field(refs.Field):
             do=do,
         )
 
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<Field {self.name}>"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
+from jvmti.spec.text import harmless, harmless_lines
 from jvmti.target.errors import AttachRefused
 from jvmti.target.hotspot import command
 
@@ -48,6 +49,7 @@ class Flag:
     #: Where the value comes from: ``default``, ``command line``, ``ergonomic``, ``management``, …
     origin: str
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.name} = {self.value!r}"
 
@@ -140,6 +142,7 @@ class Flags(Mapping[str, Any]):
     def __repr__(self) -> str:
         return "<Flags of the VM, by name>"
 
+    @harmless_lines
     def __str__(self) -> str:
         return "\n".join(str(flag) for flag in self.all())
 
@@ -220,6 +223,7 @@ class DiagnosticCommands(Mapping[str, str]):
     def __repr__(self) -> str:
         return "<DiagnosticCommands of the VM, by name>"
 
+    @harmless_lines
     def __str__(self) -> str:
         return "\n".join(self.names())
 

@@ -23,6 +23,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.modifiers import MethodModifiers
 from jvmti.spec.signatures import result_of, signature_of
+from jvmti.spec.text import harmless
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
@@ -297,11 +298,16 @@ class Frame:
                 why = f"the frame that called {self} is native"
             raise OpaqueFrame(error.code, error.function, f"{why}: it cannot be {how}") from None
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.method.class_name}.{self.method.name}({self.where})"
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Frame {self}>"
+
+    def __deepcopy__(self, memo: object) -> Frame:
+        return self  # it changes no more
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Frame):

@@ -11,6 +11,7 @@ from jvmti.model.reading import FieldList
 from jvmti.spec.errors import ErrorCode
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class
@@ -42,6 +43,7 @@ class Place(NamedTuple):
         """Whether it is final."""
         return bool(self.modifiers & FINAL)
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.owner}.{self.name} ({java_name(self.signature)})"
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from jvmti import display
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
 from jvmti.spec.names import BOOTSTRAP, package_of
 from jvmti.spec.signatures import fitting, java_name, signature_of
+from jvmti.spec.text import harmless
 from jvmti.wire import text
 from jvmti.wire.columns import HandleColumn
 
@@ -35,7 +37,7 @@ _COMPARED = 100
 """How many names are compared with a misspelt one letter by letter."""
 
 
-class ClassNames:
+class ClassNames(display.Tabular):
     """The loaded classes as columns, one row each.
 
     Attributes:
@@ -107,7 +109,7 @@ class ClassNames:
         )
 
 
-class Classes:
+class Classes(display.Tabular):
     """The classes that are loaded: ``vm.classes``.
 
     ``vm.classes("java.util.*Map")`` gives those that fit a shell pattern; the object itself can be
@@ -268,12 +270,15 @@ class Classes:
         found = _agent(self._vm).find_classes(wanted).check()
         return _listed(self._vm, found.value.items)
 
+    @harmless
     def __repr__(self) -> str:
         return f"<{len(self)} loaded classes>"
 
 
-class ClassList(list["Class"]):
+class ClassList(display.Tabular, list["Class"]):
     """Classes in the order of the VM: a list, and a table."""
+
+    _repr_html_ = display.html
 
     def to_arrow(self) -> pyarrow.Table:
         """The classes as an Arrow table, as `Classes.to_arrow` has it, in the order of the list.

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.model.suspension import Suspension
 from jvmti.model.values import to_java, to_python
 from jvmti.spec.errors import (
@@ -18,6 +19,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name, parameters_of, signature_of
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -51,6 +53,7 @@ class Variable:
         """Whether it holds a number, a character or a truth value, and no object."""
         return len(self.signature) == 1
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.type} {self.name or f'[slot {self.slot}]'}"
 
@@ -364,12 +367,16 @@ class Locals(Mapping[Any, Any]):
 
     # ---- for people ------------------------------------------------------------------------
 
+    _repr_html_ = display.html
+
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<Locals {', '.join(str(self._key(one)) for one in self.variables)}>"
         except Error as error:
             return f"<Locals, not known: {error}>"
 
+    @harmless_lines
     def __str__(self) -> str:
         try:
             values = self.read()

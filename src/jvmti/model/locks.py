@@ -19,6 +19,7 @@ from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import JavaException
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import harmless, harmless_lines
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import command
 
@@ -49,6 +50,7 @@ class Lock:
     #: address, good for this look only, where the VM's own dump tells of it.
     key: str
 
+    @harmless
     def __str__(self) -> str:
         return f"{self.class_name}@{self.key}"
 
@@ -112,6 +114,7 @@ class Waiting:
     #: Where it waits, the most recent frame first.
     frames: list[Frame]
 
+    @harmless
     def __str__(self) -> str:
         return (
             f'"{self.name}" #{self.id} waits for {self.waits_for.kind} {self.waits_for}, held by '
@@ -131,11 +134,13 @@ class Deadlock:
         """The threads alone."""
         return [one.thread for one in self.waiting]
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Deadlock of {', '.join(one.name for one in self.waiting)}>"
 
     _repr_html_ = display.html
 
+    @harmless_lines
     def __str__(self) -> str:
         lines = [f"{len(self.waiting)} threads wait for each other:"]
         for one in self.waiting:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.model import calls
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import read_fields
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class
@@ -83,6 +84,7 @@ class Mirror:
     def __hash__(self) -> int:
         return hash(self.of)
 
+    @harmless
     def __repr__(self) -> str:
         return f"<java.lang.Class {self.of.name}>"
 

@@ -10,6 +10,7 @@ from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import loader_name, suggestion
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
@@ -74,9 +75,11 @@ class ClassLoader(Attributes, refs.ClassLoader):
         loaders.release()
         return chosen
 
+    @harmless
     def __str__(self) -> str:
         return self.description
 
+    @harmless
     def __repr__(self) -> str:
         return _shown(self, super().__repr__())
 
@@ -189,10 +192,12 @@ class Module(Attributes, refs.Module):
         arguments = [jni.new_string(package), *([] if other is None else [other])]
         return jni.call_boolean_method(self, method, arguments)
 
+    @harmless
     def __str__(self) -> str:
         name = self.name
         return name if name is not None else f"unnamed module of {self.loader or 'bootstrap'}"
 
+    @harmless
     def __repr__(self) -> str:
         return _shown(self, super().__repr__())
 

@@ -14,6 +14,7 @@ from jvmti.model.layouts import Place, layout_of
 from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
@@ -329,6 +330,7 @@ class Attributes:
             self, most=most, timeout=timeout, max_pause=max_pause, progress=progress
         )
 
+    @harmless
     def __repr__(self) -> str:
         return views.short(self)
 
@@ -408,6 +410,7 @@ class Object(Attributes, refs.Object):
     def __bool__(self) -> bool:
         return True
 
+    @harmless_lines
     def __str__(self) -> str:
         return views.in_print(self)
 
@@ -417,6 +420,7 @@ class Throwable(Attributes, refs.Throwable):
 
     __slots__ = ()
 
+    @harmless_lines
     def __str__(self) -> str:
         return views.full(self)
 

@@ -18,6 +18,7 @@ from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
 from jvmti.spec.errors import ClassNotPrepared
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import parameters_of
+from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,7 @@ class Overload(NamedTuple):
         """Whether its last parameter takes any number of arguments."""
         return bool(self.modifiers & _VARARGS) and self.signature.rpartition(")")[0][-1:] != "("
 
+    @harmless
     def __str__(self) -> str:
         types = parameters_of(self.signature)
         if self.takes_more:

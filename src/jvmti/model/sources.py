@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -73,6 +74,7 @@ class Source:
             self.path, first, self.lines[first - self.first : last - self.first + 1], marked
         )
 
+    @harmless_lines
     def __str__(self) -> str:
         width = len(str(self.first + len(self.lines)))
         return "\n".join(
@@ -80,6 +82,7 @@ class Source:
             for number, line in enumerate(self.lines, self.first)
         )
 
+    @harmless
     def __repr__(self) -> str:
         last = self.first + len(self.lines) - 1
         return f"<Source {self.path}, lines {self.first} to {last}>"
@@ -172,6 +175,7 @@ class SourcePath(list[Place]):
             self._archives[key] = known | {name: name for name in names}
         return self._archives[key]
 
+    @harmless
     def __repr__(self) -> str:
         return f"<SourcePath {[str(place) for place in self]}>"
 

@@ -19,6 +19,7 @@ import numpy
 from jvmti import display
 from jvmti.spec.constants import JavaLangThreadState
 from jvmti.spec.names import suggestion
+from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from jvmti.display import Report
@@ -55,6 +56,7 @@ class StackNode:
         """What is called from it, what is on most stacks first."""
         return sorted(self._children.values(), key=lambda one: (-one.count, one.name))
 
+    @harmless
     def __repr__(self) -> str:
         return f"<StackNode {self.name}, on {self.count:,} stacks>"
 
@@ -173,9 +175,11 @@ class StackTree:
                 found.append(f"{';'.join(path)} {node.ends}\n")
         return "".join(found)
 
+    @harmless_lines
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.lines()])
 
+    @harmless
     def __repr__(self) -> str:
         what = f"{self.looks:,} looks in {self.seconds:.3g} s" if self.looks > 1 else "one look"
         why = f": {self.unseen}" if self.unseen and not self else ""

@@ -27,6 +27,7 @@ from jvmti.model.conditions import Asked
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
 from jvmti.spec.signatures import fitting
+from jvmti.spec.text import harmless
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
@@ -227,6 +228,7 @@ class Stop:
         at = f":{self._line}" if self._line is not None else ""
         return f"{names.class_name}.{names.name}({names.source_file or 'Unknown Source'}{at})"
 
+    @harmless
     def __repr__(self) -> str:
         state = "" if self.is_waiting else ", gone on"
         return f"<Stop {self.where}{state}>"
@@ -539,6 +541,7 @@ class Stops:
             stop._let_go()
         return False
 
+    @harmless
     def __repr__(self) -> str:
         state = "cancelled" if self._cancelled else f"{self.hits} hits"
         return f"<{type(self).__name__} {self._what()}, {state}>"

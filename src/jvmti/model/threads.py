@@ -25,6 +25,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
+from jvmti.spec.text import harmless, harmless_lines
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -327,6 +328,7 @@ class Thread(Attributes, refs.Thread):
 
     # ---- for people ------------------------------------------------------------------------
 
+    @harmless
     def __repr__(self) -> str:
         try:
             kind = "VirtualThread" if self.is_virtual else "Thread"
@@ -334,6 +336,7 @@ class Thread(Attributes, refs.Thread):
         except (Error, AttributeError, RuntimeError):
             return super().__repr__()
 
+    @harmless_lines
     def __str__(self) -> str:
         """Its whole stack, as Java writes it, with the monitors that it holds and waits for."""
         try:
@@ -417,16 +420,57 @@ class ThreadSnapshot:
         """Its ``java.lang.Thread.State``."""
         return java_state(self.state)
 
+    @harmless
     def __repr__(self) -> str:
         return f"<ThreadSnapshot {self.name!r} #{self.id} {self.java_state}>"
 
+    @harmless_lines
     def __str__(self) -> str:
         lines = [head(self.name, self.id, self.priority, self.is_daemon, self.is_virtual)]
         lines.append(f"   java.lang.Thread.State: {self.java_state}{detail(self.state)}")
         return "\n".join([*lines, *(f"\tat {frame}" for frame in self.frames)])
 
 
-class Stacks:
+class ThreadSnapshots(display.Tabular, display.Rows[ThreadSnapshot]):
+    """Threads at one moment: a list, and a table as `Threads.to_arrow` has it."""
+
+    __slots__ = ()
+
+    def to_arrow(self) -> Any:
+        """The table, a row for each thread; see `Threads.to_arrow`.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        names = (
+            "id",
+            "name",
+            "state",
+            "daemon",
+            "priority",
+            "virtual",
+            "cpu_time",
+            "frames",
+            "top",
+        )
+        rows: list[tuple[Any, ...]] = [
+            (
+                thread.id,
+                thread.name,
+                thread.java_state,
+                thread.is_daemon,
+                thread.priority,
+                thread.is_virtual,
+                thread.cpu_time,
+                len(thread.frames),
+                str(thread.frames[0]) if thread.frames else None,
+            )
+            for thread in self
+        ]
+        return _table(names, rows, {"state", "top"})
+
+
+class Stacks(display.Tabular):
     """The stacks of all threads at one moment, as a table: a row for each frame.
 
     Its columns are ``thread`` (the id), ``name``, ``depth``, ``class``, ``method`` and ``line``.
@@ -461,9 +505,11 @@ class Stacks:
         """
         return _table(self.COLUMNS, list(self), {"name", "class", "method"})
 
+    @harmless
     def __repr__(self) -> str:
         return f"<Stacks of {len(self.threads)} threads, {len(self)} frames>"
 
+    @harmless_lines
     def __str__(self) -> str:
         return "\n\n".join(str(thread) for thread in self.threads)
 
@@ -496,7 +542,7 @@ _ARROW_TYPES = {
 }
 
 
-class Threads:
+class Threads(display.Tabular):
     """The live platform threads of a VM, without those of this package's agent.
 
     Iterating gives each `Thread`; ``vm.threads["main"]`` the one of that name, ``vm.threads[21]``
@@ -561,9 +607,7 @@ class Threads:
         columns = self._vm.map.get_long_field(threads, self._id_field)
         return [int(number) for number in columns.value.tolist()]
 
-    def snapshot(
-        self, most_frames: int = MOST_FRAMES, *, virtual: bool = False
-    ) -> list[ThreadSnapshot]:
+    def snapshot(self, most_frames: int = MOST_FRAMES, *, virtual: bool = False) -> ThreadSnapshots:
         """All threads at one moment: names, states, processor times and stacks.
 
         It takes about ten messages, however many threads and frames there are.
@@ -642,32 +686,7 @@ class Threads:
         Raises:
             ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
-        names = (
-            "id",
-            "name",
-            "state",
-            "daemon",
-            "priority",
-            "virtual",
-            "cpu_time",
-            "frames",
-            "top",
-        )
-        rows: list[tuple[Any, ...]] = [
-            (
-                thread.id,
-                thread.name,
-                thread.java_state,
-                thread.is_daemon,
-                thread.priority,
-                thread.is_virtual,
-                thread.cpu_time,
-                len(thread.frames),
-                str(thread.frames[0]) if thread.frames else None,
-            )
-            for thread in self.snapshot(virtual=virtual)
-        ]
-        return _table(names, rows, {"state", "top"})
+        return self.snapshot(virtual=virtual).to_arrow()
 
     @property
     def virtual(self) -> list[Thread]:
@@ -772,9 +791,11 @@ class Threads:
             progress=progress,
         )
 
+    @harmless_lines
     def __str__(self) -> str:
         return "\n\n".join(str(thread) for thread in self.snapshot())
 
+    @harmless
     def __repr__(self) -> str:
         try:
             return f"<Threads: {len(self)}>"
@@ -815,7 +836,7 @@ class Threads:
 
     def _snapshots(
         self, traces: dict[str, Any], chosen: numpy.ndarray[Any, Any], virtual: bool, most: int
-    ) -> list[ThreadSnapshot]:
+    ) -> ThreadSnapshots:
         vm = self._vm
         column = traces["thread"]
         threads = list(column)
@@ -833,7 +854,7 @@ class Threads:
             None if status else time
             for status, time in zip(spent.status.tolist(), spent.value.tolist(), strict=True)
         ]
-        return display.Rows(
+        return ThreadSnapshots(
             ThreadSnapshot(
                 threads[at],
                 ids[at],
@@ -854,6 +875,7 @@ __all__ = [
     "Stacks",
     "Thread",
     "ThreadSnapshot",
+    "ThreadSnapshots",
     "Threads",
     "described",
     "java_state",

@@ -20,7 +20,7 @@ from jvmti.model.layouts import layout_of
 from jvmti.model.reading import Cut, read_elements, read_fields
 from jvmti.model.scalars import NOTHING, scalar_of
 from jvmti.model.values import is_box, supertypes
-from jvmti.spec.text import printable
+from jvmti.spec.text import harmless, printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -53,6 +53,7 @@ class StackTraceElement(NamedTuple):
     file: str | None
     line: int | None
 
+    @harmless
     def __str__(self) -> str:
         where = self.file or "unknown source"
         line = f":{self.line}" if self.line is not None else ""

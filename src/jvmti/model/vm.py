@@ -39,6 +39,7 @@ from jvmti.model.objects import (
     String,
     Throwable,
 )
+from jvmti.model.properties import Properties
 from jvmti.model.sources import SourcePath
 from jvmti.model.stop_table import StopTable
 from jvmti.model.stops import Stop
@@ -49,6 +50,7 @@ from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
 from jvmti.spec.errors import TargetLost
+from jvmti.spec.text import harmless
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
@@ -535,15 +537,15 @@ class VM:
         return class_loaders(self)
 
     @property
-    def properties(self) -> dict[str, str]:
+    def properties(self) -> Properties:
         """The system properties as the VM has them; changes by Java code do not show."""
         names = self.env.get_system_properties()
         values = self.env.map.get_system_property(names)
-        return {
-            name: value
+        return Properties(
+            (name, value)
             for name, status, value in zip(names, values.status, values.value, strict=True)
             if not status and value is not None
-        }
+        )
 
     @property
     def name(self) -> str:
@@ -647,6 +649,7 @@ class VM:
         described = self._agent.describe_throwable(throwable)
         return described.signature[1:-1].replace("/", "."), described.message
 
+    @harmless
     def __repr__(self) -> str:
         state = "closed" if self.closed else "held in OnLoad" if self.held else "open"
         return f"<VM {self.process.pid} {self.process.main or ''} ({state})>"

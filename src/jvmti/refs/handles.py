@@ -53,6 +53,16 @@ class Handle:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._handle & 0xFFFFFFFF}>"
 
+    def __dir__(self) -> list[str]:
+        # What the agent knows a class by is not for those who complete a name.
+        return [name for name in super().__dir__() if not name.isupper()]
+
+    def __copy__(self) -> Handle:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Handle:
+        return self  # it names something elsewhere, which is not copied
+
 
 class Object(Handle):
     """A Java object (``jobject``): a strong, owned reference.

@@ -24,6 +24,7 @@ from jvmti.heap.objects import Object as HeapObject
 from jvmti.heap.objects import Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.report import facts, suspect
+from jvmti.heap.scan import Scan
 from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.suspects import Suspect, leak_suspects
 from jvmti.heap.tables import Table, shown
@@ -31,8 +32,11 @@ from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
 from jvmti.model.layouts import layout_of
+from jvmti.model.loaded_classes import ClassList
+from jvmti.model.locals import Locals
 from jvmti.model.locks import Deadlock
 from jvmti.model.objects import Attributes, Object, String
+from jvmti.model.properties import Properties
 from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, SourceNotFound, last_line
 from jvmti.model.stack_tree import StackTree
@@ -365,7 +369,50 @@ def _value(value: Any) -> str:
     return text[1:-1] if isinstance(value, Attributes) else "null" if value is None else text
 
 
+@view.register
+def _(variables: Locals) -> list[Content]:
+    try:
+        values = variables.read()
+    except Error as error:
+        return [said(f"not known: {error}")]
+    known = {str(variables._key(one)): one for one in variables.variables}
+    rows = [
+        (known[str(name)].type if str(name) in known else None, str(name), _cut(_value(value)))
+        for name, value in values.items()
+    ]
+    return [table(["type", "variable", "value"], rows)] if rows else [said("no variables")]
+
+
+@view.register
+def _(classes: ClassList) -> list[Content]:
+    rows = [
+        (one.name, one.superclass.name if one.superclass is not None else None)
+        for one in classes[:_ROWS]
+    ]
+    rest = more(len(classes), _ROWS, "classes")
+    return [table(["class", "extends"], rows, rest)]
+
+
+@view.register
+def _(properties: Properties) -> list[Content]:
+    return [table(["property", "value"], [(name, _cut(properties[name])) for name in properties])]
+
+
 # The heap
+
+
+@view.register
+def _(scan: Scan) -> list[Content]:
+    rows = [
+        (scan.names[number], size, length if length >= 0 else None)
+        for number, size, length in zip(
+            scan.class_number[:_ROWS].tolist(),
+            scan.size[:_ROWS].tolist(),
+            scan.length[:_ROWS].tolist(),
+            strict=True,
+        )
+    ]
+    return [table(["class", "bytes", "length"], rows, more(len(scan), _ROWS, "objects"))]
 
 
 @view.register

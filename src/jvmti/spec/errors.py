@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jvmti.spec.constants import Constant, constants
+from jvmti.spec.text import harmless_lines
 
 
 @constants(c="jvmtiError", prefix="JVMTI_ERROR_")
@@ -718,6 +719,7 @@ class JavaException(Error):
         self.message = message
         super().__init__(throwable, class_name, message)
 
+    @harmless_lines
     def __str__(self) -> str:
         name = self.class_name or "a Java exception"
         return name if self.message is None else f"{name}: {self.message}"

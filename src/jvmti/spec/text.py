@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 _SHORT = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
 
 
@@ -32,4 +36,43 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-__all__ = ["printable"]
+def printable_lines(text: str) -> str:
+    """The same for text that is in lines; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+class Lines(str):
+    """Text in lines, which a prompt shows as such."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return printable_lines(str(self))
+
+
+Show = Callable[[Any], str]
+
+
+def harmless(show: Show) -> Show:
+    """Make a ``__repr__`` or ``__str__`` give a line that is harmless, whatever it is made of."""
+
+    @wraps(show)
+    def shown(self: Any) -> str:
+        return printable(show(self))
+
+    return shown
+
+
+def harmless_lines(show: Show) -> Show:
+    """The same for what gives several lines."""
+
+    @wraps(show)
+    def shown(self: Any) -> str:
+        return printable_lines(show(self))
+
+    return shown
+
+
+__all__ = ["Lines", "harmless", "harmless_lines", "printable", "printable_lines"]
