@@ -91,8 +91,13 @@ class ClassNames(display.Tabular):
         modifiers = self.modifiers[chosen]
 
         def words(of: Any, values: list[Any]) -> Any:
-            indices = pyarrow.array(of[chosen], pyarrow.int32())
-            return pyarrow.DictionaryArray.from_arrays(indices, pyarrow.array(values, "string"))
+            # A dictionary has each word once, and no null: that is one of the indices.
+            known = [word for word in dict.fromkeys(values) if word is not None]
+            places = {word: at for at, word in enumerate(known)}
+            codes = numpy.array([places.get(word, -1) for word in values], numpy.int32)[of[chosen]]
+            indices = pyarrow.array(codes, pyarrow.int32(), mask=codes < 0)
+            texts = pyarrow.array(known, "string")
+            return pyarrow.DictionaryArray.from_arrays(indices, texts)
 
         return pyarrow.table(
             {
