@@ -89,12 +89,8 @@ class Tabular:
         return self.to_arrow().to_pandas(**options)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        found = self.to_arrow()
-        if not hasattr(found, "__arrow_c_stream__"):  # a record batch
-            import pyarrow
-
-            found = pyarrow.Table.from_batches([found])
-        return found.__arrow_c_stream__(requested_schema)
+        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)
+        return stream
 
 
 class Rows(list[Item]):
