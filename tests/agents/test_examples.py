@@ -153,12 +153,34 @@ def test_heap_tracker_says_where_the_living_were_allocated(runner: Runner) -> No
 def test_hprof_finds_the_busy_method_and_writes_a_dump(runner: Runner) -> None:
     dump = runner.directory / "heap.hprof"
     told = watch(runner, "hprof", "hot", options=f"heap:{dump},depth:4")
-    at = next(n for n, line in enumerate(told.lines) if line.startswith("CPU SAMPLES: "))
+    at = next(n for n, line in enumerate(told.lines) if line.startswith("PROCESSOR TIME"))
     first = told.lines[at + 1].split()
     assert first[0] == "1"
     assert re.match(r"Workload\.(spin|twist)\(Workload\.java:\d+\)", first[3])
     assert float(first[1].rstrip("%")) > 20
     assert dump.read_bytes()[:18] == b"JAVA PROFILE 1.0.2"
+
+
+def test_hprof_divides_the_processor_time_as_the_threads_have_used_it(runner: Runner) -> None:
+    """A thread that waits, for us or for anything else, has no part of it."""
+    script = f"{AGENTS / 'hprof'}.py=top:1000,depth:30"
+    done = runner(*runner.jvmti("run", script, "--", *runner.java("Portions", "3000")))
+    assert done.returncode == 0, done.stderr
+    told = Told(done.stdout.splitlines())
+    at = next(n for n, line in enumerate(told.lines) if line.startswith("PROCESSOR TIME"))
+    end = next(n for n, line in enumerate(told.lines) if line.startswith("ALLOCATION SITES"))
+    portions = {"compute": 0, "allocate": 0}
+    milliseconds = 0
+    for line in told.lines[at + 1 : end]:
+        if counted := re.match(r" *\d+ +[\d.]+% +(\d+) ", line):
+            milliseconds = int(counted[1])
+        if of := re.search(r"Portions\.(compute|allocate)\(", line):
+            portions[of[1]] += milliseconds
+    used = told.fact("allocates") / (told.fact("computes") + told.fact("allocates"))
+    told_of = portions["allocate"] / sum(portions.values())
+    assert abs(told_of - used) < 0.1, (told_of, used)
+    sites = "\n".join(told.lines[end:])
+    assert re.search(r"\d byte\[\]\n +Portions\.allocate:\d+", sites)
 
 
 def test_gctest_counts_the_collections_that_the_jvms_own_management_counts(
