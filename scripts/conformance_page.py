@@ -58,7 +58,8 @@ In a cell:
 - `right, 5` — the right result and five errors were shown;
 - `right` — the right result was shown, and there is no error that this JVM could give;
 - `from 21` — the function came with that release, and calling it gives `NotInThisVersion`;
-- `stream` — the event is sent while the VM is stopped and is for streams only;
+- `stream` — the event is sent while the VM is stopped: for streams, and for callbacks that are
+  called late;
 - `no can_pop_frame` — this JVM does not offer the capability, which `add_capabilities` says; the
   errors that it gives all the same are counted behind it;
 - `no compiled code` — this JVM never has what the event tells of.
@@ -189,7 +190,13 @@ def figures(shown: Shown) -> list[str]:
         f"({100 * len(UNPROVOKED) / len(every):.1f} %). {len(beyond)} more were shown beyond "
         "these, most of them checks of the agent's own."
     )
-    lines = [text]
+    left_out = (
+        "Three things are not among the pairs. NULL_POINTER for a pointer that a result is written "
+        "to: the agent owns all of these, and a method in Python has no parameter for them. "
+        "NOT_AVAILABLE for a capability, which `add_capabilities` gives. And the universal errors "
+        f"({', '.join(UNIVERSAL)}), which are counted once and not for every function."
+    )
+    lines = [text, "", left_out]
     if missing := every - provoked - set(UNPROVOKED):
         lines += ["", f"{NOT_SHOWN}: {', '.join(' '.join(pair) for pair in sorted(missing))}"]
     return [*lines, ""]

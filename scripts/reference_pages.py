@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import importlib
 import inspect
 import re
 import sys
@@ -19,8 +20,9 @@ from jvmti.env.events import EVENTS, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import capabilities, errors, types
+from jvmti.spec import capabilities, constants, errors, types
 from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.constants import Constant, Flags
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import ERRORS
 
@@ -281,6 +283,33 @@ def error_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def constant_page() -> str:
+    """Every constant by its group, with its number and what it means."""
+    classes = [
+        cls
+        for cls in vars(constants).values()
+        if isinstance(cls, type) and issubclass(cls, Constant | Flags) and cls.__members__
+    ]
+    lines = ["# JVM TI and JNI: constants", ""]
+    lines += [
+        "All are in `jvmti.spec.constants`, under the specification's names without the prefix"
+    ]
+    lines += ['of their group. Where a function takes one it takes its name, too: `"ENABLE"`, or']
+    lines += ['`"Breakpoint"` as well as `"BREAKPOINT"`. Bits of a set are joined by `|`.', ""]
+    lines += [", ".join(f"[{cls.__name__}](#{cls.__name__.lower()})" for cls in classes), ""]
+    for cls in classes:
+        said = comments(inspect.getsource(cls))
+        text = code((inspect.getdoc(cls) or "").replace("\n", " "))
+        kind = "bits" if issubclass(cls, Flags) else "one of"
+        lines += [f"## {cls.__name__}", "", f"{text} ({kind}; prefix `{cls.__prefix__}`)", ""]
+        lines += ["| name | value | what |", "| --- | ---: | --- |"]
+        for name, member in cls.__members__.items():
+            value = f"{int(member):#x}" if issubclass(cls, Flags) else str(int(member))
+            lines.append(f"| `{name}` | {value} | {code(said.get(name, ''))} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def chapter_of(declaration: Declaration) -> str:
     """The chapter is the module that declares the function."""
     return declaration.method.__module__.rpartition(".")[2].rstrip("_")
@@ -320,17 +349,53 @@ def pages() -> dict[str, str]:
     made["jvmti/events.md"] = "\n".join(lines).rstrip() + "\n"
     made["jvmti/capabilities.md"] = capability_page()
     made["jvmti/errors.md"] = error_page()
+    made["jvmti/constants.md"] = constant_page()
     links = ", ".join(
         f"[{e.__name__}](jvmti/events.md#{e.__name__.lower()})" for e in EVENTS.values()
     )
     index += ["## Events", "", links, ""]
-    index += ["## Capabilities and errors", ""]
+    index += ["## Capabilities, errors and constants", ""]
     index += ["[What each capability allows and costs](jvmti/capabilities.md),"]
-    index += ["[what each error means](jvmti/errors.md).", ""]
+    index += ["[what each error means](jvmti/errors.md),"]
+    index += ["[every constant](jvmti/constants.md).", ""]
     index += ["## Not offered of JNI", "", "| function | reason |", "| --- | --- |"]
     index += [f"| {name} | {one.reason} |" for name, one in EXCLUDED.items()]
     made["README.md"] = "\n".join(index) + "\n"
     return made
+
+
+OVERVIEW = re.compile(r"(<!-- api ([\w.]+) -->\n).*?(<!-- api end -->)", re.S)
+"""Where a page says what a module has; in the site, its whole interface stands there instead."""
+
+
+def overviews(text: str) -> str:
+    """A page with what the modules that it names have, as tables."""
+    return OVERVIEW.sub(lambda found: f"{found[1]}{overview(found[2])}{found[3]}", text)
+
+
+def overview(path: str) -> str:
+    """The classes and functions of a module, or one function, with what they are for."""
+    module, _, name = path.rpartition(".")
+    owner = importlib.import_module(module)
+    if callable(getattr(owner, name, None)):
+        named = [(name, getattr(owner, name))]
+    else:
+        owner = importlib.import_module(path)
+        named = [
+            (one, what)
+            for one, what in vars(owner).items()
+            if not one.startswith("_")
+            and (inspect.isclass(what) or inspect.isfunction(what))
+            and what.__module__ == path
+        ]
+    lines = ["", "| | |", "| --- | --- |"]
+    for one, what in named:
+        said = " ".join((inspect.getdoc(what) or "").partition("\n\n")[0].split())
+        if inspect.isclass(what):
+            offered = [f"`{member}`" for member in vars(what) if not member.startswith("_")]
+            said += f"<br>{', '.join(offered)}" if offered else ""
+        lines.append(f"| `{one}` | {code(said).replace('|', '&#124;')} |")
+    return "\n".join([*lines, "", ""])
 
 
 def main() -> int:
@@ -348,6 +413,11 @@ def main() -> int:
             if not check:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
+    model = PAGES.parent / "model.md"
+    if model.read_text() != (text := overviews(model.read_text())):
+        stale.append("../model.md")
+        if not check:
+            model.write_text(text)
     if check and stale:
         print("out of date, run scripts/reference_pages.py:", *stale, sep="\n  ")
         return 1

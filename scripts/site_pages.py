@@ -11,16 +11,28 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs.structure.files import File, Files
-
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = ("benchmarks/README.md",)
 #: Links to sources, which are no pages.
 SOURCE = re.compile(r"\[([^]]+)\]\([\w/]+\.(?:py|java|cpp)\)")
+
+#: What a page in the repository says of a module, in short.
+OVERVIEW = re.compile(r"<!-- api ([\w.]+) -->\n.*?<!-- api end -->\n?", re.S)
+
+
+def interface(found: re.Match[str]) -> str:
+    """What the site shows in its place: all that is documented in the module."""
+    directive = f"::: {found[1]}\n"
+    if found[1].count(".") > 1:
+        directive += (
+            "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
+        )
+    return directive
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -43,6 +55,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
+    from mkdocs.structure.files import File
+
     for path in ELSEWHERE:
         text = (ROOT / path).read_text().replace("](../docs/", "](../")
         files.append(File.generated(config, path, content=SOURCE.sub(r"\1", text)))
@@ -50,7 +64,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead to those pages within the site."""
+    """Lead to those pages within the site, and show the whole interface where pages sum it up."""
+    markdown = OVERVIEW.sub(interface, markdown)
     for path in ELSEWHERE:
         up = "../" * page.file.src_uri.count("/")
         markdown = markdown.replace(f"]({up}../{path}", f"]({up}{path}")

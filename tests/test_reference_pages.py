@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import subprocess
 import sys
+from typing import Any
 
 import jvms
+from conformance.pairs import errors_of
+from conformance.unprovoked import UNPROVOKED
+from jvmti.env.interface import FUNCTIONS
+from jvmti.spec.errors import ERRORS
+
+NAMES = {error.CONSTANT.removeprefix("JVMTI_ERROR_"): error.__name__ for error in ERRORS.values()}
+
+
+def script(name: str) -> Any:
+    """A module of scripts/."""
+    specification = importlib.util.spec_from_file_location(
+        name, jvms.ROOT / "scripts" / f"{name}.py"
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def test_the_reference_is_current() -> None:
@@ -14,3 +35,34 @@ def test_the_reference_is_current() -> None:
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_error_that_a_test_provokes_is_on_the_page_of_its_function() -> None:
+    """The first two may come from every function, and are said once."""
+    missing = []
+    for name, declaration in FUNCTIONS.items():
+        said = re.findall(r"^ +(\w+): ", (declaration.method.__doc__ or ""), re.M)
+        for error in errors_of(name) - {"INVALID_ENVIRONMENT", "WRONG_PHASE"}:
+            if (name, error) not in UNPROVOKED and NAMES[error] not in said:
+                missing.append((name, error))
+    assert missing == []
+
+
+def test_types_on_the_pages_are_those_of_python() -> None:
+    for page in (jvms.ROOT / "docs" / "reference").rglob("*.md"):
+        text = page.read_text()
+        assert not re.search(r"Annotated\[|: (Int|Text|Long|Boolean|Char)\b", text), page
+
+
+def test_pages_in_the_repository_have_no_directives_of_the_site() -> None:
+    """Who reads them on a forge sees text; the site shows the whole interface in their place."""
+    site_pages = script("site_pages")
+    overviews = 0
+    for page in (jvms.ROOT / "docs").rglob("*.md"):
+        text = page.read_text()
+        assert ":::" not in text, page
+        overviews += text.count("<!-- api j")
+        shown = site_pages.OVERVIEW.sub(site_pages.interface, text)
+        assert shown.count("::: ") == text.count("<!-- api j")
+        assert "<!-- api end -->" not in shown
+    assert overviews > 20

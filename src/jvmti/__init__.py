@@ -166,6 +166,7 @@ _LATE = {
     "JavaException": "jvmti.spec.errors",
     "JvmtiError": "jvmti.spec.errors",
     "Process": "jvmti.target.processes",
+    "TargetLost": "jvmti.spec.errors",
     "VM": "jvmti.model.vm",
     "attach_self": "jvmti.drivers.own",
     "attach_spark": "jvmti.drivers.spark",

@@ -5,13 +5,16 @@ Each Python thread has a JVM thread of its own, so what blocks one does not bloc
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
+import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
@@ -226,3 +229,29 @@ def test_what_a_session_held_is_free_when_it_has_gone(
             assert isinstance(stuck.exception(10), jvmti.Error | None)
     assert witness.running()
     assert env.get_all_threads()
+
+
+def test_what_was_entered_in_onload_is_left_when_onload_is_over(jvm: jvms.Jvm) -> None:
+    """HotSpot would hand it to the main thread, which has no Python thread that could leave it."""
+    with jvmti.launch([jvm.java, *jvm.args, "-version"], hold=True, stdout=-3, stderr=-3) as vm:
+        vm.timeout = 60
+        env = vm.env
+        monitor = env.create_raw_monitor("onload")
+        env.raw_monitor_enter(monitor)
+        env.raw_monitor_enter(monitor)
+        done: list[str] = []
+
+        def begun(event: Any) -> None:
+            with pytest.raises(jvmti.errors.NotMonitorOwner):
+                env.raw_monitor_exit(monitor)
+            env.raw_monitor_enter(monitor)
+            env.raw_monitor_exit(monitor)
+            done.append(event.thread.name)
+
+        env.on("VMInit", begun)
+        with contextlib.suppress(jvmti.errors.TargetLost):
+            vm.proceed()
+        assert vm.popen is not None
+        assert vm.popen.wait(60) == 0
+        assert done == ["main"]
+        assert vm.handler_errors == []

@@ -394,7 +394,7 @@ class ThreadFunctions(Calling):
 
         The function runs on a Python thread of its own, and what it calls on the new Java thread:
         that is the current thread of its calls.  The Java thread ends when the function returns or
-        raises, which is logged, and with the session.  It is in no thread group and Java code does
+        raises, which is logged, and with the session.  No thread group lists it and Java code does
         not see it; `get_all_threads` does.
 
         Args:
