@@ -81,7 +81,7 @@ def walking(vm: jvmti.VM, until: float) -> int:
 
     def suspend() -> None:
         nonlocal done
-        while time.monotonic() < until:
+        while time.monotonic() < until or not done:
             env.suspend_thread_list(threads)
             env.resume_thread_list(threads)
             done += 1
