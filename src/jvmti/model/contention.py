@@ -234,9 +234,12 @@ class LockWatch:
                 owner = known[locks.owner]
                 held.add((use.name, locks.owner))
                 use.holders[owner.name, _place(owner.frames, _JDK)] += 1
-            if blocked and (thread.name in told or not (first or before)):
+            monitor = wanted.kind == "monitor"
+            if not (blocked if monitor else _locking(thread.frames)):
+                continue  # its stack is of a moment before, when it did not wait for this
+            if monitor and (thread.name in told or not (first or before)):
                 continue  # the VM tells of this one, or has told already
-            use.exact = use.exact and blocked
+            use.exact = use.exact and monitor
             if before is not None and before.lock is use:
                 seen[key] = _Seen(use, before.place, before.since, now, before.before)
                 del self._seen[key]
@@ -269,6 +272,12 @@ class LockWatch:
             if use.class_name == wanted.class_name:
                 found[wanted] = use
         return found
+
+
+def _locking(frames: Iterable[Frame]) -> bool:
+    """Whether a stack is inside a lock of ``java.util.concurrent``."""
+    names = (frame.method.class_name for frame in frames)
+    return any(name.startswith("java.util.concurrent.locks.Abstract") for name in names)
 
 
 def _place(frames: Iterable[Frame], aside: tuple[str, ...]) -> str:

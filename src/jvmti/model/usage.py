@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _CODE = re.compile(
     r"^(?P<name>CodeHeap '[^']*'|CodeCache): size=(?P<size>\d+)Kb used=(?P<used>\d+)Kb"
 )
+_METASPACE = re.compile(r"Metaspace\s+used (\d+)K")
 _KINDS = (
     ("garbage collection", r"GC Thread|G1 |Z(Worker|Driver|Director|Stat|Unmap)|Shenandoah|ConcGC"),
     ("compiler", r"C\d CompilerThre|Sweeper|JVMCI"),
@@ -60,7 +61,7 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
         "resident": status.get("VmRSS"),
         "swapped": status.get("VmSwap"),
         "heap": heap,
-        "metaspace": _number(counters, "sun.gc.metaspace.used"),
+        "metaspace": _metaspace(vm),
         "collections": _collections(counters),
         "code_cache": code,
     }
@@ -75,6 +76,19 @@ def _heap(vm: VM) -> dict[str, int] | None:
     except (Error, LookupError):
         return None
     return {"used": total - free, "committed": total, "maximum": most}
+
+
+def _metaspace(vm: VM) -> int | None:
+    # The performance counter of it is as old as the last collection. Up to 21 the first command
+    # tells, later the second.
+    for line in ("GC.heap_info", "VM.metaspace basic"):
+        try:
+            found = _METASPACE.search(vm.diagnostic_command(line))
+        except (AttachError, KeyError, ValueError):
+            continue
+        if found:
+            return int(found[1]) * 1024
+    return None
 
 
 def _number(counters: dict[str, str | int], name: str) -> int | None:
