@@ -566,7 +566,7 @@ struct Wire<kinds::Method> {
   using C = jmethodID;
   static constexpr int leaves = 1;
   static void write(Call& call, Sink sink, C value) {
-    sink.leaf(0).number(call.session.methods.issue(value));
+    sink.leaf(0).handle(call.session.methods.issue(value), value != nullptr);
   }
   static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
   static void dispose(Call&, C) {}
@@ -581,8 +581,9 @@ struct Wire<kinds::Field> {
   using C = ClassField;
   static constexpr int leaves = 1;
   static void write(Call& call, Sink sink, ClassField value) {
-    sink.leaf(0).number(
-        call.session.fields.issue(call.jni, call.session.tags(), value.klass, value.field));
+    sink.leaf(0).handle(
+        call.session.fields.issue(call.jni, call.session.tags(), value.klass, value.field),
+        value.field != nullptr);
   }
   static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
   static void dispose(Call&, ClassField) {}

@@ -562,6 +562,12 @@ void finish(Call& call) {
   if (call.environment != nullptr) call.session.leave_environment(call.jni, call.environment);
 }
 
+// What a reply that could not be written says.
+constexpr uint16_t trouble(bool exhausted) {
+  return exhausted ? static_cast<uint16_t>(JVMTI_ERROR_OUT_OF_MEMORY)
+                   : static_cast<uint16_t>(protocol::kReplyTooLarge);
+}
+
 // One call with its arguments in one stream and its results appended to `out`.
 void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
   call.readers = &arguments;
@@ -582,7 +588,7 @@ void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
     call.status = 0;
     call.refuse(protocol::kMalformedRequest, "the arguments end too early");
   }
-  if (out.failed() && !call.refused()) call.refuse(protocol::kReplyTooLarge);
+  if (out.failed() && !call.refused()) call.refuse(trouble(out.exhausted()));
   finish(call);
   if (!call.refused()) return;
   out.truncate(start);
@@ -680,7 +686,7 @@ void Channel::batch(const Header& header) {
   }
   bool fits = !outbox_.failed();
   Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0, protocol::kReturn, 0,
-               static_cast<uint16_t>(fits ? 0 : protocol::kReplyTooLarge), header.sequence, 0, 0};
+               static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())), header.sequence, 0, 0};
   send(reply, outbox_.data(), reply.size);
 }
 
@@ -787,7 +793,11 @@ void Channel::map(const Header& header) {
     }
     fits = !outbox_.failed();
   }
-  if (!fits) status = protocol::kReplyTooLarge;
+  if (!fits) {
+    bool exhausted = errors.exhausted() || outbox_.exhausted();
+    for (int leaf = 0; leaf < function->leaves; ++leaf) exhausted |= writers[leaf].exhausted();
+    status = trouble(exhausted);
+  }
   if (status != 0) outbox_.truncate(0);
   Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, 0,
                static_cast<uint16_t>(status), header.sequence, 0, 0};

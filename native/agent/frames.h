@@ -99,7 +99,7 @@ class Writer {
   }
   void clear() {
     size_ = 0;
-    failed_ = false;
+    failed_ = exhausted_ = false;
     if (capacity_ > kKeep) {
       std::free(data_);
       data_ = nullptr;
@@ -109,6 +109,13 @@ class Writer {
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
   bool failed() const { return failed_; }
+  // There was no memory, where otherwise there is too much for one message.
+  bool exhausted() const { return exhausted_; }
+  // A handle; `due` says that there is something for it, so that 0 is for want of memory.
+  void handle(uint64_t issued, bool due) {
+    number(issued);
+    if (due && issued == 0) failed_ = exhausted_ = true;
+  }
 
  private:
   void take(Writer& other) {
@@ -116,9 +123,10 @@ class Writer {
     size_ = other.size_;
     capacity_ = other.capacity_;
     failed_ = other.failed_;
+    exhausted_ = other.exhausted_;
     other.data_ = nullptr;
     other.size_ = other.capacity_ = 0;
-    other.failed_ = false;
+    other.failed_ = other.exhausted_ = false;
   }
   static constexpr size_t kKeep = 1u << 20;
   bool room(size_t count) {
@@ -131,6 +139,7 @@ class Writer {
       grown = static_cast<uint8_t*>(std::realloc(data_, capacity));
     }
     if (grown == nullptr) {
+      exhausted_ = capacity <= protocol::kMaximumReply;
       failed_ = true;
       return false;
     }
@@ -143,6 +152,7 @@ class Writer {
   size_t size_ = 0;
   size_t capacity_ = 0;
   bool failed_ = false;
+  bool exhausted_ = false;
 };
 
 }  // namespace jvmti

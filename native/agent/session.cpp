@@ -153,7 +153,7 @@ void Session::set_name(const char* name, size_t length) {
   name_[length] = '\0';
 }
 
-void Session::greet() {
+bool Session::greet() {
   Writer greeting;
   greeting.number(static_cast<uint64_t>(protocol::kMagic));
   greeting.number(static_cast<uint32_t>(protocol::kVersion));
@@ -163,8 +163,10 @@ void Session::greet() {
   greeting.number(static_cast<uint8_t>(held_));
   greeting.number(static_cast<uint32_t>(std::strlen(token)));
   greeting.bytes(token, std::strlen(token));
+  if (greeting.failed()) return false;
   Header header{static_cast<uint32_t>(greeting.size()), protocol::kGreeting, 0, 0, 0, 0, 0};
   control_channel_->send(header, greeting.data(), greeting.size());
+  return true;
 }
 
 bool Session::begin(bool held) {
@@ -178,8 +180,7 @@ bool Session::begin(bool held) {
     enable_early(agent.env);
     tags();  // between OnLoad and the live phase no environment can be made
   }
-  greet();
-  return true;
+  return greet();
 }
 
 Session::Hold Session::serve_onload(int timeout_seconds, bool whole) {

@@ -174,7 +174,7 @@ class Session {
   friend class Channel;
   template <class Fits>
   bool any_channel(Fits fits);  // hold the mutex
-  void greet();
+  bool greet();
   Channel* add_channel(int descriptor);
   void end(JNIEnv* jni);
   void clear_placed(JNIEnv* jni, jvmtiEnv* env);
