@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "own.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -25,8 +26,8 @@ bool Call::settled() {
   if (jni == nullptr || !jni->ExceptionCheck()) return status == 0;
   jthrowable thrown = jni->ExceptionOccurred();
   jni->ExceptionClear();
-  if (channel.pending != nullptr) jni->DeleteGlobalRef(channel.pending);
-  channel.pending = jni->NewGlobalRef(thrown);
+  if (channel.pending != nullptr) let_go(jni, channel.pending);
+  channel.pending = hold(jni, thrown);
   status = protocol::kJavaException;
   if (identify) exception = issue(thrown, kinds::Throwable::kind);
   jni->DeleteLocalRef(thrown);

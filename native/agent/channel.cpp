@@ -12,6 +12,7 @@
 #include "call.h"
 #include "lock_check.h"
 #include "log.h"
+#include "own_references.h"
 #include "producers.h"
 #include "shared_memory.h"
 
@@ -824,7 +825,7 @@ void Channel::release_monitors(JNIEnv* environment) {
   for (const HeldObject& held : objects_held) {
     environment->MonitorExit(held.object);
     environment->ExceptionClear();
-    environment->DeleteGlobalRef(held.object);
+    let_go(environment, held.object);
   }
   objects_held.clear();
 }

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "method_details.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -185,7 +186,7 @@ void Occurrence::ask() {
   if (place_ != kServing) {
     // The channel will be another thread's: what the handler entered and did not leave is left.
     channel.release_monitors(jni_);
-    if (channel.pending != nullptr) jni_->DeleteGlobalRef(channel.pending);
+    if (channel.pending != nullptr) let_go(jni_, channel.pending);
     channel.pending = nullptr;
     channel.issued.clear();
     channel.frames.clear();

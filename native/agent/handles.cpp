@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "agent.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -20,11 +21,11 @@ jclass known_class(JNIEnv* jni, std::atomic<jclass>* known, const char* name) {
     jni->ExceptionClear();
     return nullptr;
   }
-  jclass global = static_cast<jclass>(jni->NewGlobalRef(local));
+  jclass global = static_cast<jclass>(hold(jni, local));
   jni->DeleteLocalRef(local);
   jclass expected = nullptr;
   if (known->compare_exchange_strong(expected, global)) return global;
-  jni->DeleteGlobalRef(global);
+  let_go(jni, global);
   return expected;
 }
 
@@ -127,11 +128,11 @@ uint64_t Objects::issue(JNIEnv* jni, jvmtiEnv* tags, jobject object, uint8_t kin
     }
   }
   if (kind == 0) kind = kind_of_object(jni, object);
-  jobject reference = jni->NewGlobalRef(object);
+  jobject reference = hold(jni, object);
   if (reference == nullptr) return 0;
   uint64_t handle = insert(reference, kind, false, identify);
   if (handle == 0) {
-    jni->DeleteGlobalRef(reference);
+    let_go(jni, reference);
     return 0;
   }
   if (identify) tags->SetTag(object, static_cast<jlong>(handle));
@@ -153,23 +154,6 @@ jobject Objects::pin(uint64_t handle, bool* weak) {
   ++entry->pins;
   *weak = entry->weak;
   return entry->reference;
-}
-
-bool Objects::pin_all(Vector<uint64_t>* handles) {
-  Locked locked(mutex_);
-  if (!handles->reserve(entries_.size())) return false;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    Entry& entry = entries_[i];
-    if (entry.reference == nullptr || entry.weak) continue;
-    ++entry.pins;
-    handles->push(make_handle(entry.kind, entry.generation, static_cast<uint32_t>(i)));
-  }
-  return true;
-}
-
-jobject Objects::pinned(uint64_t handle) {
-  Locked locked(mutex_);
-  return entries_[index_of(handle)].reference;
 }
 
 void Objects::unpin(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle) {
@@ -256,7 +240,7 @@ void Objects::free_reference(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, const
       static_cast<uint64_t>(tag) == handle) {
     tags->SetTag(entry.reference, 0);
   }
-  jni->DeleteGlobalRef(entry.reference);
+  let_go(jni, entry.reference);
 }
 
 void Objects::clear(JNIEnv* jni) {
@@ -265,7 +249,7 @@ void Objects::clear(JNIEnv* jni) {
     if (entry.weak) {
       jni->DeleteWeakGlobalRef(entry.reference);
     } else {
-      jni->DeleteGlobalRef(entry.reference);
+      let_go(jni, entry.reference);
     }
     entry.reference = nullptr;
   }

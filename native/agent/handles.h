@@ -32,9 +32,6 @@ class Objects {
   // The reference behind a handle, pinned until `unpin`; null when the handle is stale or wrong.
   jobject pin(uint64_t handle, bool* weak);
   void unpin(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle);
-  // Pins every strong reference, to be looked at one by one and unpinned; false without memory.
-  bool pin_all(Vector<uint64_t>* handles);
-  jobject pinned(uint64_t handle);
   // Gives up `count` of the times the handle was issued; 0 stands for all.
   void give_up(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, uint32_t count);
   // Ends a local frame: gives up what was issued in it only, and returns how many of the handles,

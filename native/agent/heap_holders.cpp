@@ -12,6 +12,7 @@
 
 #include "heap_pass.h"
 #include "own.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -266,17 +267,12 @@ jvmtiError Tracing::mark_own() {
     call.jni->DeleteLocalRef(thread);
   }
   if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
-  Visits sessions(call.jni);
-  for (Session* session : sessions) {
-    Vector<uint64_t> handles;
-    if (!session->objects.pin_all(&handles)) return JVMTI_ERROR_OUT_OF_MEMORY;
-    for (uint64_t handle : handles) {
-      jlong tag = mark_of(session->objects.pinned(handle));
-      if (tag != 0) ++(*this)[tag].own;
-    }
-    for (uint64_t handle : handles) {
-      session->objects.unpin(call.jni, session->tags(), handle);
-    }
+  FrozenReferences frozen(call.jni);
+  Vector<jobject> references;
+  if (!frozen.copy(&references)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (jobject reference : references) {
+    jlong tag = mark_of(reference);
+    if (tag != 0) ++(*this)[tag].own;
   }
   return JVMTI_ERROR_NONE;
 }

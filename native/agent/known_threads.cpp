@@ -1,6 +1,7 @@
 #include "known_threads.h"
 
 #include "agent.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -43,7 +44,7 @@ jobject KnownThreads::leave(size_t place, bool remove) {
 
 void KnownThreads::drop(JNIEnv* jni, size_t place, bool remove) {
   jobject gone = leave(place, remove);
-  if (gone != nullptr) jni->DeleteGlobalRef(gone);
+  if (gone != nullptr) let_go(jni, gone);
 }
 
 size_t KnownThreads::find(JNIEnv* jni, jthread thread) {
@@ -60,7 +61,7 @@ size_t KnownThreads::find(JNIEnv* jni, jthread thread) {
 bool KnownThreads::add(JNIEnv* jni, jthread thread) {
   if (has(jni, thread)) return true;
   jint hash = hash_of(thread);
-  jobject kept = hash == 0 ? nullptr : jni->NewGlobalRef(thread);
+  jobject kept = hash == 0 ? nullptr : hold(jni, thread);
   if (kept == nullptr) return false;
   Entry made{kept, hash, 0, false};
   {
@@ -76,7 +77,7 @@ bool KnownThreads::add(JNIEnv* jni, jthread thread) {
       return true;
     }
   }
-  jni->DeleteGlobalRef(kept);
+  let_go(jni, kept);
   return false;
 }
 
@@ -109,7 +110,7 @@ jobject KnownThreads::take(JNIEnv* jni) {
   jobject thread = nullptr;
   size_t place = look(0, 0, &thread);
   if (place == kNone) return nullptr;
-  jobject taken = jni->NewGlobalRef(thread);
+  jobject taken = hold(jni, thread);
   drop(jni, place, true);
   return taken;
 }
@@ -117,6 +118,14 @@ jobject KnownThreads::take(JNIEnv* jni) {
 size_t KnownThreads::size() {
   Locked locked(mutex_);
   return size_;
+}
+
+bool KnownThreads::references(Vector<jobject>* found) {
+  Locked locked(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.thread != nullptr && !found->push(entry.thread)) return false;
+  }
+  return true;
 }
 
 }  // namespace jvmti

@@ -19,6 +19,8 @@ class KnownThreads {
   bool has(JNIEnv* jni, jthread thread);
   // New local references to all of them; false without memory.
   bool copy(JNIEnv* jni, Vector<jobject>* copies);
+  // The references themselves, which may be gone: only to compare; false without memory.
+  bool references(Vector<jobject>* found);
   // Takes any of them out, which is the caller's global reference then; null where there is none.
   jobject take(JNIEnv* jni);
   size_t size();

@@ -35,6 +35,7 @@ enum class Guards : int {
   kLists,       // small books that are complete in themselves: handles, places of stops, loans
   kStream,      // of a stream: what has been numbered
   kSharedLane,  // of a stream: the lane of the many
+  kReferences,  // the list of the agent's own global references: nothing happens inside of it
 };
 
 #ifdef JVMTI_CHECK_LOCKS

@@ -158,6 +158,8 @@ jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<
                    jint* count, jint** errors);
 jvmtiError Resume(Call& call, const In<jlong>& key);
 jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads);
+jvmtiError OwnReferences(Call& call, jint* count, jlong** references, jint* thread_count,
+                         jlong** threads);
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
                  jlong* monitors, jlong* memory, jlong* calls, jlong* events_answered,

@@ -5,6 +5,7 @@
 
 #include "lent_memory.h"
 #include "own.h"
+#include "own_references.h"
 
 namespace jvmti {
 namespace own {
@@ -99,7 +100,7 @@ void ExceptionDescribe(Call& call) {
 }
 
 void ExceptionClear(Call& call) {
-  if (call.channel.pending != nullptr) call.jni->DeleteGlobalRef(call.channel.pending);
+  if (call.channel.pending != nullptr) let_go(call.jni, call.channel.pending);
   call.channel.pending = nullptr;
 }
 
@@ -453,7 +454,7 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
 static jint enter(Call& call, jobject object, jlong key) {
   jint result = call.jni->MonitorEnter(object);
   if (result == JNI_OK) {
-    call.channel.objects_held.push({call.jni->NewGlobalRef(object), key});
+    call.channel.objects_held.push({hold(call.jni, object), key});
   }
   return result;
 }
@@ -473,7 +474,7 @@ jint MonitorExit(Call& call, const In<kinds::Object>& object) {
     if (held[i].key == 0) break;  // what was entered by a key is rather left by it
   }
   if (found < held.size()) {
-    call.jni->DeleteGlobalRef(held[found].object);
+    let_go(call.jni, held[found].object);
     held.remove(found);
   }
   return result;
@@ -491,7 +492,7 @@ jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {
     held.remove(i);
     call.jni->MonitorExit(object);
     call.jni->ExceptionClear();  // somebody has left it by hand
-    call.jni->DeleteGlobalRef(object);
+    let_go(call.jni, object);
     break;
   }
   return JVMTI_ERROR_NONE;

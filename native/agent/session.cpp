@@ -14,6 +14,7 @@
 #include "leave_frame.h"
 #include "lent_memory.h"
 #include "log.h"
+#include "own_references.h"
 #include "script.h"
 #include "streams.h"
 
@@ -139,7 +140,7 @@ void JNICALL serve_channel(jvmtiEnv*, JNIEnv* jni, void* what) {
   }
   Serving::retire();
   channel->release_monitors(jni);
-  if (channel->pending != nullptr) jni->DeleteGlobalRef(channel->pending);
+  if (channel->pending != nullptr) let_go(jni, channel->pending);
   leave_service(jni, thread);
   // Nothing from here on enters the VM, where another controller might suspend this thread now.
   session.close_channel(channel);
@@ -719,7 +720,7 @@ void Session::end(JNIEnv* jni) {
     }
   });
   suspensions.clear(jni);
-  if (control_channel_->pending != nullptr) jni->DeleteGlobalRef(control_channel_->pending);
+  if (control_channel_->pending != nullptr) let_go(jni, control_channel_->pending);
   for (Channel* channel : event_channels_) unmake(channel);
   Channel* control = control_channel_;
   bool asked = goodbye_;

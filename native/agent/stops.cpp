@@ -10,6 +10,7 @@
 #include "log.h"
 #include "method_details.h"
 #include "own.h"
+#include "own_references.h"
 #include "patterns.h"
 #include "stop_condition.h"
 
@@ -109,8 +110,8 @@ void free_stop(JNIEnv* jni, Stop* stop) {
     place = next;
   }
   if (jni != nullptr) {
-    for (jobject thread : stop->threads) jni->DeleteGlobalRef(thread);
-    if (stop->stepping.thread != nullptr) jni->DeleteGlobalRef(stop->stepping.thread);
+    for (jobject thread : stop->threads) let_go(jni, thread);
+    if (stop->stepping.thread != nullptr) let_go(jni, stop->stepping.thread);
   }
   std::free(stop->callers);
   std::free(stop->classes);
@@ -889,7 +890,7 @@ jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& loc
   bool good = (callers.c() == nullptr) == (stop->callers == nullptr) &&
               (classes.c() == nullptr) == (stop->classes == nullptr);
   for (jint i = 0; good && i < threads.count(); ++i) {
-    jobject thread = call.jni == nullptr ? nullptr : call.jni->NewGlobalRef(threads.items()[i]);
+    jobject thread = call.jni == nullptr ? nullptr : hold(call.jni, threads.items()[i]);
     good = thread != nullptr && stop->threads.push(thread);
   }
   Handling* handling = call.environment->handling;
@@ -1002,7 +1003,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
       call.env->GetFrameLocation(thread.c(), 0, &method, &location) == JVMTI_ERROR_NONE) {
     arrival = look_at(call.session, begun, depth, method, location);
   }
-  jobject kept = call.jni->NewGlobalRef(thread.c());
+  jobject kept = hold(call.jni, thread.c());
   if (kept == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   jthread before;
   {
@@ -1012,7 +1013,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   bool again = before != nullptr && call.jni->IsSameObject(before, kept);
   if (before != nullptr) {
     // The reference may be in use by the thread itself, so it stays for as long as the stop does.
-    call.jni->DeleteGlobalRef(kept);
+    let_go(call.jni, kept);
     if (!again) {
       call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop steps another thread");
       return outcome(call);
@@ -1027,7 +1028,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
     if (!lost) stop->stepping = begun;
   }
   if (lost) {
-    call.jni->DeleteGlobalRef(kept);
+    let_go(call.jni, kept);
     call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
     return outcome(call);
   }

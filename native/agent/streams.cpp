@@ -6,6 +6,7 @@
 #include <new>
 
 #include "log.h"
+#include "own_references.h"
 
 namespace jvmti {
 
@@ -213,7 +214,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
         std::calloc(static_cast<size_t>(request.thread_count), sizeof(jobject)));
     if (threads_ == nullptr) return false;
     for (jint i = 0; i < request.thread_count; ++i) {
-      threads_[i] = call.jni->NewGlobalRef(request.threads[i]);
+      threads_[i] = hold(call.jni, request.threads[i]);
     }
     thread_count_ = request.thread_count;
   }
@@ -308,7 +309,7 @@ bool Stream::free(JNIEnv* jni, int milliseconds) {
   }
   if (lookup_ != nullptr) lookup_->DisposeEnvironment();
   for (jint i = 0; i < thread_count_; ++i) {
-    if (jni != nullptr && threads_[i] != nullptr) jni->DeleteGlobalRef(threads_[i]);
+    if (jni != nullptr && threads_[i] != nullptr) let_go(jni, threads_[i]);
   }
   for (size_t i = 0; i < met_threads_.size(); ++i) std::free(met_threads_.at(i)->begun);
   std::free(threads_);

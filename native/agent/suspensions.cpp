@@ -3,6 +3,7 @@
 #include "channel.h"
 #include "leave_frame.h"
 #include "log.h"
+#include "own_references.h"
 #include "session.h"
 
 namespace jvmti {
@@ -41,14 +42,14 @@ void Suspensions::suspend(JNIEnv* jni, jvmtiEnv* env, bool service_thread, int64
   Vector<jobject> global;
   bool good = global.reserve(static_cast<size_t>(count) + 1);
   for (jint i = 0; good && i < count; ++i) {
-    jobject reference = jni->NewGlobalRef(threads[i]);
+    jobject reference = hold(jni, threads[i]);
     good = reference != nullptr;
     if (good) global.push(reference);
   }
   work.threads = global.begin();
   jvmtiError error = good ? hand_over(jni, &work) : JVMTI_ERROR_OUT_OF_MEMORY;
   for (jint i = 0; error != JVMTI_ERROR_NONE && i < count; ++i) outcomes[i] = error;
-  for (jobject reference : global) jni->DeleteGlobalRef(reference);
+  for (jobject reference : global) let_go(jni, reference);
 }
 
 jvmtiError Suspensions::resume(JNIEnv* jni, jvmtiEnv* env, bool service_thread, int64_t key) {
@@ -146,12 +147,12 @@ jvmtiError Suspensions::suspend_one(JNIEnv* jni, jvmtiEnv* env, jthread thread, 
   }
   // Room beforehand: a suspension that cannot be noted would be for good.
   if (!kept_.reserve(kept_.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
-  Suspension made{key, jni->NewGlobalRef(thread)};
+  Suspension made{key, hold(jni, thread)};
   if (made.thread == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   if (!is_suspended(jni, thread)) {
     jvmtiError error = env->SuspendThread(thread);
     if (error != JVMTI_ERROR_NONE) {
-      jni->DeleteGlobalRef(made.thread);
+      let_go(jni, made.thread);
       return error;
     }
     note(jni, thread, true);
@@ -174,7 +175,7 @@ void Suspensions::resume_key(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
       note(jni, thread, false);
       await_leaving(thread);
     }
-    jni->DeleteGlobalRef(thread);
+    let_go(jni, thread);
   }
 }
 
@@ -196,7 +197,7 @@ void Suspensions::resume_all(JNIEnv* jni) {
       resumed = made != nullptr ? resume_with(made, thread) : resume_by_others(jni, thread);
       if (!resumed) log("a suspended thread cannot be resumed");
     }
-    jni->DeleteGlobalRef(thread);
+    let_go(jni, thread);
   }
   if (all_virtual.exchange(false)) {
     bool resumed = false;
@@ -228,7 +229,7 @@ bool Suspensions::resume_by_others(JNIEnv* jni, jthread thread) {
 }
 
 void Suspensions::clear(JNIEnv* jni) {
-  for (const Suspension& left : kept_) jni->DeleteGlobalRef(left.thread);
+  for (const Suspension& left : kept_) let_go(jni, left.thread);
   kept_.clear();
 }
 

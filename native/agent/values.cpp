@@ -6,6 +6,7 @@
 
 #include "method_details.h"
 #include "own.h"
+#include "own_references.h"
 
 namespace jvmti {
 namespace own {
@@ -37,7 +38,7 @@ bool find_known(JNIEnv* jni) {
   KnownClasses looked_up{};
   auto keep = [jni](const char* name) {
     jclass local = jni->FindClass(name);
-    jclass global = local == nullptr ? nullptr : static_cast<jclass>(jni->NewGlobalRef(local));
+    jclass global = local == nullptr ? nullptr : static_cast<jclass>(hold(jni, local));
     if (local != nullptr) jni->DeleteLocalRef(local);
     return global;
   };
@@ -61,9 +62,9 @@ bool find_known(JNIEnv* jni) {
     }
   }
   // Another thread was first, or something is missing.
-  if (looked_up.string != nullptr) jni->DeleteGlobalRef(looked_up.string);
+  if (looked_up.string != nullptr) let_go(jni, looked_up.string);
   for (jclass box : looked_up.boxes) {
-    if (box != nullptr) jni->DeleteGlobalRef(box);
+    if (box != nullptr) let_go(jni, box);
   }
   return good;
 }

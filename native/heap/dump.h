@@ -36,6 +36,8 @@ struct LoadedClass {
 // A root as the file has it, before there are objects.
 struct FoundRoot {
   uint64_t id;
+  uint64_t reference;  // the address of a JNI global reference, 0 for others
+  uint64_t position;
   uint32_t kind;
   uint32_t thread;
   uint32_t frame;
@@ -88,6 +90,9 @@ struct jvmti_heap_dump {
   uint64_t objects = 0;                    // of them the first are the classes
   uint64_t class_objects = 0;
   uint64_t id_bits = 0;                    // those that any address has
+
+  // left_out.cpp
+  jvmti::heap::List<uint64_t> left_out;    // positions of roots that are not wanted, in order
 
   // classes.cpp
   jvmti::heap::List<jvmti::heap::Class> classes;
@@ -157,9 +162,16 @@ namespace heap {
 
 // The steps of opening, each of which gives one of the codes of the header.
 int32_t scan(jvmti_heap_dump& dump);
+int32_t leave_out(jvmti_heap_dump& dump, const jvmti_heap_references* references);
 int32_t make_classes(jvmti_heap_dump& dump);
 int32_t find_references(jvmti_heap_dump& dump);
 int32_t compute_sizes(jvmti_heap_dump& dump);
+
+// The size of a part of a heap dump from its tag on, 0 when it does not fit or makes no sense.
+uint64_t size_of_part(const uint8_t* at, const uint8_t* end, uint32_t id_size);
+// See jvmti_heap_copy; the size of the copy.
+uint64_t copy_kept(const jvmti_heap_dump& dump, const uint8_t* source, const uint8_t* kept,
+                   uint8_t* copy, uint64_t room);
 
 void note_sizes(jvmti_heap_dump& dump, const Gaps& gaps);
 

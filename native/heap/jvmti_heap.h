@@ -149,7 +149,8 @@ enum {
   JVMTI_HEAP_FRAMES = 9,
   JVMTI_HEAP_TRACES = 10,
   JVMTI_HEAP_FRAME_IDS = 11,     /* uint64 */
-  JVMTI_HEAP_SEGMENTS = 12       /* uint64 pairs: begin and end of what holds objects */
+  JVMTI_HEAP_SEGMENTS = 12,      /* uint64 pairs: begin and end of what holds objects */
+  JVMTI_HEAP_LEFT_OUT = 13       /* uint64 per root that is left out: where its record is */
 };
 
 /* What is known of the whole. */
@@ -172,8 +173,19 @@ typedef struct {
   char fault[160];            /* what was wrong, in words */
 } jvmti_heap_summary;
 
+/* JNI global references by their addresses: all, and those of them that refer to threads. */
+typedef struct {
+  const uint64_t* all;
+  uint64_t count;
+  const uint64_t* threads;
+  uint64_t thread_count;
+} jvmti_heap_references;
+
+/* left_out (or NULL) are the references of whoever had the heap dumped: they are no roots of the
+ * program's, and neither are such threads with what is on their stacks. */
 int32_t jvmti_heap_open(const void* file, uint64_t size, uint32_t threads,
-                        jvmti_heap_progress* progress, jvmti_heap_dump** made);
+                        jvmti_heap_progress* progress, const jvmti_heap_references* left_out,
+                        jvmti_heap_dump** made);
 void jvmti_heap_close(jvmti_heap_dump* dump);
 int32_t jvmti_heap_summarize(const jvmti_heap_dump* dump, jvmti_heap_summary* summary,
                              uint64_t size);
@@ -273,6 +285,12 @@ int32_t jvmti_heap_sum_ways(const uint32_t* parents, uint64_t count, uint64_t* s
 int32_t jvmti_heap_referrers(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t count,
                              uint32_t* sources, uint32_t* targets, uint64_t room,
                              uint64_t* found);
+
+/* Writes the dump without the roots that are left out and without objects whose byte in kept (or
+ * NULL) is 0.  What it is taken from is the file, or a copy of it of the same size, such as one
+ * with blanked contents.  *size is what it takes; with copy NULL nothing is written. */
+int32_t jvmti_heap_copy(const jvmti_heap_dump* dump, const uint8_t* kept, uint64_t count,
+                        const void* source, void* copy, uint64_t room, uint64_t* size);
 
 /* Blanks contents in a copy of the file: those of primitive arrays whose byte in blanked is not
  * 0, and of fields (type and offset as in read_fields, one call for each field). */

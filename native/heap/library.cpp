@@ -25,7 +25,8 @@ void free_dump(jvmti_heap_dump* dump) {
 }  // namespace
 
 int32_t jvmti_heap_open(const void* file, uint64_t size, uint32_t threads,
-                        jvmti_heap_progress* progress, jvmti_heap_dump** made) {
+                        jvmti_heap_progress* progress, const jvmti_heap_references* left_out,
+                        jvmti_heap_dump** made) {
   if (made == nullptr) return JVMTI_HEAP_BAD_ARGUMENT;
   *made = nullptr;
   if (file == nullptr) return size == 0 ? JVMTI_HEAP_NOT_A_DUMP : JVMTI_HEAP_BAD_ARGUMENT;
@@ -37,6 +38,7 @@ int32_t jvmti_heap_open(const void* file, uint64_t size, uint32_t threads,
   dump->threads = threads == 0 ? 1 : threads > kMostThreads ? kMostThreads : threads;
   dump->progress = progress;
   int32_t status = scan(*dump);
+  if (status == JVMTI_HEAP_OK) status = leave_out(*dump, left_out);
   if (status == JVMTI_HEAP_OK) status = make_classes(*dump);
   if (status == JVMTI_HEAP_OK) status = find_references(*dump);
   if (status == JVMTI_HEAP_OK) status = compute_sizes(*dump);
@@ -96,6 +98,7 @@ int32_t jvmti_heap_column(const jvmti_heap_dump* dump, uint32_t which, const voi
     case JVMTI_HEAP_TRACES: give(dump->traces, dump->traces.size()); break;
     case JVMTI_HEAP_FRAME_IDS: give(dump->frame_ids, dump->frame_ids.size()); break;
     case JVMTI_HEAP_SEGMENTS: give(dump->segments, dump->segments.size()); break;
+    case JVMTI_HEAP_LEFT_OUT: give(dump->left_out, dump->left_out.size()); break;
     default: return JVMTI_HEAP_BAD_ARGUMENT;
   }
   return JVMTI_HEAP_OK;
@@ -311,5 +314,18 @@ int32_t jvmti_heap_blank_fields(const jvmti_heap_dump* dump, const int64_t* offs
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
   blank_fields(*dump, offsets, width, static_cast<uint8_t*>(copy));
+  return JVMTI_HEAP_OK;
+}
+
+int32_t jvmti_heap_copy(const jvmti_heap_dump* dump, const uint8_t* kept, uint64_t count,
+                        const void* source, void* copy, uint64_t room, uint64_t* size) {
+  if (dump == nullptr || size == nullptr || (kept != nullptr && count != dump->objects)) {
+    return JVMTI_HEAP_BAD_ARGUMENT;
+  }
+  const void* from = source == nullptr ? dump->file : source;
+  *size = copy_kept(*dump, static_cast<const uint8_t*>(from), kept, nullptr, 0);
+  if (copy == nullptr) return JVMTI_HEAP_OK;
+  if (room < *size) return JVMTI_HEAP_BAD_ARGUMENT;
+  copy_kept(*dump, static_cast<const uint8_t*>(from), kept, static_cast<uint8_t*>(copy), room);
   return JVMTI_HEAP_OK;
 }

@@ -129,8 +129,10 @@ void scan_segment(jvmti_heap_dump& dump, Part& part, const Segment& segment) {
       uint32_t size = size_of_root(tag, kId);
       if (size == 0) { reason = "no part of a heap dump begins with this byte"; break; }
       if (left < 1 + size) { reason = "a root is cut off"; break; }
-      FoundRoot root{load_id(at + 1, kId), tag, kNone, kNone};
+      FoundRoot root{load_id(at + 1, kId), 0, static_cast<uint64_t>(at - dump.file), tag, kNone,
+                     kNone};
       const uint8_t* more = at + 1 + kId;
+      if (tag == kRootJniGlobal) root.reference = load_id(more, kId);
       if (tag == kRootJniLocal || tag == kRootJavaFrame || tag == kRootThreadObject) {
         root.thread = load32(more);
         root.frame = load32(more + 4);
@@ -370,6 +372,38 @@ int32_t scan_segments(jvmti_heap_dump& dump) {
 }
 
 }  // namespace
+
+uint64_t size_of_part(const uint8_t* at, const uint8_t* end, uint32_t id_size) {
+  const Shape shape(id_size);
+  uint64_t left = static_cast<uint64_t>(end - at);
+  uint64_t size = 0;
+  switch (*at) {
+    case kInstance:
+      if (left < shape.instance()) return 0;
+      size = shape.instance() + uint64_t{load32(at + shape.instance_length())};
+      break;
+    case kPrimitiveArray: {
+      if (left < shape.primitive_array()) return 0;
+      uint32_t type = at[shape.primitive_array() - 1];
+      uint64_t item = type == kObject ? 0 : size_of_type(type, id_size);
+      if (item == 0) return 0;
+      size = shape.primitive_array() + item * load32(at + shape.array_length());
+      break;
+    }
+    case kObjectArray:
+      if (left < shape.object_array()) return 0;
+      size = shape.object_array() + uint64_t{id_size} * load32(at + shape.array_length());
+      break;
+    case kClassDump:
+      size = class_record(at, end, id_size);
+      break;
+    default: {
+      uint32_t root = size_of_root(*at, id_size);
+      size = root == 0 ? 0 : 1 + root;
+    }
+  }
+  return size > left ? 0 : size;
+}
 
 int32_t scan(jvmti_heap_dump& dump) {
   // "JAVA PROFILE 1.0.2", a zero, the size of identifiers, the time.

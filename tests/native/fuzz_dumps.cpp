@@ -256,7 +256,7 @@ extern "C" __attribute__((visibility("default"))) int32_t jvmti_heap_fuzz(const 
   Column<uint8_t> exact(size);
   std::memcpy(exact, file, size);
   jvmti_heap_dump* dump = nullptr;
-  int32_t status = jvmti_heap_open(exact, size, 2, nullptr, &dump);
+  int32_t status = jvmti_heap_open(exact, size, 2, nullptr, nullptr, &dump);
   if (status == JVMTI_HEAP_NOT_A_DUMP) return dump == nullptr ? -1 : __LINE__;
   CHECK(status == JVMTI_HEAP_OK && dump != nullptr);
   int32_t failed = ask(dump, size);

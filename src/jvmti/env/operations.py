@@ -81,6 +81,15 @@ class ThrowableDescription(NamedTuple):
     """Its message."""
 
 
+class OwnReferences(NamedTuple):
+    """The JNI global references that the agent holds for itself, all sessions together."""
+
+    references: list[Long]
+    """The address of each, as a heap dump has it."""
+    threads: list[Long]
+    """Those of them that refer to threads of the agent's own."""
+
+
 class HeapCount(NamedTuple):
     """Objects by class, in the order of the request; in the first place those of other classes."""
 
@@ -530,6 +539,11 @@ class Operations(Calling):
     @operation(58)
     def give_back_file(self, name: Text) -> None:
         """Take back a name of `lend_file`, and close the file in the VM."""
+        ...
+
+    @operation(59)
+    def own_references(self) -> OwnReferences:
+        """The references that the agent holds, of all sessions."""
         ...
 
     @operation(90)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import mmap
 import os
 import threading
 import weakref
@@ -119,6 +120,7 @@ _COLUMNS: dict[str, tuple[int, tuple[numpy.dtype[Any], ...]]] = {
     "frames": (9, (FRAME,)),
     "traces": (10, (TRACE,)),
     "frame_ids": (11, (numpy.dtype("u8"),)),
+    "left_out": (13, (numpy.dtype("u8"),)),
 }
 
 _OK, _OUT_OF_MEMORY, _NOT_A_DUMP, _BAD_ARGUMENT, _CANCELLED, _TOO_MANY = range(6)
@@ -139,6 +141,29 @@ class MergedWays(NamedTuple):
     objects: Indices
     parents: Indices
     chosen: NDArray[numpy.bool_]
+
+
+class References(NamedTuple):
+    """JNI global references of whoever has a heap dumped, by their addresses.
+
+    Attributes:
+        all: all of them.
+        threads: those of them that refer to threads.
+    """
+
+    all: Sizes
+    threads: Sizes
+
+
+class _References(ctypes.Structure):
+    """``jvmti_heap_references``."""
+
+    _fields_ = (
+        ("all", ctypes.c_void_p),
+        ("count", ctypes.c_uint64),
+        ("threads", ctypes.c_void_p),
+        ("thread_count", ctypes.c_uint64),
+    )
 
 
 class _Search(ctypes.Structure):
@@ -188,7 +213,7 @@ def _load() -> ctypes.CDLL:
         raise HeapError(f"the heap library cannot be loaded: {error}") from None
     number, size, place = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
     signatures: dict[str, list[Any]] = {
-        "open": [place, size, number, place, place],
+        "open": [place, size, number, place, place, place],
         "summarize": [place, place, size],
         "column": [place, number, place, place, place],
         "set_sizes": [place, place, place, size],
@@ -215,6 +240,7 @@ def _load() -> ctypes.CDLL:
         "gather_ways": [place, size, place, place, place, size],
         "sum_ways": [place, size, place],
         "referrers": [place, place, size, place, place, size, place],
+        "copy": [place, place, size, place, place, size, place],
         "blank_arrays": [place, place, size, place, size],
         "blank_fields": [place, place, size, number, place, size],
     }
@@ -310,6 +336,7 @@ class Dump:
         file: the bytes of the dump; kept while the dump is open.
         threads: how many to read it with; 0 for as many as there are processors.
         report: called now and then while it is read.
+        left_out: references that are no roots of the program's.
 
     Raises:
         NotADump: it is something else.
@@ -317,17 +344,29 @@ class Dump:
     """
 
     def __init__(
-        self, file: NDArray[numpy.uint8], threads: int = 0, report: Progress | None = None
+        self,
+        file: NDArray[numpy.uint8],
+        threads: int = 0,
+        report: Progress | None = None,
+        left_out: References | None = None,
     ) -> None:
         self._library = _load()
         self.file = file
         made = ctypes.c_void_p()
+        references = None
+        if left_out is not None:
+            references = _References(
+                *(pointer(left_out.all), len(left_out.all)),
+                *(pointer(left_out.threads), len(left_out.threads)),
+            )
         threads = threads or len(os.sched_getaffinity(0))
         _check(
             _watched(
                 lambda progress: int(
                     self._library.jvmti_heap_open(
-                        pointer(file), len(file), threads, progress, ctypes.byref(made)
+                        *(pointer(file), len(file), threads, progress),
+                        None if references is None else ctypes.byref(references),
+                        ctypes.byref(made),
                     )
                 ),
                 report,
@@ -350,6 +389,7 @@ class Dump:
         self.frames = self._column("frames")
         self.traces = self._column("traces")
         self.frame_ids = self._column("frame_ids")
+        self.left_out = self._column("left_out")
 
     def _call(self, name: str, *arguments: Any) -> None:
         function = getattr(self._library, f"jvmti_heap_{name}")
@@ -524,6 +564,31 @@ class Dump:
             if found.value <= room:
                 return sources[: found.value], targets[: found.value]
             room = found.value
+
+    def copy(
+        self,
+        descriptor: int,
+        kept: NDArray[numpy.bool_] | None,
+        source: NDArray[numpy.uint8] | None = None,
+    ) -> None:
+        """Write the dump without what was left out, and with only some objects, to an empty file.
+
+        Args:
+            descriptor: of the file.
+            kept: which objects; ``None`` is all.
+            source: a copy of the file with other contents.
+
+        Raises:
+            OSError: there is no room.
+        """
+        size = ctypes.c_uint64()
+        fixed = (pointer(kept), 0 if kept is None else len(kept), pointer(source))
+        self._call("copy", *fixed, None, 0, ctypes.byref(size))
+        os.posix_fallocate(descriptor, 0, size.value)
+        with mmap.mmap(descriptor, size.value) as mapped:
+            view = numpy.frombuffer(mapped, numpy.uint8)
+            self._call("copy", *fixed, pointer(view), len(view), ctypes.byref(size))
+            del view
 
     def blank_arrays(self, blanked: NDArray[numpy.bool_], copy: NDArray[numpy.uint8]) -> None:
         """Write zeros over the contents of primitive arrays in a copy of the file."""

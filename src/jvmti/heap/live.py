@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.env.heap_columns import SIZE_UNIT, Columns
+from jvmti.env.operations import OPERATIONS
 from jvmti.heap import passes
 from jvmti.heap.dumping import dump
 from jvmti.heap.files import map_descriptor
 from jvmti.heap.histogram import Histogram, inspected
 from jvmti.heap.holders import Holders, Referrers, Retained, RootPath
-from jvmti.heap.library import Dump
+from jvmti.heap.library import Dump, References
 from jvmti.heap.live_objects import LiveObjects
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
@@ -32,7 +33,7 @@ from jvmti.target.errors import (
 )
 
 if TYPE_CHECKING:
-    from jvmti.env.operations import FoundInHeap, HeapCount, HeapScanned, TakenInstances
+    from jvmti.env.operations import FoundInHeap, HeapCount, HeapScanned, OwnReferences, TakenInstances
     from jvmti.model.vm import VM
 
 _SPARE_ROWS = 4096
@@ -389,6 +390,9 @@ class LiveHeap:
         ``snapshot.pause`` says for how long.  No collection is forced: what is garbage is found by
         what the roots lead to.
 
+        What controllers of this package hold in the VM, this one and others, is no root here, and
+        neither are the agent's threads.  An object that only they hold counts as garbage.
+
         Args:
             gc: **force a full garbage collection** first.
             unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them.
@@ -410,22 +414,34 @@ class LiveHeap:
         self.pauses.check("dump", "a heap dump", max_pause)
         # The order of the heap is that of addresses with G1 only, and else that of one thread.
         by_address = self._collector().startswith("G1")
+        used = self.pauses.bytes_in_use()
+        own = [self._own_references()]
         descriptor, pause = dump(
             self._vm,
             gc=gc,
-            used=self.pauses.bytes_in_use(),
+            used=used,
             timeout=timeout,
             threads=_processors(self._vm.process.pid) if by_address else 1,
         )
         try:
+            # Those that came meanwhile may be in the dump, as may those that have gone.
+            own.append(self._own_references())
             mapped = map_descriptor(descriptor, "the dump")
         finally:
             os.close(descriptor)
-        made = Snapshot(Dump(mapped.data, 0, report), unreachable=unreachable, report=report)
+        left_out = References(*(numpy.unique(numpy.concatenate(part)) for part in zip(*own, strict=True)))
+        made = Snapshot(
+            Dump(mapped.data, 0, report, left_out), unreachable=unreachable, report=report
+        )
         made.pause = pause
         made._live = LiveObjects(self, made, by_address, self._collections())
         self.pauses.learn("dump", len(made), pause)
         return made
+
+    def _own_references(self) -> References:
+        """What the agent holds for this and all other sessions."""
+        found: OwnReferences = self._vm._session.call(OPERATIONS["own_references"], 1, ())
+        return References(*(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found))
 
     def _find_objects(
         self,

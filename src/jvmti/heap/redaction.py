@@ -41,7 +41,7 @@ def redact(
     """Write a snapshot's dump without contents.
 
     Args:
-        snapshot: what to write; garbage in the dump is written, and blanked, too.
+        snapshot: what to write; garbage only where it was taken with ``unreachable="keep"``.
         path: the new file, readable by its owner only.
         arrays: shell pattern for the classes of primitive arrays to blank, such as ``"byte[]"``;
             None for none.
@@ -63,11 +63,19 @@ def redact(
     if parquet:
         with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
             copy = _blanked(snapshot, file.fileno(), arrays, chosen)
-            made = Snapshot(Dump(copy), unreachable=snapshot.unreachable)
+            if snapshot._is_partial:
+                with tempfile.TemporaryFile(prefix="jvmti-heap-") as part:
+                    snapshot._write(part.fileno(), copy)
+                    copy = files.map_descriptor(part.fileno(), "the dump").data
+            made = Snapshot(Dump(copy), unreachable="keep")
             made.to_parquet(path, force=force)
         return
     with files.created(path, force=force) as descriptor:
-        _blanked(snapshot, descriptor, arrays, chosen)
+        if not snapshot._is_partial:
+            _blanked(snapshot, descriptor, arrays, chosen)
+            return
+        with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
+            snapshot._write(descriptor, _blanked(snapshot, file.fileno(), arrays, chosen))
 
 
 def _blanked(

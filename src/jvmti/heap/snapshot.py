@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -387,6 +388,8 @@ class Snapshot:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the dump to a file, readable by its owner only.
 
+        Garbage is not written unless the snapshot was taken with ``unreachable="keep"``; neither
+        is what this package itself held in the VM.  A damaged dump is written as it is.
         `jvmti.heap.redact` writes it without contents.
 
         Raises:
@@ -394,7 +397,7 @@ class Snapshot:
             OSError: there is no room; what was written is removed again.
         """
         with files.created(path, force=force) as descriptor:
-            files.write_all(descriptor, self._dump.file.data)
+            self._write(descriptor)
 
     def report(
         self,
@@ -431,7 +434,14 @@ class Snapshot:
         """
         from jvmti.heap.arrow import write_parquet
 
-        write_parquet(self, directory, force=force)
+        if not self._is_partial:
+            write_parquet(self, directory, force=force)
+            return
+        # The numbers in the tables are those of the dump beside them.
+        with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
+            self._write(file.fileno())
+            mapped = files.map_descriptor(file.fileno(), "the dump")
+        write_parquet(Snapshot(Dump(mapped.data), unreachable="keep"), directory, force=force)
 
     @harmless
     def __repr__(self) -> str:
@@ -442,6 +452,52 @@ class Snapshot:
     _repr_html_ = display.html
 
     # For the modules beside this one
+
+    @property
+    def _is_partial(self) -> bool:
+        """Whether the dump has more than what is written of it."""
+        if self.fault is not None:
+            return False
+        garbage = self.unreachable == "drop" and self.unreachable_count > 0
+        return garbage or len(self._dump.left_out) > 0
+
+    def _write(self, descriptor: int, source: NDArray[numpy.uint8] | None = None) -> None:
+        """Write what there is to an empty file.
+
+        Args:
+            descriptor: of the file.
+            source: a copy of the dump with other contents.
+
+        Raises:
+            OSError: there is no room.
+        """
+        data = self._dump.file if source is None else source
+        if not self._is_partial:
+            files.write_all(descriptor, data.data)
+            return
+        self._dump.copy(descriptor, self._written(), source)
+
+    def _written(self) -> NDArray[numpy.bool_] | None:
+        """Which objects are written: those that are kept, and the classes that they need."""
+        if self._kept is None:
+            return None
+        kept = self._kept.copy()
+        classes = self._dump.classes
+        needed = numpy.zeros(len(classes), numpy.bool_)
+        needed[numpy.unique(self._dump.class_of[kept])] = True
+        is_object = classes["object"] != NONE
+        needed[is_object] |= kept[classes["object"][is_object]]
+        above = classes["super"]
+        while True:
+            more = above[needed]
+            more = more[more != NONE]
+            if needed[more].all():
+                break
+            needed[more] = True
+        # What there are no objects of is there for others: arrays have no fields.
+        needed |= classes["element"] != 0
+        kept[classes["object"][needed & is_object]] = True
+        return kept
 
     def _object(self, index: int) -> Object | None:
         return None if index == NONE else Object(self, index)
