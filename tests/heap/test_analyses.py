@@ -167,7 +167,9 @@ def test_a_redacted_dump_has_the_same_structure_without_contents(
     snapshot = jvmti.heap.open(path)
     assert snapshot.fault is None
     assert list(snapshot.histogram()) == list(leaking.after.histogram())
-    assert (snapshot.retained == leaking.after.retained).all()
+    # Garbage is not written.
+    kept = [one.retained[one.reachable] for one in (snapshot, leaking.after)]
+    assert (kept[0] == kept[1]).all()
     texts = snapshot.objects("java.lang.String").strings()
     assert {letter for text in texts for letter in text or ""} <= {"\0"}
     assert not snapshot.objects("java.lang.Integer")["value"].any()

@@ -80,9 +80,7 @@ def test_what_any_session_holds_is_no_root(vm: jvmti.VM, program: programs.JavaP
         assert (reference, found) == ("static vault", safe)
         assert owner.as_class is not None
         assert "JNI" not in kind
-        assert snapshot.retained_size(safe) == before.retained_size(
-            before.objects("Holdings$Safe")
-        )
+        assert snapshot.retained_size(safe) == before.retained_size(before.objects("Holdings$Safe"))
         jni_roots = [sum(root.kind == BY_JNI for root in one.roots) for one in (before, snapshot)]
         assert jni_roots[0] == jni_roots[1]
         # The same by walks over the heap.

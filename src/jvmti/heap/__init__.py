@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from jvmti.heap.classes import Class, Classes, Field
 from jvmti.heap.containers import Collections, collections
-from jvmti.heap.differences import Growth, growth, path_growth
+from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks, deployments
+from jvmti.heap.differences import Growth, grown, growth, path_growth
 from jvmti.heap.dominators import DominatorTree, Drop
 from jvmti.heap.duplicates import Duplicates, duplicate_arrays, duplicate_strings
 from jvmti.heap.errors import (
@@ -31,6 +32,7 @@ from jvmti.heap.errors import (
 )
 from jvmti.heap.groups import Groups
 from jvmti.heap.histogram import Histogram, HistogramRow
+from jvmti.heap.leaks import Leaks, Suspect, leak_suspects
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import Node, PathTree
@@ -40,13 +42,9 @@ from jvmti.heap.snapshot import Fault, Loader, Snapshot
 from jvmti.heap.snapshot import open_snapshot as open
 from jvmti.heap.suspects import (
     DirectBuffers,
-    LoaderSuspect,
-    Suspect,
     ThreadLocalValue,
-    class_loader_leaks,
     direct_buffers,
     finalizer_queue,
-    leak_suspects,
     reference_queues,
     thread_locals,
 )
@@ -69,6 +67,7 @@ __all__ = [
     "HeapError",
     "Histogram",
     "HistogramRow",
+    "Leaks",
     "Loader",
     "LoaderSuspect",
     "NoRoom",
@@ -88,11 +87,13 @@ __all__ = [
     "TooManyObjects",
     "class_loader_leaks",
     "collections",
+    "deployments",
     "direct_buffers",
     "duplicate_arrays",
     "duplicate_strings",
     "finalizer_queue",
     "growth",
+    "grown",
     "leak_suspects",
     "open",
     "path_growth",

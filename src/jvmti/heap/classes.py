@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TYPES", "Class", "Classes", "Field"]
 
+_IDENTITY = re.compile(r" @([0-9a-f]{1,8})$")
+"""How a loader's ``nameAndId`` ends since Java 9: with its identity hash."""
 OBJECT = 2
 TYPES: dict[int, tuple[str, numpy.dtype[Any]]] = {
     4: ("boolean", numpy.dtype("?")),
@@ -102,11 +105,20 @@ class Class:
 
     @property
     def loader_name(self) -> str:
-        """Its class loader: ``bootstrap``, ``platform``, ``app``, or its own name and address.
+        """Its class loader: ``bootstrap``, ``platform``, ``app``, or its class and identity hash.
 
-        A loader without a name is called by its class, as in ``com.acme.PluginLoader @7f1c20``.
+        It is ``com.acme.PluginLoader @1b2c3d`` as in the running VM, with its name before that
+        where it has one.  Where a dump has no texts, it has its number in place of the hash.
         """
         return self._snapshot.classes._loader_name(self.loader)
+
+    @property
+    def label(self) -> str:
+        """Its name, with that of its loader where several loaders have a class of that name."""
+        twins = self._snapshot.classes._by_name[self.name]
+        if len(twins) < 2 or not self.is_dumped:
+            return self.name
+        return f"{self.name} of {self.loader_name}"
 
     @property
     def object(self) -> Object | None:
@@ -244,12 +256,25 @@ class Classes:
             return BOOTSTRAP
         known = self._loader_names.get(loader.index)
         if known is None:
-            name = loader.fields().get("name")  # since Java 9
-            text = name.text if name is not None else None
-            blanked = text is not None and not text.strip("\0")
-            known = loader_name(None if blanked else text, loader.cls.name, loader.address)
-            self._loader_names[loader.index] = known
+            fields = loader.fields()
+            hashed = _IDENTITY.search(_text(fields.get("nameAndId")) or "")
+            known = self._loader_names[loader.index] = loader_name(
+                _text(fields.get("name")),
+                loader.cls.name,
+                int(hashed[1], 16) if hashed else f"#{loader.index}",
+            )
         return known
+
+    def twins(self) -> dict[str, list[Class]]:
+        """The classes that share their name with others, by that name."""
+        dumped = self._snapshot._dump.classes["flags"] & DUMPED != 0
+        found: dict[str, list[Class]] = {}
+        for name, indices in self._by_name.items():
+            if len(indices) > 1:
+                there = [self.by_index(index) for index in indices if dumped[index]]
+                if len(there) > 1:
+                    found[name] = there
+        return found
 
     def with_subclasses(self, indices: Sequence[int]) -> NDArray[numpy.bool_]:
         """Which classes are among some, or below one of them."""
@@ -287,6 +312,12 @@ class Classes:
     @harmless
     def __repr__(self) -> str:
         return f"<{len(self)} classes>"
+
+
+def _text(value: Any) -> str | None:
+    """The text of a string, ``None`` for anything else and where it was blanked."""
+    text: str | None = getattr(value, "text", None)
+    return text if text is not None and text.strip("\0") else None
 
 
 def _name(text: str | None, element: int, index: int) -> str:

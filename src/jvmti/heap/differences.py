@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
+from jvmti.heap.owners import is_container
 from jvmti.heap.places import places_below
 from jvmti.heap.reference_names import reference_names
 from jvmti.spec.frozen import frozen
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from jvmti.heap.library import Indices
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["Growth", "growth", "path_growth"]
+__all__ = ["Growth", "growth", "grown", "path_growth"]
 
 
 @frozen
@@ -76,25 +77,75 @@ def path_growth(
         width: places below one that are followed, the largest.
     """
     old, new = _places(before, depth, width), _places(after, depth, width)
-    found = []
-    for name, (count, size) in new.items():
-        count_before, size_before = old.get(name, (0, 0))
-        if size - size_before >= least:
-            found.append(Growth(name, count - count_before, size - size_before, count, size))
+    found = [
+        one for name in new if (one := _growth_of(name, old.get(name), new[name])).bytes >= least
+    ]
     return sorted(found, key=lambda one: (-one.bytes, one.name))
 
 
-def _places(snapshot: Snapshot, depth: int, width: int) -> dict[str, tuple[int, int]]:
+def grown(
+    before: Snapshot, after: Snapshot, *, depth: int = 9, least: int = 1024, width: int = 20
+) -> list[Growth]:
+    """What accumulated and where, most bytes first: each growth once.
+
+    Of the places of `path_growth`, on each way from the roots down, it is the first of which there
+    are more objects than before and that is no collection or array; where there is no such place,
+    the last that most of the growth is in.
+
+    Args:
+        before: the earlier snapshot.
+        after: the later one.
+        depth: levels that are looked at.
+        least: bytes that a place has grown by at least.
+        width: places below one that are followed, the largest.
+    """
+    old, new = _places(before, depth, width), _places(after, depth, width)
+    growths = {name: _growth_of(name, old.get(name), place) for name, place in new.items()}
+    below: dict[str, list[str]] = {}
+    for name, place in new.items():
+        if growths[name].bytes >= least:
+            below.setdefault(place.above, []).append(name)
+    found: list[Growth] = []
+    waiting = below.get("", [])[:]
+    while waiting:
+        name = waiting.pop()
+        one, place = growths[name], new[name]
+        further = [each for each in below.get(name, []) if growths[each].bytes * 10 >= one.bytes]
+        is_end = one.count > 0 and not place.is_class and not is_container(place.class_name)
+        if is_end or 2 * sum(growths[each].bytes for each in further) < one.bytes:
+            found.append(one)
+        else:
+            waiting += further
+    return sorted(found, key=lambda one: (-one.bytes, one.name))
+
+
+class _Place(NamedTuple):
+    """Objects of one class at one place, and what they retain."""
+
+    number: int
+    size: int
+    above: str
+    class_name: str
+    is_class: bool
+
+
+def _growth_of(name: str, old: _Place | None, new: _Place) -> Growth:
+    count, size = (0, 0) if old is None else (old.number, old.size)
+    return Growth(name, new.number - count, new.size - size, new.number, new.size)
+
+
+def _places(snapshot: Snapshot, depth: int, width: int) -> dict[str, _Place]:
     """Objects and retained bytes of each place."""
     tree = snapshot.dominators()
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, _Place] = {}
     waiting: list[tuple[str, Indices | None, int]] = [("", None, 0)]
     while waiting:
         name, owners, level = waiting.pop()
         for one in places_below(snapshot, tree, owners, width):
             for step, members in _by_field(snapshot, tree, name, one.members):
                 place = f"{step}{one.name}"
-                found[place] = (len(members), int(tree.retained[members].sum()))
+                size = int(tree.retained[members].sum())
+                found[place] = _Place(len(members), size, name, one.class_name, one.is_class)
                 if level + 1 < depth:
                     waiting.append((place, members, level + 1))
     return found

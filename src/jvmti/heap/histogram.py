@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,12 @@ from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.names import Patterns, matching
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
-from jvmti.spec.names import near, package_of
+from jvmti.spec.names import near, package_of, place_in_words
 from jvmti.spec.signatures import java_name
 from jvmti.spec.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
+    from jvmti.heap.classes import Classes
     from jvmti.heap.snapshot import Snapshot
 
 Array = numpy.ndarray[Any, Any]
@@ -46,6 +47,14 @@ class HistogramRow:
     """What they take in the heap themselves."""
     retained: int | None = None
     """What would be freed with them, nothing counted twice; ``None`` if that was not asked for."""
+    age: str = ""
+    """Which of the classes of that name it is, in the order of loading: ``oldest of 2``; empty
+    where there is but one, or nobody knows."""
+
+    @property
+    def loader_and_age(self) -> str:
+        """The class loader as tables show it: ``com.acme.Loader @1b2c3d (oldest of 2)``."""
+        return f"{self.loader or '-'}{f' ({self.age})' if self.age else ''}"
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
@@ -66,6 +75,7 @@ class Histogram(display.Tabular):
         bytes: what they take in the heap, ``int64``.
         retained: what would be freed with them, ``int64``; ``None`` if that was not asked for.
         pause: for how many seconds the VM was stopped, at most; 0 for what was calculated.
+        ages: by name and loader, which class it is where several loaders have one of that name.
         source: how it was had: ``"attach"`` is the VM's own inspection, ``"walk"`` the agent's
             walk over the heap, ``"snapshot"`` a dump, ``"diff"`` the difference of two.
     """
@@ -81,6 +91,7 @@ class Histogram(display.Tabular):
         retained: Array | None = None,
         pause: float = 0.0,
         source: str = "",
+        ages: Mapping[tuple[str, str | None], str] | None = None,
     ) -> None:
         self.names = list(names)
         self.loaders = list(loaders)
@@ -90,6 +101,7 @@ class Histogram(display.Tabular):
         self.retained = retained
         self.pause = pause
         self.source = source
+        self.ages = dict(ages or {})
 
     @property
     def total_count(self) -> int:
@@ -113,19 +125,11 @@ class Histogram(display.Tabular):
             int(self.count[at]),
             int(self.bytes[at]),
             None if self.retained is None else int(self.retained[at]),
+            self.ages.get((self.names[at], self.loaders[at]), ""),
         )
 
     def __iter__(self) -> Iterator[HistogramRow]:
-        for fields in zip(
-            self.names,
-            self.loaders,
-            self.modules,
-            self.count.tolist(),
-            self.bytes.tolist(),
-            [None] * len(self) if self.retained is None else self.retained.tolist(),
-            strict=True,
-        ):
-            yield HistogramRow(*fields)
+        return map(self.row, range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -158,6 +162,7 @@ class Histogram(display.Tabular):
             retained=None if self.retained is None else self.retained[rows],
             pause=self.pause,
             source=self.source,
+            ages=self.ages,
         )
 
     def top(self, most: int = 20, by: str = "bytes") -> Histogram:
@@ -226,6 +231,7 @@ class Histogram(display.Tabular):
             columns[:, 0],
             columns[:, 1],
             source="diff",
+            ages={**older.ages, **self.ages},
         )
         return changed.top(len(changed))
 
@@ -308,12 +314,26 @@ def counted(
         retained=None if held is None else held.astype(numpy.int64),
         pause=snapshot.pause,
         source="snapshot",
+        ages=_ages(classes) if by == "class" else None,
     )
     used = count > 0
     if made.retained is not None and by != "class":
         used |= made.retained > 0
     made = made.taken(numpy.flatnonzero(used))
     return made.top(len(made))
+
+
+def _ages(classes: Classes) -> dict[tuple[str, str | None], str]:
+    """Of names that several loaders have a class of, which of them it is by the order of loading.
+
+    The VM numbers the classes of the newest loader first.
+    """
+    found: dict[tuple[str, str | None], str] = {}
+    for name, twins in classes.twins().items():
+        ordered = sorted(twins, key=lambda cls: -int(cls._record["serial"]))
+        for place, cls in enumerate(ordered, 1):
+            found[name, cls.loader_name] = place_in_words(place, len(ordered))
+    return found
 
 
 def _groups(labels: Iterable[str]) -> tuple[list[str], NDArray[numpy.uint32]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -17,7 +19,7 @@ from jvmti.heap.histogram import Histogram, inspected
 from jvmti.heap.holders import Holders, Referrers, Retained, RootPath
 from jvmti.heap.library import Dump, References
 from jvmti.heap.live_objects import LiveObjects
-from jvmti.heap.loaders import LoadedClasses
+from jvmti.heap.loaders import LoadedClasses, ages
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, PassOverran, Progress
 from jvmti.heap.pauses import Pauses
@@ -33,7 +35,13 @@ from jvmti.target.errors import (
 )
 
 if TYPE_CHECKING:
-    from jvmti.env.operations import FoundInHeap, HeapCount, HeapScanned, OwnReferences, TakenInstances
+    from jvmti.env.operations import (
+        FoundInHeap,
+        HeapCount,
+        HeapScanned,
+        OwnReferences,
+        TakenInstances,
+    )
     from jvmti.model.vm import VM
 
 _SPARE_ROWS = 4096
@@ -105,6 +113,67 @@ class LiveHeap:
             found.loaders = self._loaders_by_name(found.names)
         return found if classes is None else found.matching(classes)
 
+    def tell_apart(
+        self,
+        found: Histogram,
+        names: Collection[str] | None = None,
+        *,
+        timeout: float | None = 60.0,
+        max_pause: float | None = None,
+    ) -> Histogram:
+        """Say of classes of which several loaders have one of the name which row is whose.
+
+        The VM's own count does not tell.  So the agent walks over the heap, which stops the program
+        for about 30 ms for each million objects; it does so only if there are such rows.
+
+        Args:
+            found: what `histogram` gave.
+            names: only classes of these names; all by default.
+            timeout: seconds after which the walk ends.
+            max_pause: refuse beforehand what would stop the program for more seconds than these,
+                as estimated.
+
+        Returns:
+            The same with the loaders of these rows, and with their age: ``oldest of 2``.
+
+        Raises:
+            PauseTooLong: it would take longer than `max_pause`.
+            PassOverran: the time has passed.
+
+        JVM TI: IterateThroughHeap, GetLoadedClasses, GetClassLoader.
+        """
+        self._check("tell_apart")
+        rows: dict[str, list[int]] = {}
+        for at in range(len(found)):
+            name = found.names[at]
+            if found.loaders[at] is None and (names is None or name in names):
+                rows.setdefault(name, []).append(at)
+        loaded = LoadedClasses(self._vm)
+        try:
+            several = {name for name, count in Counter(loaded.names).items() if count > 1}
+            loaded.keep([name in several and name in rows for name in loaded.names])
+            if not len(loaded):
+                return found
+            self.pauses.check("scan", "telling classes apart", max_pause, objects=found.total_count)
+            counted: HeapCount = passes.run(
+                self._vm._session, "count_heap", (loaded.handles,), timeout=timeout
+            )
+            texts = loaded.loaders(self._loaders)
+        finally:
+            loaded.release()
+        if not counted.whole:
+            raise PassOverran("tell_apart", timeout)
+        made = found.taken(numpy.arange(len(found)))
+        made.pause += counted.stopped / 1e9
+        for name, places in rows.items():
+            of_name = [at for at, one in enumerate(loaded.names) if one == name]
+            by_size = sorted(of_name, key=lambda at: -counted.bytes[at + 1])
+            places.sort(key=lambda at: -int(found.bytes[at]))
+            for row, at in zip(places, by_size, strict=False):
+                made.loaders[row] = texts[at]
+        made.ages = {**found.ages, **ages(loaded.names, texts)}
+        return made
+
     def _histogram(self, live: bool, timeout: float) -> Histogram:
         began = time.monotonic()
         try:
@@ -154,6 +223,7 @@ class LiveHeap:
             numpy.array(counted.bytes, numpy.int64),
             pause=counted.stopped / 1e9,
             source="walk",
+            ages=ages(loaded.names, texts),
         )
         self.pauses.learn("scan", made.total_count, made.pause)
         return made.taken(numpy.flatnonzero(count)).top(len(made))
@@ -429,7 +499,9 @@ class LiveHeap:
             mapped = map_descriptor(descriptor, "the dump")
         finally:
             os.close(descriptor)
-        left_out = References(*(numpy.unique(numpy.concatenate(part)) for part in zip(*own, strict=True)))
+        left_out = References(
+            *(numpy.unique(numpy.concatenate(part)) for part in zip(*own, strict=True))
+        )
         made = Snapshot(
             Dump(mapped.data, 0, report, left_out), unreachable=unreachable, report=report
         )
@@ -441,7 +513,9 @@ class LiveHeap:
     def _own_references(self) -> References:
         """What the agent holds for this and all other sessions."""
         found: OwnReferences = self._vm._session.call(OPERATIONS["own_references"], 1, ())
-        return References(*(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found))
+        return References(
+            *(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found)
+        )
 
     def _find_objects(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.spec.errors import Error
-from jvmti.spec.names import BOOTSTRAP, loader_name
+from jvmti.spec.names import BOOTSTRAP, loader_name, place_in_words
 from jvmti.spec.signatures import java_name
 from jvmti.wire.columns import HandleColumn
 
@@ -78,6 +78,25 @@ class LoadedClasses:
         return [known.get(number, BOOTSTRAP) for number in hashes.tolist()]
 
 
+def ages(names: list[str | None], loaders: list[str]) -> dict[tuple[str, str | None], str]:
+    """Of names that several classes have, which of them each is in the order of loading.
+
+    Args:
+        names: of classes in the VM's order, in which the newest is the first.
+        loaders: the class loader of each.
+    """
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        if name is not None:
+            places.setdefault(name, []).append(at)
+    return {
+        (name, loaders[at]): place_in_words(place, len(several))
+        for name, several in places.items()
+        if len(several) > 1
+        for place, at in enumerate(reversed(several), 1)
+    }
+
+
 def _name_of(vm: VM, loader: Any, number: int) -> str:
     """Reads the loader's field: its method `getName` could be anything."""
     jni = vm.jni
@@ -93,4 +112,4 @@ def _name_of(vm: VM, loader: Any, number: int) -> str:
     return loader_name(text, cls, number)
 
 
-__all__ = ["LoadedClasses"]
+__all__ = ["LoadedClasses", "ages"]

@@ -27,6 +27,8 @@ __all__ = ["Object", "Objects"]
 Key: TypeAlias = "str | Sequence[Any] | NDArray[Any] | Objects | Callable[[Objects], Any]"
 """A value for each object: the name of a field, the values, or what gives them."""
 
+_LOADER = "java.lang.ClassLoader"
+
 
 class Objects(display.Tabular, Sequence["Object | None"]):
     """A column of objects, some of which may be null.
@@ -412,6 +414,11 @@ class Object:
         return None if length < 0 else length
 
     @property
+    def is_loader(self) -> bool:
+        """Whether it is a class loader."""
+        return any(cls.name == _LOADER for cls in (self.cls, *self.cls.superclasses))
+
+    @property
     def text(self) -> str | None:
         """The text of a ``java.lang.String``, ``None`` for anything else."""
         return self._column.strings()[0]
@@ -496,7 +503,7 @@ class Object:
     def __repr__(self) -> str:
         as_class = self.as_class
         if as_class is not None:
-            return f"<Object {self.index}: class {as_class.name}>"
+            return f"<Object {self.index}: class {as_class.label}>"
         name = self.cls.name
         if name == "java.lang.String":
             [text] = self._column.strings(most=60)
@@ -504,6 +511,10 @@ class Object:
         length = self.length
         if length is not None:
             name = re.sub(r"\[\]", f"[{length}]", name, count=1)
+        elif self.is_loader:
+            name = self._snapshot.classes._loader_name(self)
+        else:
+            name = self.cls.label
         return f"<Object {self.index}: {name}>"
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-_WARN = 2.0
-"""Seconds above which a pause that nobody has set a limit for is worth a warning."""
+_WARN = 1.0
+"""Seconds above which a pause that nobody has set a limit for is told beforehand."""
 _OBJECT = 40
 """Bytes that an object takes on average, where nobody has counted yet."""
 _NANOSECONDS = {"count": 15.0, "scan": 50.0, "follow": 200.0, "dump": 120.0}
@@ -88,7 +88,9 @@ class Pauses:
         if max_pause is not None and expected > max_pause:
             raise PauseTooLong(what, expected, max_pause)
         if max_pause is None and expected > _WARN:
-            log.warning("%s will stop the program for about %.2g s", what, expected)
+            log.warning(
+                "%s will stop the program for about %.2g s; max_pause sets a limit", what, expected
+            )
 
     def learn(self, kind: str, objects: int, seconds: float) -> None:
         """Note what a pass has taken."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.heap import files
 from jvmti.heap.containers import Collections, collections
+from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks
 from jvmti.heap.duplicates import duplicate_arrays, duplicate_strings
 from jvmti.heap.elements import (
     Content,
@@ -34,13 +35,11 @@ from jvmti.heap.elements import (
     written,
 )
 from jvmti.heap.errors import HeapError
+from jvmti.heap.leaks import Suspect, find_leaks
 from jvmti.heap.outline import Branch, outline
 from jvmti.heap.suspects import (
-    Suspect,
-    class_loader_leaks,
     direct_buffers,
     finalizer_queue,
-    leak_suspects,
     reference_queues,
     thread_locals,
 )
@@ -236,27 +235,40 @@ def path(steps: list[tuple[str, Object]]) -> Element:
 def _suspects(snapshot: Snapshot) -> list[Content]:
     found: list[Content] = [
         said(
-            "Objects that hold a twentieth of the heap or more, of which no single object below "
-            "holds the most; with a way to each from a root."
+            "What holds a twentieth of the heap or more in many objects, by what accumulates and "
+            "the field of the program that holds it; with a way to it from a root. Class loaders "
+            "that were replaced or closed, and stay all the same."
         )
     ]
-    suspects = leak_suspects(snapshot)
-    found += map(suspect, suspects)
-    if not suspects:
+    leaks = find_leaks(snapshot)
+    found += map(suspect, leaks.suspects)
+    found += map(_out_of_use, leaks.loaders)
+    if not leaks.suspects and not leaks.loaders:
         found.append(element("p", "None.", class_="none"))
     return found
 
 
-def suspect(one: Suspect) -> Element:
-    """A suspect with a way to it from a root."""
-    pieces = f" in {one.children:,} of {one.children_class}" if one.children else " by itself"
+def _out_of_use(one: LoaderSuspect) -> Element:
+    """A class loader that stays, with a way to it."""
+    assert one.loader.object is not None
+    why = ", ".join(filter(None, (one.age, one.stopped)))
     return element(
         "article",
         element(
             "h3",
-            named(one.object),
-            f" holds {in_bytes(one.retained)} ({one.part:.1%}){pieces}",
+            named(one.loader.object),
+            f" is out of use ({why}) and holds {in_bytes(one.retained)} in {one.owner}",
         ),
+        path(one.path),
+    )
+
+
+def suspect(one: Suspect) -> Element:
+    """A suspect with a way to it from a root."""
+    pieces = f"{one.children:,} of {one.children_class}" if one.children else label(one.object)
+    return element(
+        "article",
+        element("h3", f"{one.where} holds {in_bytes(one.retained)} ({one.part:.1%}) in {pieces}"),
         path(one.path),
         **{"data-object": str(one.object.index), "data-retained": str(one.retained)},
     )
@@ -453,7 +465,7 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
             "the same names, are what redeploying leaves behind."
         ),
         table(
-            ["retained", "twins", "classes", "objects of them", "loader", "held by"],
+            ["retained", "twins", "classes", "objects of them", "loader", "loaded", "held by"],
             [
                 (
                     one.retained,
@@ -461,6 +473,7 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
                     len(one.loader.classes),
                     one.instances,
                     None if one.loader.object is None else named(one.loader.object),
+                    ", ".join(filter(None, (one.age, one.stopped))),
                     element(
                         "details",
                         element("summary", one.path[0][0] if one.path else "weak references"),

@@ -1,4 +1,4 @@
-"""What looks like a leak, and what the VM's own mechanisms hold on to."""
+"""What the VM's own mechanisms hold on to: thread-local variables, queues, direct buffers."""
 
 from __future__ import annotations
 
@@ -6,75 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
-from jvmti import display
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
-from jvmti.spec.text import harmless
 
 if TYPE_CHECKING:
-    from jvmti.heap.snapshot import Loader, Snapshot
+    from jvmti.heap.snapshot import Snapshot
 
 __all__ = [
     "DirectBuffers",
-    "LoaderSuspect",
-    "Suspect",
     "ThreadLocalValue",
-    "class_loader_leaks",
     "direct_buffers",
     "finalizer_queue",
-    "leak_suspects",
     "reference_queues",
     "thread_locals",
 ]
-
-
-class Suspect(NamedTuple):
-    """An object that holds an unusual part of the heap, spread over many children.
-
-    Attributes:
-        object: the accumulation point.
-        retained: bytes that it retains.
-        part: of the whole heap, from 0 to 1.
-        children_class: the class of most of its children.
-        children: how many of that class it has.
-        path: a way to it from a root, what leads to each object and the object.
-    """
-
-    object: Object
-    retained: int
-    part: float
-    children_class: str
-    children: int
-    path: list[tuple[str, Object]]
-
-    def _repr_html_(self) -> str | None:
-        return display.html(self)
-
-    @harmless
-    def __repr__(self) -> str:
-        return (
-            f"<Suspect {self.object!r}: {self.retained:,} bytes ({self.part:.0%}) in "
-            f"{self.children:,} of {self.children_class}>"
-        )
-
-
-class LoaderSuspect(NamedTuple):
-    """A class loader that may have been meant to go.
-
-    Attributes:
-        loader: the loader.
-        retained: bytes that would be freed with it.
-        instances: objects of its classes.
-        twins: other loaders that defined classes of the same names.
-        path: a way to it from a root.
-    """
-
-    loader: Loader
-    retained: int
-    instances: int
-    twins: int
-    path: list[tuple[str, Object]]
 
 
 class ThreadLocalValue(NamedTuple):
@@ -108,67 +54,6 @@ class DirectBuffers(NamedTuple):
     def total(self) -> int:
         """Bytes of all of them."""
         return int(self.capacities.sum())
-
-
-def leak_suspects(snapshot: Snapshot, *, least: float = 0.05, limit: int = 20) -> list[Suspect]:
-    """Accumulation points of the dominator tree, those that hold most first.
-
-    Args:
-        snapshot: where to look.
-        least: the part of the heap that an object drops by to its largest child.
-        limit: the most that are given.
-    """
-    tree = snapshot.dominators()
-    drops = tree.drops(least, limit=limit)
-    ways = snapshot.paths_to_roots(snapshot.column(drop.object for drop in drops), weak=True)
-    found: list[Suspect] = display.Rows()
-    for drop in drops:
-        children = tree.children(drop.object)
-        counts = numpy.bincount(children.class_indices) if len(children) else numpy.zeros(1)
-        common = int(counts.argmax())
-        found.append(
-            Suspect(
-                drop.object,
-                drop.retained,
-                drop.retained / max(1, tree.total),
-                snapshot.classes.names[common],
-                int(counts[common]),
-                ways.path(drop.object),
-            )
-        )
-    return found
-
-
-def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
-    """Loaders that the VM would unload if nothing held them, those with twins first.
-
-    Several loaders with classes of the same names are what redeploying leaves behind.
-    """
-    loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
-    if snapshot.unreachable == "drop":
-        loaders = [one for one in loaders if one.object and snapshot.reachable[one.object.index]]
-    owners: dict[str, set[int]] = {}
-    for at, loader in enumerate(loaders):
-        for cls in loader.classes:
-            owners.setdefault(cls.name, set()).add(at)
-    counts, _ = snapshot._dump.histogram(snapshot._kept)
-    ways = snapshot.paths_to_roots(
-        snapshot.column(one.object for one in loaders if one.object is not None)
-    )
-    found = []
-    for at, loader in enumerate(loaders):
-        assert loader.object is not None
-        twins = {other for cls in loader.classes for other in owners[cls.name]} - {at}
-        found.append(
-            LoaderSuspect(
-                loader,
-                loader.object.retained,
-                int(sum(counts[cls.index] for cls in loader.classes)),
-                len(twins),
-                ways.path(loader.object),
-            )
-        )
-    return sorted(found, key=lambda one: (one.twins, one.retained), reverse=True)
 
 
 def thread_locals(snapshot: Snapshot) -> list[ThreadLocalValue]:

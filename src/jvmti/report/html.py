@@ -20,13 +20,13 @@ from jvmti.events.records import Records
 from jvmti.heap.elements import Content, Element, element, more, said, table, written
 from jvmti.heap.histogram import Histogram
 from jvmti.heap.holders import Referrers, RootPath
+from jvmti.heap.leaks import Suspect, leak_suspects
 from jvmti.heap.objects import Object as HeapObject
 from jvmti.heap.objects import Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.report import facts, suspect
 from jvmti.heap.scan import Scan
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.suspects import Suspect, leak_suspects
 from jvmti.heap.tables import Table, shown
 from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method

@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
 from traitlets.config import Config
 
+from jvmti import heap
 from jvmti.model.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
@@ -30,17 +31,18 @@ if TYPE_CHECKING:
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
-def prompt(vm: VM, names: dict[str, Any]) -> None:
-    """Let somebody work on a JVM until they leave.
+def prompt(vm: VM | None, names: dict[str, Any]) -> None:
+    """Let somebody work on a JVM, or on what the names stand for, until they leave.
 
     Args:
-        vm: the JVM.
+        vm: the JVM, if there is one.
         names: the variables to start with; what is defined at the prompt lands here.
     """
     config = Config()
     config.TerminalInteractiveShell.confirm_exit = False
     config.TerminalInteractiveShell.banner1 = ""
-    config.TerminalInteractiveShell.term_title_format = f"jvmti {vm.process.pid}"
+    about = "heap" if vm is None else str(vm.process.pid)
+    config.TerminalInteractiveShell.term_title_format = f"jvmti {about}"
     config.Completer.use_jedi = False  # it reads sources, and knows nothing of a live JVM
     shell = Prompt.instance(config=config, user_ns=names)
     shell.attend(vm)
@@ -50,8 +52,13 @@ def prompt(vm: VM, names: dict[str, Any]) -> None:
 class Prompt(TerminalInteractiveShell):
     """IPython's shell, made to know Java names and to distrust them."""
 
-    def attend(self, vm: VM) -> None:
+    def attend(self, vm: VM | None) -> None:
         """Add what this package knows: magics, completion, question marks, harmless display."""
+        plain = self.display_formatter.formatters["text/plain"]
+        for dumped in (heap.Class, heap.Leaks, heap.Object, heap.Objects, heap.Suspect):
+            plain.for_type(dumped, _harmless)
+        if vm is None:
+            return
         for name, one in magics.MAGICS.items():
             self.register_magic_function(
                 _line_magic(vm, self.user_ns, name, one.help), "line", name
@@ -59,7 +66,6 @@ class Prompt(TerminalInteractiveShell):
         self.Completer.custom_matchers.append(_matcher(Completer(vm, self.user_ns)))
         self._python_facts = self.inspector.pinfo
         self.inspector.pinfo = self._pinfo
-        plain = self.display_formatter.formatters["text/plain"]
         for kind in (Handle, Frame, VM):
             plain.for_type(kind, _harmless)
 
@@ -115,7 +121,7 @@ def _matcher(completer: Completer) -> Any:
 
 
 def _harmless(thing: Any, printer: Any, cycle: bool) -> None:
-    printer.text(printable(repr(thing)))
+    printer.text("\n".join(map(printable, repr(thing).split("\n"))))
 
 
 def _harmless_text(text: str) -> str:

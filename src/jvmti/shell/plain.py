@@ -23,16 +23,16 @@ _MAGIC = re.compile(r"\s*%(\w+)\s*(.*)")
 _QUESTION = re.compile(r"\s*(?:\?\s*(\S.*)|(\S.*?)\s*\?)\s*")
 
 
-def prompt(vm: VM, names: dict[str, Any]) -> None:
-    """Let somebody work on a JVM until they leave.
+def prompt(vm: VM | None, names: dict[str, Any]) -> None:
+    """Let somebody work on a JVM, or on what the names stand for, until they leave.
 
     Args:
-        vm: the JVM.
+        vm: the JVM, if there is one.
         names: the variables to start with; what is defined at the prompt lands here.
     """
     names.setdefault("__name__", "__main__")
     names.setdefault("__doc__", None)
-    _complete(Completer(vm, names), names)
+    _complete(None if vm is None else Completer(vm, names), names)
     shown = sys.displayhook
     sys.displayhook = _display
     try:
@@ -46,13 +46,15 @@ def prompt(vm: VM, names: dict[str, Any]) -> None:
 class Prompt(code.InteractiveConsole):
     """Python's prompt, with the shell's commands and question marks."""
 
-    def __init__(self, vm: VM, names: dict[str, Any]) -> None:
+    def __init__(self, vm: VM | None, names: dict[str, Any]) -> None:
         super().__init__(names)
         self._vm = vm
         self._variables = names
 
     def runsource(self, source: str, filename: str = "<console>", symbol: str = "single") -> bool:
         """Run a piece of input; whether more has to be typed."""
+        if self._vm is None:
+            return super().runsource(source, filename, symbol)
         command, question = _MAGIC.fullmatch(source), _QUESTION.fullmatch(source)
         if command:
             try:
@@ -102,7 +104,7 @@ def _display(value: Any) -> None:
         print(printable(line))
 
 
-def _complete(completer: Completer, names: dict[str, Any]) -> None:
+def _complete(completer: Completer | None, names: dict[str, Any]) -> None:
     """Let Tab find names where Python has GNU readline."""
     try:
         import readline
@@ -116,7 +118,7 @@ def _complete(completer: Completer, names: dict[str, Any]) -> None:
         if state:
             return found[state] if state < len(found) else None
         text = readline.get_line_buffer()[: readline.get_endidx()]
-        java = completer.complete(text)
+        java = None if completer is None else completer.complete(text)
         if java is None:
             found[:] = []
             at = 0

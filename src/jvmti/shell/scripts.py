@@ -73,20 +73,29 @@ def _call(match: re.Match[str]) -> str:
     return f"{indent}get_ipython().run_line_magic({name!r}, {text!r})"
 
 
-def run(vm: VM, source: str, file: str, arguments: Sequence[str]) -> int:
+def run(
+    vm: VM | None,
+    source: str,
+    file: str,
+    arguments: Sequence[str],
+    names: Mapping[str, Any] | None = None,
+) -> int:
     """Run a script to its end.
 
     Args:
-        vm: the JVM.
+        vm: the JVM, if there is one.
         source: its text.
         file: what it is called, in tracebacks and as ``sys.argv[0]``.
         arguments: the rest of ``sys.argv``.
+        names: what else is at hand.
 
     Returns:
         An exit code: 1 where it raised something, which is printed, or what `sys.exit` says.
     """
     main = ModuleType("__main__")
-    names_at_hand(vm, main.__dict__)
+    if vm is not None:
+        names_at_hand(vm, main.__dict__)
+    main.__dict__.update(names or {})
     beside = ""
     if os.path.isfile(file):
         main.__file__ = file

@@ -17,15 +17,35 @@ _JDK = {
 }
 
 
-def loader_name(name: str | None, cls: str, number: int) -> str:
-    """What a class loader is called: ``platform``, ``app``, or its name, or class, and number.
+def loader_name(name: str | None, cls: str, identity: int | str) -> str:
+    """What a class loader is called: ``platform``, ``app``, or name, class and identity hash.
+
+    It is ``com.acme.PluginLoader @1b2c3d``, or ``shop (com.acme.PluginLoader) @1b2c3d`` for one
+    that has a name, in every listing, whether of a running VM or of a dump.
 
     Args:
         name: the name that it has been given.
         cls: the Java name of its class.
-        number: what tells it from others.
+        identity: its identity hash, or a text that tells it from others where that is not known.
     """
-    return _JDK.get(cls) or f"{name or cls} @{number:x}"
+    mark = f"@{identity:x}" if isinstance(identity, int) else identity
+    return _JDK.get(cls) or f"{f'{name} ({cls})' if name else cls} {mark}"
+
+
+def place_in_words(place: int, of: int) -> str:
+    """A place in the order of loading in words; empty for the only one."""
+    if of < 2:
+        return ""
+    if place == of:
+        return f"newest of {of}"
+    return f"oldest of {of}" if place == 1 else f"{_ordinal(place)} of {of}"
+
+
+def _ordinal(number: int) -> str:
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def package_of(class_name: str) -> str:
@@ -75,4 +95,4 @@ def suggestion(
     return ""
 
 
-__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of", "suggestion"]
+__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of", "place_in_words", "suggestion"]

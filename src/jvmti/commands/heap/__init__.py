@@ -26,6 +26,7 @@ VERBS = (
     "diff",
     "strings",
     "collections",
+    "shell",
 )
 
 

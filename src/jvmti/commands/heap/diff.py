@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from dataclasses import asdict
 
-from jvmti.commands.heap.sources import add_source, snapshot_of
-from jvmti.commands.targets import add_top, opened, seconds
-from jvmti.heap.differences import growth, path_growth
+from jvmti.commands.failure import NOT_FOUND, CommandFailed
+from jvmti.commands.heap.sources import add_source, is_file, looked_at, snapshot_of, taken
+from jvmti.commands.targets import add_top, seconds
+from jvmti.heap.differences import grown, growth
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console, print_json, print_table
+from jvmti.report.text import printable
 
 _TOP = 20
 
 
 class Command:
-    """Show what grew between two snapshots: by class, and by the place that holds it.
+    """Show what grew between two snapshots: what accumulated and where, and classes.
 
       jvmti heap diff before.hprof after.hprof
-      jvmti heap diff MyServer --wait 60
+      jvmti heap diff MyServer --for 60
 
     A JVM is looked at twice, with a time in between.
     """
@@ -29,28 +32,34 @@ class Command:
         add_source(parser, "[AFTER]")
         parser.add_argument("later", nargs="?", metavar="AFTER", help="the later dump")
         parser.add_argument(
-            "--wait", type=seconds, default=10.0, metavar="SECONDS", help="between; 10"
+            "--for",
+            "--wait",
+            dest="lasting",
+            type=seconds,
+            default=10.0,
+            metavar="SECONDS",
+            help="between the two looks at a JVM; 10",
         )
         add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print it."""
         if given.later is not None:
+            is_file(given)
+            if not os.path.exists(given.later):
+                raise CommandFailed(f"{printable(given.later)}: no such file", NOT_FOUND)
             with snapshot_of(given) as before:
                 unreachable = "keep" if given.garbage else "drop"
                 self._print(given, before, open_snapshot(given.later, unreachable=unreachable))
             return
-        with opened(given) as vm:
-            if given.launched:
-                time.sleep(given.after)
-            unreachable = "keep" if given.garbage else "drop"
-            before = vm.heap.snapshot(unreachable=unreachable)
-            time.sleep(given.wait)
-            self._print(given, before, vm.heap.snapshot(unreachable=unreachable))
+        with looked_at(given) as vm:
+            before = taken(vm, given)
+            time.sleep(given.lasting)
+            self._print(given, before, taken(vm, given))
 
     def _print(self, given: argparse.Namespace, before: Snapshot, after: Snapshot) -> None:
         classes = growth(before, after)
-        places = path_growth(before, after)
+        places = grown(before, after)
         if given.json:
             print_json(
                 {
@@ -64,7 +73,7 @@ class Command:
             f"{len(after) - len(before):+,} objects, {after.size - before.size:+,} bytes in "
             f"{after.time - before.time:,.0f} s"
         )
-        for heading, rows in (("CLASS", classes), ("PLACE IN THE DOMINATOR TREE", places)):
+        for heading, rows in (("WHAT ACCUMULATED, AND WHERE", places), ("CLASS", classes)):
             print_table(
                 [">OBJECTS", ">BYTES", ">NOW", heading],
                 [

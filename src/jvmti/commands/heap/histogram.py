@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.heap.sources import is_file, looked_at, snapshot_of
 from jvmti.commands.targets import (
     add_after,
     add_json,
@@ -18,7 +19,6 @@ from jvmti.commands.targets import (
     add_target,
     count,
     no_target_but_the_program,
-    opened,
     seconds,
 )
 from jvmti.commands.watching import Picture, watch
@@ -39,17 +39,20 @@ class Command:
       jvmti heap histogram MyServer --diff 60
       jvmti heap histogram MyServer --json > before.json
       jvmti heap histogram MyServer --diff before.json
+      jvmti heap histogram dump.hprof
 
     The program stands still while the VM counts, about 13 ms for each million objects. Garbage that
     has not been collected yet is counted as well; with --live the VM collects it first, which
-    stops the program for as long as a full garbage collection takes.
+    stops the program for as long as a full garbage collection takes. Where several class loaders
+    have a class of one name, another pass says whose is whose, and which is the oldest. Of a heap
+    dump, garbage is left out.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_target(parser)
         parser.usage = (
-            f"{parser.prog} [options] TARGET [PATTERN …]\n"
+            f"{parser.prog} [options] (TARGET | FILE) [PATTERN …]\n"
             f"       {parser.prog} [options] [PATTERN …] -- java …"
         )
         parser.add_argument(
@@ -89,9 +92,10 @@ class Command:
             given.parser.error("--watch goes with neither --json nor --diff")
         no_target_but_the_program(given, given.patterns)
         before, wait = _older(given.diff)
-        with opened(given) as vm:
-            if given.launched:
-                time.sleep(given.after)
+        if is_file(given):
+            self._of_file(given, before, wait)
+            return
+        with looked_at(given) as vm:
             if given.watch:
                 _watch(vm, given)
                 return
@@ -103,9 +107,35 @@ class Command:
             most = given.top or (len(shown) if given.json else _TOP)
             rows = shown.top(most, given.by)
             if given.json:
-                print_json(_as_json(vm, given, found, shown, rows))
+                about = {
+                    "pid": vm.process.pid,
+                    "main": vm.process.main,
+                    "java_version": vm.process.java_version,
+                    "time": time.time(),
+                }
+                print_json(about | _as_json(given, found, shown, rows))
             else:
-                _print(vm, found, shown, rows, before is not None)
+                name = f"{vm.process.pid} {vm.process.main}"
+                _print(name, found, shown, rows, before is not None)
+
+    def _of_file(
+        self, given: argparse.Namespace, before: Histogram | None, wait: float | None
+    ) -> None:
+        if given.watch or given.live or wait is not None:
+            given.parser.error("--watch, --live and --diff SECONDS are for a running JVM")
+        with snapshot_of(given) as snapshot:
+            found = snapshot.histogram()
+            try:
+                found = found.matching(given.patterns) if given.patterns else found
+            except NoSuchClass as error:
+                raise CommandFailed(printable(str(error))) from None
+            shown = found if before is None else found.diff(_chosen(before, given))
+            rows = shown.top(given.top or (len(shown) if given.json else _TOP), given.by)
+            if given.json:
+                about = {"file": given.target, "time": snapshot.time}
+                print_json(about | _as_json(given, found, shown, rows))
+            else:
+                _print(given.target, found, shown, rows, before is not None)
 
 
 def _older(text: str | None) -> tuple[Histogram | None, float | None]:
@@ -144,9 +174,13 @@ def _read(path: str) -> Histogram:
 
 def _taken(vm: VM, given: argparse.Namespace) -> Histogram:
     try:
-        return vm.heap.histogram(given.live, given.patterns or None, max_pause=given.max_pause)
+        found = vm.heap.histogram(given.live, given.patterns or None, max_pause=given.max_pause)
     except NoSuchClass as error:
         raise CommandFailed(printable(str(error))) from None
+    if given.watch:
+        return found
+    shown = found if given.patterns else found.top(given.top or _TOP, given.by)
+    return vm.heap.tell_apart(found, set(shown.names), max_pause=given.max_pause)
 
 
 def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
@@ -157,13 +191,9 @@ def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
 
 
 def _as_json(
-    vm: VM, given: argparse.Namespace, found: Histogram, shown: Histogram, rows: Histogram
+    given: argparse.Namespace, found: Histogram, shown: Histogram, rows: Histogram
 ) -> dict[str, Any]:
     return {
-        "pid": vm.process.pid,
-        "main": vm.process.main,
-        "java_version": vm.process.java_version,
-        "time": time.time(),
         "live": given.live,
         "diff": shown is not found,
         "pause": found.pause,
@@ -173,16 +203,19 @@ def _as_json(
     }
 
 
-def _print(vm: VM, found: Histogram, shown: Histogram, rows: Histogram, diff: bool) -> None:
+def _print(name: str, found: Histogram, shown: Histogram, rows: Histogram, diff: bool) -> None:
     sign = "+" if diff else ""
-    what = "change in" if diff else "have"
+    one = len(shown) == 1
+    verb = "changes by" if diff else "has"
+    what = f"class {verb}" if one else f"classes {'change by' if diff else 'have'}"
+    stopped = f"; stopped for at most {duration(found.pause)}" if found.pause else ""
     console().print(
-        f"{vm.process.pid} {printable(vm.process.main)}: {len(shown)} classes {what} "
-        f"{shown.total_count:{sign},} objects of {shown.total_bytes:{sign},} bytes; stopped for at "
-        f"most {duration(found.pause)}"
+        f"{printable(name)}: {len(shown)} {what} {shown.total_count:{sign},} objects of "
+        f"{shown.total_bytes:{sign},} bytes{stopped}"
     )
     cells: list[list[object]] = [
-        [f"{row.count:{sign},}", f"{row.bytes:{sign},}", row.name, row.loader] for row in rows
+        [f"{row.count:{sign},}", f"{row.bytes:{sign},}", row.name, row.loader_and_age]
+        for row in rows
     ]
     print_table([">OBJECTS", ">BYTES", "CLASS", "LOADER"], cells)
     if len(rows) < len(shown):

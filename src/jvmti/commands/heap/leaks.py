@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
+from jvmti.heap.deployments import LoaderSuspect
 from jvmti.heap.objects import Object
-from jvmti.heap.suspects import class_loader_leaks, leak_suspects
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import printable
 
 
 class Command:
-    """Show what looks like a leak: objects that hold much in many pieces, and loaders that stay.
+    """Show what looks like a leak: what accumulates and who holds it, and class loaders that stay.
 
       jvmti heap leaks MyServer
       jvmti heap leaks dump.hprof --least 0.02
 
-    Each suspect comes with the way from a root that holds it.
+    Each line says how many objects of which class there are, what they hold together, and in which
+    field of the program; the way from a root follows. Class loaders are listed that were replaced
+    by a later one with the same classes, or closed, and that something still holds. What holds
+    less than the given part of the heap is left out.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -29,67 +33,54 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> None:
         """Print them."""
+        if not 0 <= given.least <= 1:
+            given.parser.error("--least is a part of the heap, from 0 to 1")
         with snapshot_of(given) as snapshot:
-            suspects = leak_suspects(snapshot, least=given.least)
-            loaders = class_loader_leaks(snapshot)
+            leaks = snapshot.leaks(least=given.least)
             if given.json:
                 print_json(
                     {
                         "suspects": [
                             {
+                                "text": one.text,
                                 "object": one.object.index,
                                 "class": one.object.cls.name,
                                 "retained": one.retained,
                                 "part": one.part,
                                 "children": one.children,
                                 "children_class": one.children_class,
+                                "owner": one.owner,
+                                "places": one.places,
+                                "loaders": list(one.loaders),
                                 "path": _path(one.path),
                             }
-                            for one in suspects
+                            for one in leaks.suspects
                         ],
-                        "loaders": [
-                            {
-                                "class": None if (it := one.loader.object) is None else it.cls.name,
-                                "classes": len(one.loader.classes),
-                                "instances": one.instances,
-                                "retained": one.retained,
-                                "twins": one.twins,
-                                "path": _path(one.path),
-                            }
-                            for one in loaders
-                        ],
+                        "loaders": list(map(_loader, leaks.loaders)),
+                        "smaller_loaders": list(map(_loader, leaks.smaller_loaders)),
                     }
                 )
                 return
             print_head(snapshot)
-            out = console()
-            if not suspects and not loaders:
-                out.print(f"nothing holds {given.least:.0%} of the heap in many pieces")
-            for suspect in suspects:
-                pieces = f"in {suspect.children:,} of {suspect.children_class}"
-                out.print()
-                out.print(
-                    printable(
-                        f"{suspect.object!r} holds {suspect.retained:,} bytes "
-                        f"({suspect.part:.0%}) {pieces if suspect.children else 'by itself'}"
-                    )
-                )
-                _print_path(suspect.path)
-            for loader in loaders:
-                out.print()
-                out.print(
-                    printable(
-                        f"{loader.loader!r} has {loader.twins:,} twins, {loader.instances:,} "
-                        f"objects, and retains {loader.retained:,} bytes"
-                    )
-                )
-                _print_path(loader.path)
+            for line in leaks.lines():
+                console().print(printable(line))
+
+
+def _loader(one: LoaderSuspect) -> dict[str, Any]:
+    return {
+        "name": one.loader.name,
+        "class": None if (it := one.loader.object) is None else it.cls.name,
+        "classes": len(one.loader.classes),
+        "instances": one.instances,
+        "retained": one.retained,
+        "twins": one.twins,
+        "place": one.place,
+        "deployments": one.deployments,
+        "stopped": one.stopped,
+        "owner": one.owner,
+        "path": _path(one.path),
+    }
 
 
 def _path(path: list[tuple[str, Object]]) -> list[dict[str, object]]:
     return [{"reference": name, "object": one.index, "class": one.cls.name} for name, one in path]
-
-
-def _print_path(path: list[tuple[str, Object]]) -> None:
-    for name, one in path:
-        console().print(printable(f"  {name}: {one!r}"))

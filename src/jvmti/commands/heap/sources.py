@@ -10,23 +10,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
-from jvmti.commands.targets import add_after, add_json, add_target, opened
+from jvmti.commands.targets import add_after, add_json, add_max_pause, add_target, opened
+from jvmti.heap.library import Progress
 from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
+from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration, printable
+from jvmti.target.errors import TargetNotFound
 
+_ENDINGS = (".hprof", ".bin", ".gz", ".parquet", ".dump", ".dmp", ".phd")
+"""What names of files end with, and those of JVMs do not."""
 _STEPS = {1: "records", 2: "references", 3: "dominators", STEP: "report"}
 
 
-def add_source(parser: argparse.ArgumentParser, *further: str) -> None:
+def add_source(parser: argparse.ArgumentParser, *further: str, json: bool = True) -> None:
     """Add the target or file, and what decides how it is read.
 
     Args:
+        parser: the verb's.
         further: what follows it in the usage line.
+        json: whether the verb prints data.
     """
     add_target(parser)
     names = "".join(f" {one}" for one in further)
@@ -34,27 +42,67 @@ def add_source(parser: argparse.ArgumentParser, *further: str) -> None:
         f"{parser.prog} [options] (TARGET | FILE){names}\n"
         f"       {parser.prog} [options]{names} -- java …"
     )
-    add_json(parser)
+    if json:
+        add_json(parser)
     parser.add_argument(
         "--garbage", action="store_true", help="look at what no root leads to as well"
     )
+    add_max_pause(parser)
     add_after(parser)
+
+
+def is_file(given: argparse.Namespace) -> bool:
+    """Whether what is to be looked at is a dump and no JVM.
+
+    Raises:
+        CommandFailed: it has the name of a file that is not there.
+    """
+    target: str | None = given.target
+    if given.launched is not None or target is None:
+        return False
+    if os.path.exists(target):
+        return True
+    if os.sep in target or target.lower().endswith(_ENDINGS):
+        raise CommandFailed(f"{printable(target)}: no such file", NOT_FOUND)
+    return False
+
+
+@contextmanager
+def looked_at(given: argparse.Namespace) -> Iterator[VM]:
+    """A session with the JVM that is to be looked at; a program that was started has run a while.
+
+    Raises:
+        CommandFailed: there is neither such a JVM nor such a file.
+    """
+    try:
+        with opened(given) as vm:
+            if given.launched:
+                time.sleep(given.after)
+            yield vm
+    except TargetNotFound as error:
+        if (given.target or "").isdigit():
+            raise
+        said = "\n".join(map(printable, str(error).split("\n")))
+        raise CommandFailed(f"there is no such file, and {said}", NOT_FOUND) from None
+
+
+def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> Snapshot:
+    """A snapshot of a JVM; it is said beforehand if that stops the program for long."""
+    return vm.heap.snapshot(
+        unreachable="keep" if given.garbage else "drop", max_pause=given.max_pause, report=report
+    )
 
 
 @contextmanager
 def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
     """The snapshot of a file, or of a JVM that goes on; faults are told on standard error."""
-    unreachable = "keep" if given.garbage else "drop"
+    unreachable = "keep" if getattr(given, "garbage", False) else "drop"
     with _progress() as report:
-        if given.launched is None and given.target is not None and os.path.exists(given.target):
+        if is_file(given):
             snapshot = open_snapshot(given.target, unreachable=unreachable, report=report)
         else:
-            if given.launched is None and given.target and os.sep in given.target:
-                raise CommandFailed(f"{printable(given.target)}: no such file", NOT_FOUND)
-            with opened(given) as vm:
-                if given.launched:
-                    time.sleep(given.after)
-                snapshot = vm.heap.snapshot(unreachable=unreachable, report=report)
+            with looked_at(given) as vm:
+                snapshot = taken(vm, given, report)
         if snapshot.fault is not None:
             print(f"the dump is damaged {printable(str(snapshot.fault))}", file=sys.stderr)
         yield snapshot
@@ -98,7 +146,7 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
     if not shown.is_terminal:
         yield lambda step, done, all_: None
         return
-    bar = Progress(
+    bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
@@ -116,4 +164,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield report
 
 
-__all__ = ["add_source", "print_head", "snapshot_of", "write"]
+__all__ = ["add_source", "is_file", "looked_at", "print_head", "snapshot_of", "taken", "write"]

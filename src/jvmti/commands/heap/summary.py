@@ -67,5 +67,5 @@ class Command:
             ]
             if given.by == "class":
                 heads.append("LOADER")
-                cells = [[*cell, row.loader] for cell, row in zip(cells, rows, strict=True)]
+                cells = [[*cell, row.loader_and_age] for cell, row in zip(cells, rows, strict=True)]
             print_table(heads, cells)

@@ -1,0 +1,170 @@
+"""Class loaders that something holds although the VM would unload them, and which is the old one.
+
+An application that is deployed again gets a new class loader with classes of the same names. If
+anything still holds the loader from before, all its classes and what their static fields hold stay.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from jvmti.heap.objects import Object
+from jvmti.heap.owners import owner_of
+from jvmti.spec.names import place_in_words
+
+if TYPE_CHECKING:
+    from jvmti.heap.snapshot import Loader, Snapshot
+
+__all__ = ["LoaderSuspect", "class_loader_leaks", "deployments"]
+
+_OVERLAP = 0.5
+"""The part of its classes that a loader shares with that before or after it."""
+_STOPPED = frozenset(("STOPPING", "STOPPED", "DESTROYING", "DESTROYED", "FAILED"))
+
+
+class LoaderSuspect(NamedTuple):
+    """A class loader that may have been meant to go.
+
+    Attributes:
+        loader: the loader.
+        retained: bytes that it, its classes and their objects retain.
+        instances: objects of its classes.
+        twins: other loaders that defined classes of the same names.
+        path: a way to it from a root.
+        place: among the loaders of its application in the order of loading: 1 is the oldest.
+        deployments: how many loaders its application has.
+        stopped: why it is known to be out of use: ``"closed"``, ``"STOPPED"``; ``None`` if not.
+        owner: the field that holds it: ``"static com.acme.Registry.hooks"``.
+    """
+
+    loader: Loader
+    retained: int
+    instances: int
+    twins: int
+    path: list[tuple[str, Object]]
+    place: int = 1
+    deployments: int = 1
+    stopped: str | None = None
+    owner: str = ""
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its classes were loaded once more since, or it was stopped."""
+        return self.place < self.deployments or self.stopped is not None
+
+    @property
+    def age(self) -> str:
+        """Its place in words: ``oldest of 3``, ``newest of 3``; empty for one without twins."""
+        return place_in_words(self.place, self.deployments)
+
+
+def deployments(snapshot: Snapshot) -> list[list[Loader]]:
+    """The loaders of each application that was loaded several times, the oldest first.
+
+    Loaders are of one application when they are of the same class and at least half of the classes
+    that one of them has defined have the names of those of the next.  The VM numbers the classes
+    of the newest loader first, in dumps as in its own lists.
+    """
+    loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
+    loaders.sort(key=_age)
+    names = [{cls.name for cls in one.classes if not cls.is_array} for one in loaders]
+    by_name: dict[tuple[str, str], list[int]] = {}
+    for at, loader in enumerate(loaders):
+        assert loader.object is not None
+        for name in names[at]:
+            by_name.setdefault((loader.object.cls.name, name), []).append(at)
+    # Of each name only neighbours, so that a thousand loaders of one class are no million pairs.
+    shared: dict[tuple[int, int], int] = {}
+    for found in by_name.values():
+        for pair in itertools.pairwise(found):
+            shared[pair] = shared.get(pair, 0) + 1
+    group = list(range(len(loaders)))
+
+    def of(at: int) -> int:
+        while group[at] != at:
+            at = group[at] = group[group[at]]
+        return at
+
+    for (older, newer), count in shared.items():
+        if count >= _OVERLAP * min(len(names[older]), len(names[newer])):
+            group[of(newer)] = of(older)
+    applications: dict[int, list[Loader]] = {}
+    for at, loader in enumerate(loaders):
+        applications.setdefault(of(at), []).append(loader)
+    return [one for one in applications.values() if len(one) > 1]
+
+
+def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
+    """Loaders that the VM would unload if nothing held them, those with twins first.
+
+    Several loaders with classes of the same names are what redeploying leaves behind;
+    `Snapshot.leaks` has only those that are out of use.
+    """
+    loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
+    if snapshot.unreachable == "drop":
+        loaders = [one for one in loaders if one.object and snapshot.reachable[one.object.index]]
+    owners: dict[str, set[int]] = {}
+    for at, loader in enumerate(loaders):
+        for cls in loader.classes:
+            owners.setdefault(cls.name, set()).add(at)
+    places: dict[int, tuple[int, int]] = {}
+    for application in deployments(snapshot):
+        there = [one for one in application if one in loaders]
+        for place, one in enumerate(there, 1):
+            assert one.object is not None
+            places[one.object.index] = place, len(there)
+    counts, _ = snapshot._dump.histogram(snapshot._kept)
+    ways = snapshot.paths_to_roots(
+        snapshot.column(one.object for one in loaders if one.object is not None)
+    )
+    retained = _retained(snapshot, loaders)
+    found = []
+    for at, loader in enumerate(loaders):
+        assert loader.object is not None
+        path = ways.path(loader.object)
+        twins = set().union(*(owners[cls.name] for cls in loader.classes)) - {at}
+        found.append(
+            LoaderSuspect(
+                loader,
+                retained[at],
+                int(sum(counts[cls.index] for cls in loader.classes)),
+                len(twins),
+                path,
+                *places.get(loader.object.index, (1, 1)),
+                _stopped(loader.object),
+                owner_of(snapshot, path)[0],
+            )
+        )
+    return sorted(found, key=lambda one: (one.twins, one.retained), reverse=True)
+
+
+def _retained(snapshot: Snapshot, loaders: list[Loader]) -> list[int]:
+    """What each with its classes and their objects retains, nothing counted twice."""
+    tree = snapshot.dominators()
+    groups = numpy.full(len(snapshot.classes), len(loaders), numpy.uint32)
+    for at, loader in enumerate(loaders):
+        groups[[cls.index for cls in loader.classes]] = at
+    by_group = tree.retained_by_group(groups, len(loaders)).tolist()
+    own = [0 if one.object is None else one.object.retained for one in loaders]
+    return [max(pair) for pair in zip(by_group, own, strict=True)]
+
+
+def _age(loader: Loader) -> int:
+    """Older loaders have greater numbers in the file, so smaller ones here."""
+    return -min(int(cls._record["serial"]) for cls in loader.classes)
+
+
+def _stopped(loader: Object) -> str | None:
+    """What a loader says of itself: closed, or the state of the web application that it is for."""
+    state = loader["state"] if loader.cls.field("state") is not None else None
+    if isinstance(state, Object) and state.cls.field("name") is not None:
+        name = getattr(state["name"], "text", None)
+        if name in _STOPPED:
+            return str(name)
+    path = loader["ucp"] if loader.cls.field("ucp") is not None else None
+    if isinstance(path, Object) and path.cls.field("closed") is not None and path["closed"]:
+        return "closed"
+    return None

@@ -1,0 +1,395 @@
+"""What looks like a leak, named by what accumulates and by its owner.
+
+A suspect begins where much is held together: at an object that retains far more than any single
+object below it, or at many objects of one class that only roots or many holders lead to.  From
+there downwards the JDK's collections and arrays are passed until there is something of the
+program's: that is what accumulates.  From there upwards, towards the root, the first class of the
+program is the owner, with the field that it holds it by.  Eclipse MAT reasons alike, with its
+accumulation points and paths to them; it names the array of a map where this names both ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from jvmti import display
+from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks
+from jvmti.heap.elements import in_bytes
+from jvmti.heap.library import EXTENT_CLASS, Indices
+from jvmti.heap.objects import Object, Objects
+from jvmti.heap.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
+from jvmti.spec.text import harmless
+
+if TYPE_CHECKING:
+    from jvmti.heap.dominators import DominatorTree
+    from jvmti.heap.snapshot import Snapshot
+
+__all__ = ["Leaks", "Suspect", "find_leaks", "leak_suspects"]
+
+_LEAST = 0.05
+_LEVELS = 40
+_MOST_OWNERS = 200
+_MOST_DROPS = 1000
+_MANY = 100
+"""Of so many it is said that they accumulate; fewer may be what holds it."""
+_OTHERS = 0.05
+"""What another owner holds at least, of what the first does, to be worth a word."""
+_PLATFORM_LEAST = 1 << 20
+"""Bytes that something in the JDK's own classes has to hold to be a suspect, at that part."""
+_PROGRAM_SHARE = 0.25
+"""What of the bytes must be of a class of the program's for it to be what accumulates."""
+
+
+class Suspect(NamedTuple):
+    """Something of which there is more and more, perhaps.
+
+    Attributes:
+        object: where it is held together: the accumulation point, or one of several.
+        retained: bytes that are held there.
+        part: of the whole heap, from 0 to 1.
+        children_class: the class of what accumulates.
+        children: how many of that class there are.
+        path: a way to the object from a root, what leads to each object and the object.
+        owner: the field that holds it: ``"static com.acme.CartStore.abandoned"``.
+        places: how many such objects hold it together.
+        loaders: the class loaders of the owner's class, where several have one of that name.
+    """
+
+    object: Object
+    retained: int
+    part: float
+    children_class: str
+    children: int
+    path: list[tuple[str, Object]]
+    owner: str = ""
+    places: int = 1
+    loaders: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it is in a line: how many of what, how large, and where."""
+        what = f"{self.children:,} {self.children_class}" if self.children else repr(self.object)
+        return f"{what} ({in_bytes(self.retained)}, {self.part:.0%}) in {self.where}"
+
+    @property
+    def where(self) -> str:
+        """The owner, in how many places, and the class loaders of its class where that is open."""
+        if len(self.loaders) > 1:
+            return f"{self.owner} of {len(self.loaders):,} class loaders"
+        places = f", {self.places:,} places" if self.places > 1 else ""
+        return f"{self.owner}{places}{''.join(f' of {one}' for one in self.loaders)}"
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
+
+    @harmless
+    def __repr__(self) -> str:
+        return f"<Suspect {self.text}>"
+
+
+class Leaks(NamedTuple):
+    """What looks like a leak in a snapshot; printed, it is what ``jvmti heap leaks`` prints.
+
+    Attributes:
+        suspects: what accumulates, the largest first.
+        loaders: class loaders that are out of use and stay, those of one application together.
+        smaller_loaders: those that are out of use as well, but hold too little.
+        least: the part of the heap that a suspect holds at least.
+    """
+
+    suspects: list[Suspect]
+    loaders: list[LoaderSuspect]
+    smaller_loaders: list[LoaderSuspect]
+    least: float
+
+    def lines(self) -> list[str]:
+        """All of it as text."""
+        found: list[str] = []
+        for suspect in self.suspects:
+            found += [suspect.text, *_path_lines(suspect.path), ""]
+        together: dict[tuple[str, int, str], list[LoaderSuspect]] = {}
+        for loader in self.loaders:
+            key = (*_application(loader), loader.owner)
+            together.setdefault(key, []).append(loader)
+        for (cls, _, owner), loaders in together.items():
+            held = in_bytes(sum(one.retained for one in loaders))
+            found.append(f"{_counted(len(loaders), f'{cls} out of use', '')} ({held}) in {owner}")
+            for loader in loaders:
+                why = ", ".join(filter(None, (loader.age, loader.stopped)))
+                found.append(
+                    f"  {loader.loader.name}: {why}; {in_bytes(loader.retained)}, "
+                    f"{_counted(len(loader.loader.classes), 'class', 'es')}, "
+                    f"{_counted(loader.instances, 'object')} of them"
+                )
+            found += [*_path_lines(loaders[0].path), ""]
+        if not found:
+            found = [f"nothing of which there is much holds {self.least:.0%} of the heap", ""]
+        if self.smaller_loaders:
+            count = len(self.smaller_loaders)
+            held = in_bytes(sum(one.retained for one in self.smaller_loaders))
+            found.append(
+                f"{_counted(count, 'class loader')} out of use besides, with {held} together "
+                "(--least 0 lists all)"
+            )
+        return found if found[-1] else found[:-1]
+
+    @harmless
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def find_leaks(snapshot: Snapshot, *, least: float = _LEAST, limit: int = 20) -> Leaks:
+    """See `Snapshot.leaks`."""
+    out_of_use = [one for one in class_loader_leaks(snapshot) if one.is_replaced]
+    sums: dict[tuple[str, int], int] = {}
+    for one in out_of_use:
+        sums[_application(one)] = sums.get(_application(one), 0) + one.retained
+    enough = least * snapshot.dominators().total
+    shown = [one for one in out_of_use if sums[_application(one)] >= enough]
+    return Leaks(
+        leak_suspects(snapshot, least=least, limit=limit),
+        shown,
+        [one for one in out_of_use if one not in shown],
+        least,
+    )
+
+
+def _counted(number: int, what: str, plural: str = "s") -> str:
+    return f"{number:,} {what}{plural if number != 1 else ''}"
+
+
+def _application(one: LoaderSuspect) -> tuple[str, int]:
+    assert one.loader.object is not None
+    return one.loader.object.cls.name, one.deployments
+
+
+def leak_suspects(snapshot: Snapshot, *, least: float = _LEAST, limit: int = 20) -> list[Suspect]:
+    """What accumulates, what holds most first; see the head of this module for how it is found.
+
+    Args:
+        snapshot: where to look.
+        least: the part of the heap that a suspect holds at least.
+        limit: the most that are given.
+    """
+    return _Search(snapshot, least).found(limit)
+
+
+class _Point(NamedTuple):
+    """A place where much is held together: one object, or many of one class."""
+
+    members: Indices
+    retained: int
+
+
+class _Search:
+    def __init__(self, snapshot: Snapshot, least: float) -> None:
+        self._snapshot = snapshot
+        self._tree: DominatorTree = snapshot.dominators()
+        self._least = max(1, int(least * self._tree.total))
+        self._platform = _PLATFORM_LEAST * min(1.0, least / _LEAST)
+        self._of_program = numpy.array([is_of_program(cls) for cls in snapshot.classes], bool)
+        names = snapshot.classes.names
+        # Twins of several loaders count as one: the first of that name.
+        first: dict[str, int] = {}
+        self._named = numpy.array([first.setdefault(one, at) for at, one in enumerate(names)])
+        self._passed = numpy.array([is_container(name) for name in names], bool)
+
+    def found(self, limit: int) -> list[Suspect]:
+        """The suspects."""
+        points = self._drops()
+        points += self._crowds(points)
+        merged: dict[tuple[str, str], Suspect] = {}
+        for point in points:
+            suspect = self._suspect(point)
+            # The tables that every JDK has are no news in a small heap.
+            if suspect.retained < self._platform and OF_THE_PLATFORM.match(
+                suspect.owner.removeprefix("static ").removeprefix("class ")
+            ):
+                continue
+            key = (suspect.owner, suspect.children_class)
+            known = merged.get(key)
+            if known is not None:
+                suspect = known._replace(
+                    retained=known.retained + suspect.retained,
+                    part=known.part + suspect.part,
+                    children=known.children + suspect.children,
+                    places=known.places + suspect.places,
+                    loaders=tuple(dict.fromkeys((*known.loaders, *suspect.loaders))),
+                )
+            merged[key] = suspect
+        ordered = sorted(merged.values(), key=lambda one: one.retained, reverse=True)
+        rows: list[Suspect] = display.Rows(ordered[:limit])
+        return rows
+
+    def _drops(self) -> list[_Point]:
+        """Accumulation points, those left out that only hold others."""
+        drops = self._tree.drops(self._least, limit=_MOST_DROPS)
+        left = {drop.object.index: drop.retained for drop in drops}
+        for drop in drops:
+            for above in self._dominators(drop.object.index)[1:]:
+                if above in left:
+                    left[above] -= drop.retained
+                    break
+        return [
+            _Point(numpy.array([drop.object.index], numpy.uint32), drop.retained)
+            for drop in drops
+            if left[drop.object.index] >= self._least
+        ]
+
+    def _crowds(self, drops: list[_Point]) -> list[_Point]:
+        """Objects of one class that nothing holds alone, which are much together."""
+        tree, dump = self._tree, self._snapshot._dump
+        top = tree.children().indices
+        top = top[(dump.extent[top] & EXTENT_CLASS) == 0]
+        taken = {int(index) for drop in drops for index in self._dominators(int(drop.members[0]))}
+        if taken:
+            top = top[~numpy.isin(top, numpy.fromiter(taken, numpy.uint32, len(taken)))]
+        if not len(top):
+            return []
+        classes = dump.class_of[top]
+        sums = numpy.zeros(len(dump.classes), numpy.uint64)
+        numpy.add.at(sums, classes, tree.retained[top])
+        found = []
+        for index in numpy.flatnonzero(sums >= self._least).tolist():
+            members = top[classes == index]
+            if len(members) > 1:
+                found.append(_Point(members, int(sums[index])))
+        return found
+
+    def _dominators(self, at: int) -> list[int]:
+        """An object and those above it."""
+        found = []
+        while at < len(self._tree.idom):
+            found.append(at)
+            at = int(self._tree.idom[at])
+        return found
+
+    # What accumulates
+
+    def _contents(self, point: _Point) -> tuple[str, int]:
+        """The class of what accumulates below some objects, and how many there are.
+
+        Where these are few of the program's, as the nodes of a tree of its own, or entries of a
+        collection that is not the JDK's, it is what they in turn hold.
+        """
+        best, members = self._level(point.members, single=len(point.members) == 1)
+        if best is None:
+            return "", 0
+        for _ in range(_LEVELS):
+            is_link = LINK.match(self._snapshot.classes.names[best]) is not None
+            if (len(members) >= _MANY and not is_link) or not self._of_program[best]:
+                break
+            further, below = self._level(members, single=True)
+            held = int(self._tree.retained[members].sum())
+            if (
+                further is None
+                or not self._of_program[further]
+                or len(below) * 5 < len(members) * (4 if is_link else 5)
+                or (not is_link and len(below) == len(members))
+                or 2 * int(self._tree.retained[below].sum()) < held
+            ):
+                break
+            best, members = further, below
+        return self._snapshot.classes.names[best], len(members)
+
+    def _level(self, above: Indices, *, single: bool) -> tuple[int | None, Indices]:
+        """What there is most of below some objects, or among them: its class, and the objects.
+
+        Args:
+            above: the objects.
+            single: whether only what is below them is meant.
+        """
+        dump, tree = self._snapshot._dump, self._tree
+        count = len(self._snapshot.classes)
+        found: list[Indices] = []
+        sizes = numpy.zeros(count, numpy.uint64)
+        named = self._named
+        level = tree.children_of_all(above) if single else above
+        for _ in range(_LEVELS):
+            level = level[(dump.extent[level] & EXTENT_CLASS) == 0]
+            classes = dump.class_of[level]
+            passed = self._passed[classes]
+            if not single:
+                passed |= numpy.array([self._is_thread(one) for one in classes.tolist()], bool)
+            payload = level[~passed]
+            found.append(payload)
+            numpy.add.at(sizes, named[dump.class_of[payload]], tree.retained[payload])
+            if not passed.any():
+                break
+            level = tree.children_of_all(level[passed])
+        total = int(sizes.sum())
+        if not total:
+            return None, above[:0]
+        best = int(sizes.argmax())
+        own = int(numpy.where(self._of_program, sizes, 0).argmax())
+        if int(sizes[own]) >= _PROGRAM_SHARE * total and self._of_program[own]:
+            best = own
+        every = numpy.concatenate(found)
+        return best, every[named[dump.class_of[every]] == best]
+
+    def _is_thread(self, index: int) -> bool:
+        cls = self._snapshot.classes.by_index(index)
+        return any(one.name == "java.lang.Thread" for one in (cls, *cls.superclasses))
+
+    # Its owner
+
+    def _suspect(self, point: _Point) -> Suspect:
+        snapshot = self._snapshot
+        content, count = self._contents(point)
+        order = numpy.argsort(self._tree.retained[point.members])[::-1][:_MOST_OWNERS]
+        members = Objects(snapshot, point.members[order])
+        ways = snapshot.paths_to_roots(members)
+        weakly = None
+        owners: dict[str, int] = {}
+        loaders: dict[str, str] = {}
+        paths: dict[str, tuple[Object, list[tuple[str, Object]]]] = {}
+        for one in members:
+            assert one is not None
+            path = ways.path(one)
+            if not path:
+                weakly = weakly or snapshot.paths_to_roots(members, weak=True)
+                path = weakly.path(one)
+            if len(point.members) > 1:
+                path = path + self._into(one)
+            owner, cls = owner_of(snapshot, path)
+            if cls is not None and cls.label != cls.name:
+                loaders[owner] = cls.loader_name
+            owners[owner] = owners.get(owner, 0) + one.retained
+            paths.setdefault(owner, (one, path))
+        owner = best = max(owners, key=lambda name: owners[name])
+        obj, path = paths[best]
+        others = sum(held >= _OTHERS * owners[best] for held in owners.values()) - 1
+        if others:
+            owner += f" and {_counted(others, 'more place')}"
+        return Suspect(
+            obj,
+            point.retained,
+            point.retained / max(1, self._tree.total),
+            content,
+            count,
+            path,
+            owner,
+            len(point.members),
+            (loaders[best],) if best in loaders else (),
+        )
+
+    def _into(self, obj: Object) -> list[tuple[str, Object]]:
+        """From one of many alike on to what it holds most of, as far as containers go."""
+        found = []
+        for _ in range(_LEVELS):
+            if not (self._passed[obj.cls.index] or self._is_thread(obj.cls.index)):
+                break
+            children = self._tree.children(obj)
+            if not len(children):
+                break
+            below = children[0]
+            assert below is not None
+            found.append((self._snapshot.reference_name(obj, below), below))
+            obj = below
+        return found
+
+
+def _path_lines(path: list[tuple[str, Object]]) -> list[str]:
+    return [f"  {name}: {one!r}" for name, one in path]
