@@ -20,7 +20,7 @@ from jvmti.heap.elements import in_bytes
 from jvmti.heap.library import EXTENT_CLASS, Indices
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import harmless, printable_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree
@@ -135,9 +135,8 @@ class Leaks(NamedTuple):
             )
         return found if found[-1] else found[:-1]
 
-    @harmless
     def __repr__(self) -> str:
-        return "\n".join(self.lines())
+        return printable_lines("\n".join(self.lines()))
 
 
 def find_leaks(snapshot: Snapshot, *, least: float = _LEAST, limit: int = 20) -> Leaks:
