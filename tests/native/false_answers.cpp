@@ -53,6 +53,8 @@ void fill_half(jvmtiExtensionFunctionInfo& info) { info.param_count = info.error
 void fill_half(jvmtiExtensionEventInfo& info) { info.param_count = 3; }
 
 constexpr jint kFew = 3;
+// As many items as a caller may ask about where its own list says how many come back.
+constexpr size_t kRoom = 64;
 
 // One result; a text is there and empty where something is.
 template <class T>
@@ -76,7 +78,7 @@ void items(Lie lie, T** result) {
   if (result == nullptr || lie == kSilence) return;
   *result = nullptr;
   if (lie != kZeroed && lie != kHalf && lie != kNegative) return;
-  *result = static_cast<T*>(zeroed(sizeof(T) * kFew));
+  *result = static_cast<T*>(zeroed(sizeof(T) * kRoom));
   if (lie != kHalf) return;
   for (jint i = 0; i < kFew; ++i) fill_half((*result)[i]);
 }
