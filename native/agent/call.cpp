@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "leave_frame.h"
 #include "own.h"
 #include "own_references.h"
 
@@ -28,6 +29,10 @@ bool Call::settled() {
   jni->ExceptionClear();
   if (channel.pending != nullptr) let_go(jni, channel.pending);
   channel.pending = hold(jni, thrown);
+  if (throws) {
+    if (channel.thrown != nullptr) let_go(jni, channel.thrown);
+    channel.thrown = hold(jni, thrown);
+  }
   status = protocol::kJavaException;
   if (identify) exception = issue(thrown, kinds::Throwable::kind);
   jni->DeleteLocalRef(thrown);
@@ -403,12 +408,17 @@ void invoke(Call& call, const Function& function) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
     return;
   }
+  if (function.runs_java && call.jni != nullptr && is_leaving()) {
+    call.refuse(protocol::kLeavingFrame);
+    return;
+  }
   call.parameters = function.parameters;
   call.jni_function = function.number >> 12 == protocol::kTableJni;
   call.global = false;
+  call.throws = false;
   if (call.channel.pending != nullptr && call.jni_function &&
       !allowed_while_pending(function.number & 0xFFF)) {
-    own::ExceptionClear(call);
+    own::forget_pending(call);
   }
   function.thunk(call);
 }

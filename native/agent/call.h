@@ -54,6 +54,7 @@ struct Call {
   int64_t issued_size;  // what `Allocate` was asked for, kept with the handle
   int parameters;
   bool jni_function = false;  // of the JNI table, with that table's rules
+  bool throws = false;        // to the program, when the handler has returned
   bool global = false;        // the result is a global reference: of its own, and outside of local frames
 
   const jvmtiInterface_1_* table() const { return env->functions; }
@@ -809,6 +810,7 @@ struct Function {
   uint8_t since;  // major version
   bool own;
   bool callback_safe;
+  bool runs_java;
 };
 
 // Generated, sorted by number.

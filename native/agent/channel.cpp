@@ -34,9 +34,11 @@ bool prepare_serving() {
   return serving_ready;
 }
 
-Serving::Serving(Channel& channel, bool handler)
+Serving::Serving(Channel& channel, int event, jvmtiEnv* env)
     : channel(channel),
-      handler(handler),
+      event(event),
+      env(env),
+      handler(event != 0),
       outer_(static_cast<Serving*>(pthread_getspecific(serving_key))) {
   pthread_setspecific(serving_key, this);
   Producer::note_serving(1);
@@ -61,9 +63,12 @@ void Serving::retire() { pthread_setspecific(serving_key, &retirement); }
 
 bool Serving::retired() { return pthread_getspecific(serving_key) == &retirement; }
 
+Serving* Serving::innermost() {
+  return retired() ? nullptr : static_cast<Serving*>(pthread_getspecific(serving_key));
+}
+
 Serving* Serving::of(const Session* session) {
-  if (retired()) return nullptr;
-  Serving* one = static_cast<Serving*>(pthread_getspecific(serving_key));
+  Serving* one = innermost();
   while (one != nullptr && &one->channel.session != session) one = one->outer_;
   return one;
 }

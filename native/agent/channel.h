@@ -29,7 +29,9 @@ struct HeldObject {
 // serves and each handler it is in, the innermost first.
 class Serving {
  public:
-  Serving(Channel& channel, bool handler);
+  explicit Serving(Channel& channel) : Serving(channel, 0, nullptr) {}
+  // In a handler of an event.
+  Serving(Channel& channel, int event, jvmtiEnv* env);
   ~Serving();
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
@@ -37,11 +39,14 @@ class Serving {
   static Serving* of(const Session* session);
   // How many handlers of a session the current thread is in, one within the other.
   static int depth(const Session* session);
+  static Serving* innermost();
   // A service thread says that it serves no more; what it does on its way out is still ours.
   static void retire();
   static bool retired();
 
   Channel& channel;
+  const int event;  // 0 where it is in no handler
+  jvmtiEnv* const env;
   const bool handler;
 
  private:
@@ -108,6 +113,8 @@ class Channel {
   JNIEnv* jni = nullptr;
   jobject thread = nullptr;          // global reference of the service thread
   jobject pending = nullptr;         // the exception of the last JNI call, as a global reference
+  jobject thrown = nullptr;          // what the program is to get, as a global reference
+  bool of_agent_thread = false;      // a thread that the controller made
   Vector<HeldMonitor> monitors;      // raw monitors entered by this thread
   Vector<HeldObject> objects_held;   // whose Java monitor this thread entered through JNI
   Vector<uint64_t> issued;           // handles issued inside local frames

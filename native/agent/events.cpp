@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 #include <jvmticmlr.h>
 
+#include "leave_frame.h"
 #include "log.h"
 #include "method_details.h"
 #include "own_references.h"
+#include "self_suspension.h"
 
 namespace jvmti {
 
@@ -70,48 +72,6 @@ jclass if_named(jvmtiEnv* env, jclass klass, const char* name) {
 
 namespace {
 
-Mutex leaving_mutex{Guards::kLists};
-LeavingFrame* leaving = nullptr;
-
-jint hash_of(jthread thread) {
-  jint hash = 0;
-  agent.env->GetObjectHashCode(thread, &hash);
-  return hash;
-}
-
-}  // namespace
-
-LeavingFrame::LeavingFrame() {
-  Locked locked(leaving_mutex);
-  next_ = leaving;
-  leaving = this;
-}
-
-LeavingFrame::~LeavingFrame() {
-  Locked locked(leaving_mutex);
-  LeavingFrame** at = &leaving;
-  while (*at != this) at = &(*at)->next_;
-  *at = next_;
-}
-
-void LeavingFrame::name(jthread thread) {
-  jint hash = hash_of(thread);
-  Locked locked(leaving_mutex);
-  hash_ = hash;
-  named_ = true;
-}
-
-bool LeavingFrame::any(jthread thread) {
-  jint hash = hash_of(thread);
-  Locked locked(leaving_mutex);
-  for (LeavingFrame* one = leaving; one != nullptr; one = one->next_) {
-    if (!one->named_ || one->hash_ == hash) return true;
-  }
-  return false;
-}
-
-namespace {
-
 // The JNI environment that a handler may call with: none before the start phase, in which there are
 // no objects yet.
 JNIEnv* usable(Environment& environment, JNIEnv* jni) {
@@ -126,10 +86,10 @@ JNIEnv* usable(Environment& environment, JNIEnv* jni) {
 
 }  // namespace
 
-Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int event, int64_t limit)
+Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int number, int event, int64_t limit)
     : environment_(environment),
       jni_(usable(environment, jni)),
-      event_(event),
+      event_(number),
       limit_(limit),
       deadline_(limit_ < 0 ? -1 : now_in_milliseconds() + limit_),
       channel_(borrow()),
@@ -149,8 +109,14 @@ Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int event, int64_t
             {},
             0,
             0} {
+  // An exception that waits in the thread is not for us to meet, or to lose.
+  if (jni_ != nullptr && jni_->ExceptionCheck()) {
+    waiting_ = jni_->ExceptionOccurred();
+    jni_->ExceptionClear();
+  }
   // From now on what this thread runs into is our own doing: naming an object can load a class.
-  if (channel_ != nullptr) serving_.emplace(*channel_, true);
+  if (channel_ != nullptr) serving_.emplace(*channel_, event & ~static_cast<int>(protocol::kOwnWork),
+                                                environment.env);
 }
 
 Channel* Occurrence::borrow() {
@@ -182,7 +148,14 @@ void Occurrence::ask() {
   Session& session = *environment_.session;
   Channel& channel = *channel_;
   Header opening{0, protocol::kEvent, 0, static_cast<uint16_t>(event_), 0, environment_.number, 0};
+  jobject outer = channel.thrown;
+  channel.thrown = nullptr;
   Channel::Outcome outcome = channel.ask(jni_, opening, payload_, limit_, &reader_);
+  if (channel.thrown != nullptr) {
+    thrown_ = static_cast<jthrowable>(jni_->NewLocalRef(channel.thrown));
+    let_go(jni_, channel.thrown);
+  }
+  channel.thrown = outer;
   if (place_ != kServing) {
     // The channel will be another thread's: what the handler entered and did not leave is left.
     channel.release_monitors(jni_);
@@ -203,12 +176,22 @@ void Occurrence::ask() {
 
 Occurrence::~Occurrence() {
   serving_.reset();
+  handler_ended();
   Session& session = *environment_.session;
   if (channel_ != nullptr && place_ == kControl) session.return_control();
   if (channel_ != nullptr && place_ == kEvents) session.return_event_channel(channel_, !lost_);
   session.leave_environment(jni_, &environment_);
   environment_.in_flight.fetch_sub(1);
   // From here on the session may be gone.
+  if (jni_ == nullptr) return;
+  if (Serving::innermost() == nullptr) suspend_as_asked(jni_);
+  if (thrown_ != nullptr) {
+    jni_->Throw(thrown_);
+  } else if (waiting_ != nullptr) {
+    jni_->Throw(waiting_);
+  }
+  if (thrown_ != nullptr) jni_->DeleteLocalRef(thrown_);
+  if (waiting_ != nullptr) jni_->DeleteLocalRef(waiting_);
 }
 
 void Occurrence::bytes(jint size, const unsigned char* data) {

@@ -33,12 +33,17 @@ class Occurrence {
       : Occurrence(environment, jni, ours ? event | static_cast<int>(protocol::kOwnWork) : event,
                    environment.handling[event - kFirstEvent].limit) {}
   // Of something else that Python is told of; `limit` is in milliseconds, -1 is for ever.
-  Occurrence(Environment& environment, JNIEnv* jni, int number, int64_t limit);
+  Occurrence(Environment& environment, JNIEnv* jni, int number, int64_t limit)
+      : Occurrence(environment, jni, number, number, limit) {}
+  // The same of what is made of an event.
+  Occurrence(Environment& environment, JNIEnv* jni, int number, int event, int64_t limit);
   ~Occurrence();
   Occurrence(const Occurrence&) = delete;
   Occurrence& operator=(const Occurrence&) = delete;
   // There is a channel to speak on.
   bool ready() const { return channel_ != nullptr; }
+  // The handler threw an exception, which the thread has when this ends.
+  bool threw() const { return thrown_ != nullptr; }
 
   template <class Kind>
   void object(typename Kind::C reference) {
@@ -87,32 +92,22 @@ class Occurrence {
   enum { kServing, kControl, kEvents } place_ = kEvents;
   Channel* channel_;
   bool lost_ = false;
+  jthrowable thrown_ = nullptr;   // by the handler
+  jthrowable waiting_ = nullptr;  // in the thread, put aside meanwhile
   Reader reader_;
   Writer payload_;
   Call call_;
   std::optional<Serving> serving_;
 };
 
-// A thread that is being told of a frame that is left.  HotSpot takes the note that the frame was
-// asked for away afterwards, and crashes where popping the frame has taken it first.
-class LeavingFrame {
- public:
-  LeavingFrame();
-  ~LeavingFrame();
-  LeavingFrame(const LeavingFrame&) = delete;
-  LeavingFrame& operator=(const LeavingFrame&) = delete;
-  void name(jthread thread);  // not before, because the thread may be stopped there
-  // Whether a thread, or one that has not been named yet, is being told.
-  static bool any(jthread thread);
-
- private:
-  bool named_ = false;
-  jint hash_ = 0;  // of the thread's identity; who has the same waits in vain
-  LeavingFrame* next_ = nullptr;
-};
-
 // Tells the VM which events an environment has a handler for; it sends no others.
 jvmtiError set_callbacks(Environment& environment);
+
+// Generated: whether it is the number of an event.
+bool is_event(int number);
+
+// Generated: whether the VM brings an exception from a handler to the program.
+bool carries_exceptions(int event);
 
 // Generated: the trampolines of the events that are wanted.
 void fill_callbacks(jvmtiEventCallbacks* callbacks, const Handling* handling);

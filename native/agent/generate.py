@@ -35,7 +35,7 @@ import_declarations()
 
 from jvmti.env import event_records, heap_columns  # noqa: E402
 from jvmti.env.event_records import Holds, RecordField, record_fields, record_size  # noqa: E402
-from jvmti.env.events import EVENTS, EventDeclaration  # noqa: E402
+from jvmti.env.events import EVENTS, EventDeclaration, Frames  # noqa: E402
 from jvmti.env.interface import FUNCTIONS  # noqa: E402
 from jvmti.env.operations import OPERATIONS  # noqa: E402
 from jvmti.jni.interface import EXCLUDED  # noqa: E402
@@ -332,7 +332,8 @@ class Thunk:
             f'    {{"{self.declaration.c_name}", {self.symbol}, Results<{tags}>::blank, {number}, '
             f"{len(self.inputs)}, Results<{tags}>::leaves, {since}, "
             f"{str(self.declaration.own).lower()}, "
-            f"{str(self.declaration.callback_safe).lower()}}},"
+            f"{str(self.declaration.callback_safe).lower()}, "
+            f"{str(self.declaration.runs_java).lower()}}},"
         )
 
 
@@ -474,6 +475,23 @@ class Trampoline:
                 lines.append(f"it.answer({length}{name});")
         return lines
 
+    def frames(self) -> list[str]:
+        """The lines that keep frames from being left that the VM cannot leave during the event."""
+        declaration = self.declaration
+        names = {name for name, _ in self.parameters}
+        lines = []
+        if declaration.frames is not Frames.LEAVABLE:
+            jni = "jni" if declaration.jni_env else "nullptr"
+            thread = "thread" if "thread" in names else "nullptr"
+            lines.append(f"FixedFrames fixed({jni}, {thread}, {self.leaves_by_return()});")
+        if "was_popped_by_exception" in names:
+            lines.append(f"if (!was_popped_by_exception) frame_ends(env, {declaration.number});")
+        return lines
+
+    def leaves_by_return(self) -> str:
+        """Whether frames can be left by an early return at least."""
+        return str(self.declaration.frames is Frames.RETURNABLE).lower()
+
     def own_work(self) -> str:
         """Whether the event is told where our own work causes it."""
         own = f"OwnWork::k{camel(self.declaration.own_work.name)}"
@@ -487,10 +505,8 @@ class Trampoline:
 
     def both_text(self) -> str:
         """What records the event first and then has it answered."""
-        leaving = "  LeavingFrame leaving;\n  leaving.name(thread);\n"
         return (
             f"void JNICALL both_{self.declaration.name}({', '.join(self.c_parameters())}) {{\n"
-            f"{leaving if self.declaration.name == 'FramePop' else ''}"
             f"  record_{self.declaration.name}({self.arguments()});\n"
             f"  {self.symbol}({self.arguments()});\n}}"
         )
@@ -503,8 +519,7 @@ class Trampoline:
         jni = "jni" if declaration.jni_env else "nullptr"
         lines = [
             f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
-            *(["  LeavingFrame leaving;"] if declaration.name == "FramePop" else []),
-            *(["  leaving.name(thread);"] if declaration.name == "FramePop" else []),
+            *(f"  {line}" for line in self.frames()),
             *(
                 ["  class_being_redefined = if_named(env, class_being_redefined, name);"]
                 if declaration.name == "ClassFileLoadHook"
@@ -670,6 +685,8 @@ class Recorder(Trampoline):
         linkage = "[[gnu::noinline]] static " if quick else ""
         lines = [f"{linkage}void JNICALL {symbol}({', '.join(parameters)}) {{"]
         lines += [f"  static_cast<void>({one});" for one in names]
+        if not self.declaration.vm_stopped and self.declaration.frames is not Frames.LEAVABLE:
+            lines += [f"  {self.frames()[0]}"]
         if name in ("ThreadStart", "ThreadEnd"):
             lines.append("  if (of_service_thread(jni, thread)) return;")
         event = self.declaration.number
@@ -742,7 +759,7 @@ def recorders_source() -> str:
     }
     lines = [
         HEAD,
-        '#include "recorders.h"\n',
+        '#include "leave_frame.h"\n#include "recorders.h"\n',
         "namespace jvmti {",
         "namespace {\n",
         *(f"const char record_{name}_pair = 0;" for name in sorted(map(str, pairs))),
@@ -780,8 +797,9 @@ def trampolines_source() -> str:
     answered = [one for one in made if not one.declaration.vm_stopped]
     lines = [
         HEAD,
-        '#include "events.h"\n#include "recorders.h"\n#include "stops.h"\n',
-        '#include "structures.h"\n',
+        '#include "events.h"\n#include "jni_interception.h"\n#include "leave_frame.h"\n',
+        '#include "recorders.h"',
+        '#include "stops.h"\n#include "structures.h"\n',
         "namespace jvmti {",
         "namespace {\n",
     ]
@@ -802,7 +820,19 @@ def trampolines_source() -> str:
         if one.declaration.stops:
             wanted = f"{wanted} || {handled}.stops"
         lines.append(f"  if ({wanted}) {slot} = {both};")
-    lines += ["}\n", "}  // namespace jvmti\n"]
+    lines += ["}\n", "bool is_event(int number) {", "  switch (number) {"]
+    lines += [f"    case {one.declaration.number}:" for one in made]
+    lines += ["      return true;", "  }", "  return false;", "}\n"]
+    lines += ["bool carries_exceptions(int event) {", "  switch (event) {"]
+    carrying = [one.declaration.number for one in answered if one.declaration.carries_exceptions]
+    lines += [f"    case {number}:" for number in carrying]
+    lines += [
+        "      return true;",
+        "  }",
+        "  return event >= kJniCall && event < kJniCall + kJniSlots;",
+        "}\n",
+    ]
+    lines += ["}  // namespace jvmti\n"]
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 #include "guards.h"
 
 #include "events.h"
+#include "leave_frame.h"
 #include "method_details.h"
 
 namespace jvmti {
@@ -8,12 +9,15 @@ namespace guard {
 
 bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
   if (call.jni == nullptr) return true;  // the VM says itself that it is too early
-  if (thread.c() == nullptr || is_service_thread(call.jni, thread.c())) {
+  jthread current = nullptr;
+  if (thread.c() == nullptr) call.env->GetCurrentThread(&current);
+  bool service = is_service_thread(call.jni, thread.c() == nullptr ? current : thread.c());
+  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  if (service) {
     call.refuse(JVMTI_ERROR_INVALID_THREAD,
                 "this is a service thread of the agent, which would never come back");
-    return false;
   }
-  return true;
+  return !service;
 }
 
 bool stop_thread(Call& call, const In<kinds::Thread>& thread,
@@ -104,12 +108,16 @@ bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocat
   return true;
 }
 
-// HotSpot takes every mode but JVMTI_ENABLE for JVMTI_DISABLE.
-bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>&,
+// HotSpot takes every mode but JVMTI_ENABLE for JVMTI_DISABLE, and numbers between those of events,
+// and of its own extension events, for events.
+bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>& event,
                 const ThreadOrCurrent&) {
-  if (mode.c() == JVMTI_ENABLE || mode.c() == JVMTI_DISABLE) return true;
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not an event mode", mode.c());
-  return false;
+  if (mode.c() != JVMTI_ENABLE && mode.c() != JVMTI_DISABLE) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not an event mode", mode.c());
+  } else if (!is_event(event.c())) {
+    call.refuse(JVMTI_ERROR_INVALID_EVENT_TYPE, "%d is the number of no event", event.c());
+  }
+  return !call.refused();
 }
 
 // HotSpot looks for 0 as for any other tag and finds nothing.
@@ -133,8 +141,18 @@ bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::F
 }
 
 bool pop_frame(Call& call, const In<kinds::Thread>& thread) {
-  if (!LeavingFrame::any(thread.c())) return true;
-  call.refuse(JVMTI_ERROR_OPAQUE_FRAME, "the thread is being told that it leaves the frame");
+  if (!FixedFrames::hold(thread.c(), true)) return true;
+  call.refuse(JVMTI_ERROR_OPAQUE_FRAME,
+              "the thread is in a handler of an event that is sent while the VM is at work in the "
+              "frame, or leaves it");
+  return false;
+}
+
+bool force_early_return(Call& call, jthread thread) {
+  if (!FixedFrames::hold(thread, false)) return true;
+  call.refuse(JVMTI_ERROR_OPAQUE_FRAME,
+              "the thread is in a handler of an event that is sent while the VM is at work in the "
+              "frame");
   return false;
 }
 

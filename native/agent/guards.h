@@ -35,6 +35,11 @@ bool get_local_of(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
                   const In<jint>& slot) {
   return get_local(call, thread.c(), depth.c(), slot.c(), type);
 }
+bool force_early_return(Call& call, jthread thread);
+template <class... Value>
+bool force_early_return_as_is(Call& call, const ThreadOrCurrent& thread, const Value&...) {
+  return force_early_return(call, thread.c());
+}
 bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<jint>& value);
 bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
                                const In<Nullable<kinds::Object>>& value);
@@ -93,7 +98,6 @@ bool new_object_array(Call& call, const In<jint>& length, const In<kinds::Class>
                       const In<Nullable<kinds::Object>>& initial);
 bool find_class(Call& call, const In<Text>& name);
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>& message);
-inline bool throw_(Call&, const In<kinds::Throwable>&) { return true; }
 
 template <char type>
 bool instance_field(Call& call, const In<kinds::Object>& object, const In<kinds::Field>& field) {

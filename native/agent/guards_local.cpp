@@ -2,6 +2,8 @@
 // local variable table, and by name alone.
 
 #include "guards.h"
+
+#include "leave_frame.h"
 #include "method_details.h"
 
 namespace jvmti {
@@ -276,8 +278,10 @@ const MethodDetails* returning_method(Call& call, jthread thread) {
 
 bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
                                const In<Nullable<kinds::Object>>& value) {
+  if (!force_early_return(call, thread.c())) return false;
   const MethodDetails* details = returning_method(call, thread.c());
-  if (details == nullptr || value.c() == nullptr || details->return_type != 'L') {
+  // A thread that was told already is refused for that.
+  if (details == nullptr || value.c() == nullptr || details->return_type != 'L' || is_leaving()) {
     return !call.refused();
   }
   const char* returned = std::strchr(details->signature, ')') + 1;
@@ -288,6 +292,7 @@ bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
 }
 
 bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<jint>& value) {
+  if (!force_early_return(call, thread.c())) return false;
   const MethodDetails* details = returning_method(call, thread.c());
   if (details == nullptr) return !call.refused();
   if (in_range(details->return_type, value.c())) return true;

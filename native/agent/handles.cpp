@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "agent.h"
+#include "leave_frame.h"
 #include "own_references.h"
 
 namespace jvmti {
@@ -68,7 +69,8 @@ uint8_t kind_by_name(JNIEnv* jni, jobject object) {
 }  // namespace
 
 uint8_t kind_of_object(JNIEnv* jni, jobject object) {
-  uint8_t kind = agent.live ? 0 : kind_by_name(jni, object);
+  // The lookup of a class may run Java code, too, which such a thread must not.
+  uint8_t kind = agent.live && !is_leaving() ? 0 : kind_by_name(jni, object);
   if (kind != 0) return kind;
   // The commonest first.  All arrays are Cloneable, and most other objects are not.
   jclass cloneable = known_class(jni, &cloneable_class, "java/lang/Cloneable");

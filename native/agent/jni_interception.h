@@ -315,7 +315,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
         of.result.put(values);
       };
       // From here on what this thread calls is our own work.
-      Serving serving(it.call().channel, true);
+      Serving serving(it.call().channel, kJniCall + slot, nullptr);
       it.letter(result_letter<R>());
       JniValues values(it.call(), it.payload(), says, slot, state.call.buffers);
       write(values);
@@ -328,6 +328,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
         result.answer(it.call(), bits, slot);
         state.done = true;
       }
+      if (it.threw()) state.done = true;
     }
   }
   if (!state.done) {

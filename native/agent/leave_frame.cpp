@@ -2,11 +2,16 @@
 // pops one frame and then returns from its caller with a value of the wrong type: the program gets
 // a number for a reference, and the VM crashes.  So a thread that was told has a mark in thread-local
 // storage until it has stepped away from where it stood.
+//
+// The VM takes whatever frame comes back to the interpreter next for the one to be left.  A thread
+// with a mark runs no Java code on our behalf, therefore; and events that the VM sends with Java code
+// of its own still to run are no place to tell a thread from (`FixedFrames`).
 
 #include "leave_frame.h"
 
 #include <unistd.h>
 
+#include "channel.h"
 #include "clock.h"
 #include "own.h"
 #include "session.h"
@@ -25,8 +30,23 @@ std::atomic<bool> sees_steps{false};
 // for it does not wait for long: a thread that tells at an event can be suspended by another.
 Turn telling;
 
-// Where a thread stands, as a mark: never null.
-void* place_of(jvmtiEnv* env, jthread thread) {
+// Where a thread stands, the event in whose handler it was told, and that handler's environment: as
+// many bits of them as there is room for in a pointer, which is never null.
+constexpr unsigned kEventBits = 8;
+constexpr unsigned kEnvironmentBits = 15;
+constexpr unsigned kPlaceShift = 1 + kEventBits + kEnvironmentBits;
+
+uint64_t place_in(const void* mark) { return reinterpret_cast<uintptr_t>(mark) >> kPlaceShift; }
+
+// The lower bits of a mark.
+uint64_t event_bits(int event, const jvmtiEnv* env) {
+  uint64_t mixed = reinterpret_cast<uintptr_t>(env) * 0x9E3779B97F4A7C15u;
+  return (mixed >> (64 - kEnvironmentBits)) << (1 + kEventBits) |
+         static_cast<uint64_t>(event & ((1 << kEventBits) - 1)) << 1 | 1;
+}
+
+// Without the lower bits.  Null is the current thread.
+uint64_t place_of(jvmtiEnv* env, jthread thread) {
   jint count = 0;
   jmethodID method = nullptr;
   jlocation location = 0;
@@ -35,14 +55,14 @@ void* place_of(jvmtiEnv* env, jthread thread) {
   uint64_t place = reinterpret_cast<uintptr_t>(method);
   place = place * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(location);
   place = place * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(count);
-  return reinterpret_cast<void*>(static_cast<uintptr_t>(place | 1));
+  return place >> kPlaceShift;
 }
 
 // A step can still be told of in the frame that will be left.
 void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocation) {
   void* marked = nullptr;
   env->GetThreadLocalStorage(thread, &marked);
-  if (marked != nullptr && place_of(env, thread) == marked) return;
+  if (marked != nullptr && place_of(env, thread) == place_in(marked)) return;
   env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP, thread);
   env->SetThreadLocalStorage(thread, nullptr);
 }
@@ -59,6 +79,15 @@ jvmtiEnv* marking() {
   sees_steps = sees;
   marks = env;
   return env;
+}
+
+bool is_current(Call& call, jthread thread) {
+  if (thread == nullptr) return true;
+  jthread current = nullptr;
+  call.env->GetCurrentThread(&current);
+  bool is = current != nullptr && call.jni->IsSameObject(current, thread);
+  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  return is;
 }
 
 // Tells the thread by a function of JVM TI, unless it has been told already.
@@ -82,10 +111,13 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
                              : "the thread was told to leave a frame, and without "
                                "can_generate_single_step_events nothing says whether it has");
     } else {
-      void* place = place_of(env, thread);
+      const Serving* serving = is_current(call, named) ? Serving::innermost() : nullptr;
+      uint64_t mark = place_of(env, thread) << kPlaceShift |
+                      event_bits(serving == nullptr ? 0 : serving->event,
+                                 serving == nullptr ? nullptr : serving->env);
       error = (call.env->*function)(named, values...);
       if (error == JVMTI_ERROR_NONE) {
-        env->SetThreadLocalStorage(thread, place);
+        env->SetThreadLocalStorage(thread, reinterpret_cast<void*>(static_cast<uintptr_t>(mark)));
         env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
       }
     }
@@ -105,6 +137,107 @@ void await_leaving(jthread thread) {
     if (env->GetThreadLocalStorage(thread, &marked) != JVMTI_ERROR_NONE || marked == nullptr) return;
     usleep(100);
   }
+}
+
+bool is_leaving() {
+  jvmtiEnv* env = marks;
+  void* marked = nullptr;
+  return env != nullptr && env->GetThreadLocalStorage(nullptr, &marked) == JVMTI_ERROR_NONE &&
+         marked != nullptr && place_of(env, nullptr) == place_in(marked);
+}
+
+void frame_ends(jvmtiEnv* told, int event) {
+  jvmtiEnv* env = marks;
+  void* marked = nullptr;
+  if (env == nullptr || env->GetThreadLocalStorage(nullptr, &marked) != JVMTI_ERROR_NONE ||
+      marked == nullptr) {
+    return;
+  }
+  uint64_t bits = reinterpret_cast<uintptr_t>(marked) & ((uint64_t{1} << kPlaceShift) - 1);
+  int in = static_cast<int>(bits >> 1 & ((1 << kEventBits) - 1));
+  bool of_an_end = in == JVMTI_EVENT_METHOD_EXIT || in == JVMTI_EVENT_FRAME_POP;
+  // The same environment is told once of each end, so this is another.
+  if (of_an_end && bits != event_bits(event, told)) return;
+  env->SetThreadLocalStorage(nullptr, nullptr);
+}
+
+void handler_ended() {
+  jvmtiEnv* env = marks;
+  if (env != nullptr && !sees_steps) env->SetThreadLocalStorage(nullptr, nullptr);
+}
+
+// ---- frames that cannot be left ---------------------------------------------------------------
+
+namespace {
+
+std::atomic<bool> expected{false};
+Mutex fixed_mutex{Guards::kLists};
+FixedFrames* fixed = nullptr;
+
+}  // namespace
+
+void expect_leaving() { expected = true; }
+
+// Threads are told apart by their objects' hash codes: references would have to be compared by the
+// VM, which may stop a thread that asks, with the mutex.
+FixedFrames::FixedFrames(JNIEnv* jni, jthread thread, bool returnable) : returnable_(returnable) {
+  if (!expected.load(std::memory_order_relaxed) || !agent.live) return;
+  {
+    // Listed before it is named, because naming it is where the thread may be stopped.
+    Locked locked(fixed_mutex);
+    next_ = fixed;
+    fixed = this;
+    listed_ = true;
+  }
+  jthread current = nullptr;
+  if (thread == nullptr) agent.env->GetCurrentThread(&current);
+  jint hash = 0;
+  if (thread != nullptr || current != nullptr) {
+    agent.env->GetObjectHashCode(thread == nullptr ? current : thread, &hash);
+  }
+  if (current != nullptr) {
+    if (jni == nullptr) agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
+    if (jni != nullptr) jni->DeleteLocalRef(current);
+  }
+  Locked locked(fixed_mutex);
+  hash_ = hash;
+  named_ = true;
+}
+
+FixedFrames::~FixedFrames() {
+  if (!listed_) return;
+  Locked locked(fixed_mutex);
+  FixedFrames** at = &fixed;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+}
+
+bool FixedFrames::hold(jthread thread, bool pop) {
+  constexpr int kLooks = 50;
+  jint hash = 0;
+  jthread current = nullptr;
+  if (thread == nullptr) agent.env->GetCurrentThread(&current);
+  agent.env->GetObjectHashCode(thread == nullptr ? current : thread, &hash);
+  if (current != nullptr) {
+    JNIEnv* jni = nullptr;
+    agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
+    if (jni != nullptr) jni->DeleteLocalRef(current);
+  }
+  // One that stays without a name is stopped there, and may be the thread that is asked about.
+  for (int look = 0; look < kLooks; ++look) {
+    bool unnamed = false;
+    {
+      Locked locked(fixed_mutex);
+      for (const FixedFrames* one = fixed; one != nullptr; one = one->next_) {
+        if (one->returnable_ && !pop) continue;
+        if (one->named_ && one->hash_ == hash) return true;
+        unnamed = unnamed || !one->named_;
+      }
+    }
+    if (!unnamed) return false;
+    usleep(1000);
+  }
+  return true;
 }
 
 namespace own {

@@ -14,6 +14,9 @@ jvmtiError GetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& 
                                  void** data);
 jvmtiError SetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                  const In<Stored>& data);
+jvmtiError SuspendThread(Call& call, const In<Nullable<kinds::Thread>>& thread);
+jvmtiError ResumeThread(Call& call, const In<kinds::Thread>& thread);
+jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& except);
 jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& threads,
                              jvmtiError* results);
 jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
@@ -93,6 +96,10 @@ ClassField FromReflectedField(Call& call, const In<kinds::Object>& field);
 jthrowable ExceptionOccurred(Call& call);
 void ExceptionDescribe(Call& call);
 void ExceptionClear(Call& call);
+// The exception that the last call threw; one that was thrown to the program stays.
+void forget_pending(Call& call);
+jint Throw(Call& call, const In<kinds::Throwable>& exception);
+jint ThrowNew(Call& call, const In<kinds::Class>& klass, const In<Text>& message);
 jboolean ExceptionCheck(Call& call);
 
 jint PushLocalFrame(Call& call, const In<jint>& capacity);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "events.h"
 #include "lent_memory.h"
 #include "own.h"
 #include "own_references.h"
@@ -99,9 +100,43 @@ void ExceptionDescribe(Call& call) {
   ExceptionClear(call);
 }
 
-void ExceptionClear(Call& call) {
+void forget_pending(Call& call) {
   if (call.channel.pending != nullptr) let_go(call.jni, call.channel.pending);
   call.channel.pending = nullptr;
+}
+
+void ExceptionClear(Call& call) {
+  forget_pending(call);
+  if (call.channel.thrown != nullptr) let_go(call.jni, call.channel.thrown);
+  call.channel.thrown = nullptr;
+}
+
+namespace {
+
+// In a handler the program gets the exception when it goes on, and from a thread that the controller
+// made the VM gets it at its end.
+bool can_throw(Call& call) {
+  const Serving* serving = Serving::innermost();
+  if (serving != nullptr && serving->handler) {
+    call.throws = carries_exceptions(serving->event);
+    if (!call.throws) {
+      call.refuse(JVMTI_ERROR_UNSUPPORTED_OPERATION,
+                  "the VM does not bring an exception from a handler of this event to the program");
+    }
+    return call.throws;
+  }
+  call.throws = call.channel.of_agent_thread;
+  return true;
+}
+
+}  // namespace
+
+jint Throw(Call& call, const In<kinds::Throwable>& exception) {
+  return can_throw(call) ? call.jni->Throw(exception.c()) : JNI_ERR;
+}
+
+jint ThrowNew(Call& call, const In<kinds::Class>& klass, const In<Text>& message) {
+  return can_throw(call) ? call.jni->ThrowNew(klass.c(), message.c()) : JNI_ERR;
 }
 
 jboolean ExceptionCheck(Call& call) { return call.channel.pending != nullptr; }

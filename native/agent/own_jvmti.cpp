@@ -5,6 +5,7 @@
 #include "leave_frame.h"
 #include "lent_memory.h"
 #include "own.h"
+#include "self_suspension.h"
 
 namespace jvmti {
 namespace own {
@@ -35,6 +36,17 @@ jvmtiError SetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& 
 
 namespace {
 
+// Whether it is the current thread, which null stands for, in a handler: a service thread on its own
+// is refused before.
+bool is_current_thread(Call& call, jthread thread) {
+  if (thread == nullptr) return true;
+  jthread current = nullptr;
+  call.env->GetCurrentThread(&current);
+  bool is = current != nullptr && call.jni->IsSameObject(current, thread);
+  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  return is;
+}
+
 // Of each thread by its own result: what another controller has suspended is not ours to resume.
 void note_each(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
                const jvmtiError* results, bool suspended) {
@@ -46,15 +58,70 @@ void note_each(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
 
 }  // namespace
 
+jvmtiError SuspendThread(Call& call, const In<Nullable<kinds::Thread>>& thread) {
+  if (!agent.live) return call.env->SuspendThread(thread.c());
+  if (is_current_thread(call, thread.c())) return suspend_when_handled(call);
+  if (is_to_be_suspended(call.jni, thread.c())) return JVMTI_ERROR_THREAD_SUSPENDED;
+  jvmtiError error = call.env->SuspendThread(thread.c());
+  if (error == JVMTI_ERROR_NONE) call.session.suspensions.note(call.jni, thread.c(), true);
+  return error;
+}
+
+jvmtiError ResumeThread(Call& call, const In<kinds::Thread>& thread) {
+  jvmtiError error = call.env->ResumeThread(thread.c());
+  if (error == JVMTI_ERROR_THREAD_NOT_SUSPENDED &&
+      resume_before_suspended(call.jni, call.env, thread.c())) {
+    error = JVMTI_ERROR_NONE;
+  }
+  if (error != JVMTI_ERROR_NONE) return error;
+  call.session.suspensions.note(call.jni, thread.c(), false);
+  await_leaving(thread.c());
+  return error;
+}
+
 // To the VM a null item is no thread, which it says in that item's place.
 jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& threads,
                              jvmtiError* results) {
+  jint own = -1;
   for (jint i = 0; i < threads.count(); ++i) {
+    jthread thread = threads.items()[i];
+    if (thread == nullptr) continue;
     // A service thread of the agent would never come back.
-    if (is_service_thread(call.jni, threads.items()[i])) threads.set_null(i);
+    if (is_service_thread(call.jni, thread)) {
+      threads.set_null(i);
+    } else if (is_current_thread(call, thread)) {
+      threads.set_null(i);
+      own = i;
+    }
   }
   jvmtiError error = call.env->SuspendThreadList(threads.count(), threads.items(), results);
-  if (error == JVMTI_ERROR_NONE) note_each(call, threads, results, true);
+  if (error != JVMTI_ERROR_NONE) return error;
+  note_each(call, threads, results, true);
+  if (own >= 0) results[own] = suspend_when_handled(call);
+  return error;
+}
+
+jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& except) {
+  if (!agent.live) return call.env->SuspendAllVirtualThreads(except.count(), except.items());
+  jthread current = nullptr;
+  call.env->GetCurrentThread(&current);
+  bool excepted = current == nullptr || !call.jni->IsVirtualThread(current);
+  Vector<jthread> spared;
+  if (!spared.reserve(static_cast<size_t>(except.count()) + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (jint i = 0; i < except.count(); ++i) {
+    spared.push(except.items()[i]);
+    excepted = excepted || call.jni->IsSameObject(current, except.items()[i]);
+  }
+  if (!excepted) spared.push(current);
+  jvmtiError error = call.env->SuspendAllVirtualThreads(static_cast<jint>(spared.size()),
+                                                        spared.begin());
+  if (error == JVMTI_ERROR_NONE) {
+    call.session.suspensions.all_virtual = true;
+    if (call.session.ending()) call.session.suspensions.resume_all(call.jni);
+    if (!excepted) error = suspend_when_handled(call);
+    if (error == JVMTI_ERROR_THREAD_SUSPENDED) error = JVMTI_ERROR_NONE;
+  }
+  if (current != nullptr) call.jni->DeleteLocalRef(current);
   return error;
 }
 
@@ -62,6 +129,12 @@ jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>&
                             jvmtiError* results) {
   jvmtiError error = call.env->ResumeThreadList(threads.count(), threads.items(), results);
   if (error != JVMTI_ERROR_NONE) return error;
+  for (jint i = 0; i < threads.count(); ++i) {
+    if (results[i] == JVMTI_ERROR_THREAD_NOT_SUSPENDED &&
+        resume_before_suspended(call.jni, call.env, threads.items()[i])) {
+      results[i] = JVMTI_ERROR_NONE;
+    }
+  }
   note_each(call, threads, results, false);
   for (jint i = 0; i < threads.count(); ++i) {
     if (results[i] == JVMTI_ERROR_NONE) await_leaving(threads.items()[i]);
@@ -308,6 +381,7 @@ void note_capabilities(Call& call) {
 
 // When the VM refuses, says what is missing and, where another controller of ours has it, who.
 jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
+  if (capabilities.c()->can_pop_frame || capabilities.c()->can_force_early_return) expect_leaving();
   jvmtiError error = call.env->AddCapabilities(capabilities.c());
   note_capabilities(call);
   if (error != JVMTI_ERROR_NOT_AVAILABLE) return error;

@@ -46,8 +46,9 @@ jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number) {
                                           JVMTI_VERSION_INTERFACE_JVMTI;
   *number = is_jvmti ? static_cast<jint>(call.session.new_environment(version.c())) : 0;
   if (*number == 0) {
-    call.refuse(JVMTI_ERROR_UNSUPPORTED_VERSION, "this VM has no JVM TI version %x",
-                static_cast<unsigned>(version.c()));
+    call.refuse(JVMTI_ERROR_UNSUPPORTED_VERSION,
+                "this VM has JVM TI 0x%x, which 0 stands for, and no version 0x%x",
+                static_cast<unsigned>(agent.version), static_cast<unsigned>(version.c()));
     return JVMTI_ERROR_UNSUPPORTED_VERSION;
   }
   return JVMTI_ERROR_NONE;

@@ -2,22 +2,10 @@
 #pragma once
 
 #include "call.h"
-#include "leave_frame.h"
 
 namespace jvmti {
 namespace record {
 
-inline void suspend_thread(Call& call, const In<Nullable<kinds::Thread>>& thread) {
-  call.session.suspensions.note(call.jni, thread.c(), true);
-}
-inline void resume_thread(Call& call, const In<kinds::Thread>& thread) {
-  call.session.suspensions.note(call.jni, thread.c(), false);
-  await_leaving(thread.c());
-}
-inline void suspend_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
-  call.session.suspensions.all_virtual = true;
-  if (call.session.ending()) call.session.suspensions.resume_all(call.jni);
-}
 inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
   call.session.suspensions.all_virtual = false;
 }

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "own_references.h"
 #include "script.h"
+#include "self_suspension.h"
 #include "streams.h"
 
 namespace jvmti {
@@ -135,13 +136,19 @@ void JNICALL serve_channel(jvmtiEnv*, JNIEnv* jni, void* what) {
   jthread thread = nullptr;
   agent.env->GetCurrentThread(&thread);
   {
-    Serving serving(*channel, false);
+    Serving serving(*channel);
     channel->converse(jni);
   }
   Serving::retire();
   channel->release_monitors(jni);
   if (channel->pending != nullptr) let_go(jni, channel->pending);
   leave_service(jni, thread);
+  if (channel->thrown != nullptr) {
+    // It ends the thread, as one that nobody has caught.
+    jthrowable thrown = static_cast<jthrowable>(jni->NewLocalRef(channel->thrown));
+    let_go(jni, channel->thrown);
+    if (!session.ending()) jni->Throw(thrown);
+  }
   // Nothing from here on enters the VM, where another controller might suspend this thread now.
   session.close_channel(channel);
 }
@@ -210,7 +217,7 @@ void Session::serve(JNIEnv* jni) {
     tell_live();
     control_turn_.give_back();
     control_channel_->serviced = true;
-    Serving serving(*control_channel_, false);
+    Serving serving(*control_channel_);
     control_channel_->converse(jni);
   }
   Serving::retire();
@@ -267,6 +274,7 @@ bool Session::open_channel(JNIEnv* jni, int descriptor) {
 jvmtiError Session::run_thread(jvmtiEnv* env, jthread thread, int descriptor, jint priority) {
   Channel* channel = add_channel(descriptor);
   if (channel == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  channel->of_agent_thread = true;
   jvmtiError error = env->RunAgentThread(thread, serve_channel, channel, priority);
   if (error != JVMTI_ERROR_NONE) close_channel(channel);
   return error;
@@ -687,8 +695,8 @@ void Session::end(JNIEnv* jni) {
   }
   undo(jni);
   // Waiters first; what they then hold, their own threads let go as they leave.
-  for (int attempt = 0; channel_count() > 0 || in_flight() > 0 || !close_streams(jni, nullptr) ||
-                        !suspensions.ended();
+  for (int attempt = 0; !forget_self_suspensions(jni, *this) || channel_count() > 0 ||
+                        in_flight() > 0 || !close_streams(jni, nullptr) || !suspensions.ended();
        ++attempt) {
     // A call that was going on may have suspended the thread that another one waits for.
     suspensions.resume_all(jni);

@@ -490,7 +490,7 @@ void tell(Heard& heard, jvmtiEnv* env, JNIEnv* jni, int event, const Met* met, s
     Stops::leave(jni, met[i].stop);
   }
   if (told == 0) return;
-  Occurrence it(heard.given(), jni, kStopped, limit);
+  Occurrence it(heard.given(), jni, kStopped, event, limit);
   if (!it.ready()) return;
   it.number(static_cast<uint32_t>(event));
   it.number(told);

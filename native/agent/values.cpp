@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "leave_frame.h"
 #include "method_details.h"
 #include "own.h"
 #include "own_references.h"
@@ -35,6 +36,7 @@ Mutex known_mutex{Guards::kLists};
 
 bool find_known(JNIEnv* jni) {
   if (known.found.load(std::memory_order_acquire)) return true;
+  if (is_leaving()) return false;
   KnownClasses looked_up{};
   auto keep = [jni](const char* name) {
     jclass local = jni->FindClass(name);
@@ -254,6 +256,7 @@ bool ready(Call& call) {
     return false;
   }
   if (find_known(call.jni)) return true;
+  if (is_leaving()) call.refuse(protocol::kLeavingFrame);
   call.jni->ExceptionClear();
   call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not to be had");
   return false;

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.told import Told
-from jvmti.spec.errors import SessionClosed, TargetLost
+from jvmti.spec.errors import JavaException, SessionClosed, TargetLost
 from jvmti.wire.codecs import codec_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def run(
             proc(arg)
         except (SessionClosed, TargetLost) as error:
             log.debug("an agent thread: %s", error)
+        except JavaException as error:
+            if not error.thrown:  # the Java thread ends with it
+                log.exception("the function of an agent thread failed")
         except Exception:
             log.exception("the function of an agent thread failed")
         finally:

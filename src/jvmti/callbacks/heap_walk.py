@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from jvmti.callbacks.tag_use import ReadTag, only_reads_tag
+from jvmti.callbacks.tag_use import ReadTag, SpentTag, only_reads_tag
 from jvmti.callbacks.told import Told
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import (
@@ -160,6 +160,9 @@ class Visits:
             control = self.controls.checked(control, self.function)
         if self.waited_for:
             self.walk.written = self.written(arguments)
+            for one in arguments:
+                if one.__class__ is TagCell:
+                    one.__class__ = SpentTag
         return int(control)
 
     def alone(self, row: tuple[Any, ...]) -> bytes:
@@ -211,7 +214,9 @@ class Objects(Visits):
             control = VISIT.checked(control, self.function)
         if not self.waited_for:
             return _ANSWER.pack(control, 0, 0, 0)
-        return _ANSWER.pack(control, _TAG, _checked_tag(cell), 0)
+        tag = _checked_tag(cell)
+        cell.__class__ = SpentTag
+        return _ANSWER.pack(control, _TAG, tag, 0)
 
     def all(self, rows: bytes) -> int:
         if self.waited_for or self.further:

@@ -14,6 +14,8 @@ from typing import Any
 
 from jvmti.env.callbacks import TagCell
 
+_BY_NAME = frozenset({"locals", "vars", "eval", "exec", "_getframe", "currentframe", "f_locals"})
+"""What can reach an argument without its name's showing in the code."""
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 _TWO_LOADS = (
     "LOAD_FAST_LOAD_FAST",
@@ -43,6 +45,18 @@ class ReadTag(TagCell):
         )
 
 
+class SpentTag(TagCell):
+    """The tag that a callback was given, when the callback has returned: the VM has taken it."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise RuntimeError(
+            "the callback that was given this tag has returned, so the VM would not get it; write "
+            "it in the callback, or use set_tag after the walk"
+        )
+
+
 def only_reads_tag(function: Any, position: int) -> bool:
     """Whether a function's code does nothing with an argument but read its ``value``.
 
@@ -60,6 +74,8 @@ def only_reads_tag(function: Any, position: int) -> bool:
     if not isinstance(function, types.FunctionType):
         return False
     code = function.__code__
+    if not _BY_NAME.isdisjoint(code.co_names):
+        return False
     if position >= code.co_argcount or code.co_varnames[position] in code.co_cellvars:
         return False
     name = code.co_varnames[position]

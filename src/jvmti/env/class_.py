@@ -419,6 +419,7 @@ class ClassFunctions(Calling):
             "UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED",
         ),
         own=True,
+        runs_java=True,
     )
     def retransform_classes(self, classes: Sequence[Class]) -> None:
         """Send classes through the ``ClassFileLoadHook`` handlers again and install the result.
@@ -480,6 +481,7 @@ class ClassFunctions(Calling):
             "UNMODIFIABLE_MODULE",
         ),
         own=True,
+        runs_java=True,
     )
     def redefine_classes(self, class_definitions: Sequence[ClassDefinition]) -> None:
         """Replace the definitions of classes with other class files.

@@ -12,7 +12,7 @@ class ClassLoaderSearchFunctions(Calling):
 
     __slots__ = ()
 
-    @function(149, phase=ONLOAD, errors=("ILLEGAL_ARGUMENT",))
+    @function(149, phase=ONLOAD, errors=("ILLEGAL_ARGUMENT",), runs_java=True)
     def add_to_bootstrap_class_loader_search(self, segment: Text) -> None:
         """Let the bootstrap class loader look in one more place, after all others.
 
@@ -34,7 +34,11 @@ class ClassLoaderSearchFunctions(Calling):
         """
 
     @function(
-        151, phase=ONLOAD, since="1.1", errors=("ILLEGAL_ARGUMENT", "CLASS_LOADER_UNSUPPORTED")
+        151,
+        phase=ONLOAD,
+        since="1.1",
+        errors=("ILLEGAL_ARGUMENT", "CLASS_LOADER_UNSUPPORTED"),
+        runs_java=True,
     )
     def add_to_system_class_loader_search(self, segment: Text) -> None:
         """Let the system class loader look in one more place, after all others.

@@ -96,7 +96,9 @@ class EventManagementFunctions(Calling):
         JVM TI: SetEventNotificationMode.
         """
 
-    @function(123, phase=LIVE, errors=("MUST_POSSESS_CAPABILITY", "ILLEGAL_ARGUMENT"))
+    @function(
+        123, phase=LIVE, errors=("MUST_POSSESS_CAPABILITY", "ILLEGAL_ARGUMENT"), runs_java=True
+    )
     def generate_events(self, event_type: Event | str) -> None:
         """Send the events that describe the present state of the VM, for an agent that came late.
 

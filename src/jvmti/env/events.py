@@ -52,6 +52,24 @@ class OwnWork(enum.IntEnum):
     """It is not: it is sent for everything that runs."""
 
 
+class Frames(enum.Enum):
+    """What becomes of a frame that a thread is told to leave while an event of it is handled.
+
+    The VM leaves the frame when the thread next comes back to the frame's code.  Of most events
+    that is when the handler has returned.  The others are sent from the middle of the VM's own
+    work, which may run other Java code first (a class loader, a class initialiser, the constructor
+    of an exception): the VM would leave that code's frame, with what is meant for another, and
+    crash.
+    """
+
+    LEAVABLE = "`pop_frame` and early return"
+    """It is left: by `pop_frame` and by an early return."""
+    RETURNABLE = "early return only; `pop_frame` gives OPAQUE_FRAME"
+    """An early return leaves it.  `pop_frame` would take away what the event is about."""
+    FIXED = "neither: OPAQUE_FRAME"
+    """It cannot be left."""
+
+
 @dataclass(eq=False)
 class EventDeclaration:
     """Everything known about one event."""
@@ -73,6 +91,8 @@ class EventDeclaration:
     frequent: bool = False
     stops: bool = False
     waits: bool = False
+    frames: Frames = Frames.FIXED
+    carries_exceptions: bool = False
 
     @property
     def name(self) -> str:
@@ -124,6 +144,8 @@ def event(
     frequent: bool = False,
     stops: bool = False,
     waits: bool = False,
+    frames: Frames = Frames.FIXED,
+    carries_exceptions: bool = False,
 ) -> Callable[[V], V]:
     """Declare one event.
 
@@ -146,6 +168,8 @@ def event(
             where it is asked to.
         stops: whether the agent makes stops of it, on which it says more; see ``stops.h``.
         waits: whether it begins or ends waiting for a monitor: a stream names the very object then.
+        frames: how a frame can be left while it is handled.
+        carries_exceptions: whether the program gets an exception that a handler throws.
     """
 
     def declare(cls: V) -> V:
@@ -167,6 +191,8 @@ def event(
             frequent=frequent,
             stops=stops,
             waits=waits,
+            frames=frames,
+            carries_exceptions=carries_exceptions,
         )
         EVENTS[number] = cls
         return cls
@@ -466,6 +492,8 @@ class ClassPrepare(JvmtiEvent):
     limit=None,
     frequent=True,
     stops=True,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class SingleStep(JvmtiEvent):
@@ -499,6 +527,8 @@ class SingleStep(JvmtiEvent):
     own_work=OwnWork.IN_CALLS,
     limit=None,
     stops=True,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class Breakpoint(JvmtiEvent):
@@ -528,6 +558,7 @@ class Breakpoint(JvmtiEvent):
     thread_filtered=True,
     limit=None,
     stops=True,
+    frames=Frames.RETURNABLE,
 )
 @frozen(eq=False)
 class FramePop(JvmtiEvent):
@@ -561,6 +592,8 @@ class FramePop(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
     frequent=True,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class MethodEntry(JvmtiEvent):
@@ -590,6 +623,7 @@ class MethodEntry(JvmtiEvent):
     limit=None,
     ends="MethodEntry",
     frequent=True,
+    frames=Frames.LEAVABLE,
 )
 @frozen(eq=False)
 class MethodExit(JvmtiEvent):
@@ -621,6 +655,7 @@ class MethodExit(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
     stops=True,
+    frames=Frames.LEAVABLE,
 )
 @frozen(eq=False)
 class Exception(JvmtiEvent):
@@ -659,6 +694,8 @@ class Exception(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
     limit=None,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class ExceptionCatch(JvmtiEvent):
@@ -693,6 +730,8 @@ class ExceptionCatch(JvmtiEvent):
     limit=None,
     frequent=True,
     stops=True,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class FieldAccess(JvmtiEvent):
@@ -730,6 +769,8 @@ class FieldAccess(JvmtiEvent):
     limit=None,
     frequent=True,
     stops=True,
+    frames=Frames.LEAVABLE,
+    carries_exceptions=True,
 )
 @frozen(eq=False)
 class FieldModification(JvmtiEvent):

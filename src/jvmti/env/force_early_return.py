@@ -102,6 +102,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         own=True,
+        guard="force_early_return_as_is",
     )
     def force_early_return_long(self, thread: Thread | None, value: Long) -> None:
         """Make a thread's current method return a long.
@@ -139,6 +140,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         own=True,
+        guard="force_early_return_as_is",
     )
     def force_early_return_float(self, thread: Thread | None, value: Float) -> None:
         """Make a thread's current method return a float.
@@ -176,6 +178,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         own=True,
+        guard="force_early_return_as_is",
     )
     def force_early_return_double(self, thread: Thread | None, value: Double) -> None:
         """Make a thread's current method return a double.
@@ -213,6 +216,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         own=True,
+        guard="force_early_return_as_is",
     )
     def force_early_return_void(self, thread: Thread | None = None) -> None:
         """Make a thread's current method return without a value.

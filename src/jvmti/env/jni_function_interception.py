@@ -15,7 +15,9 @@ class JNIFunctionInterceptionFunctions(Calling):
 
     __slots__ = ()
 
-    @function(120, phase=START, callback=True, own=True, c_name="SetJNIFunctionTable")
+    @function(
+        120, phase=START, callback=True, own=True, c_name="SetJNIFunctionTable", runs_java=True
+    )
     def set_jni_function_table(self, function_table: Mapping[str, Callable[..., Any]]) -> None:
         """Send the JNI calls of the whole VM, present and future, to Python functions.
 

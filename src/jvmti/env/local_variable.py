@@ -242,6 +242,7 @@ class LocalVariableFunctions(Calling):
         capabilities=("can_access_local_variables",),
         errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
         guard="set_local_object",
+        runs_java=True,
     )
     def set_local_object(
         self, thread: Thread | None, depth: Int, slot: Int, value: Object | None

@@ -52,7 +52,9 @@ class ModuleFunctions(Calling):
         JVM TI: GetNamedModule.
         """
 
-    @function(94, phase=LIVE, since="9", errors=("INVALID_MODULE", "UNMODIFIABLE_MODULE"))
+    @function(
+        94, phase=LIVE, since="9", errors=("INVALID_MODULE", "UNMODIFIABLE_MODULE"), runs_java=True
+    )
     def add_module_reads(self, module: Module, to_module: Module) -> None:
         """Make a module read another; nothing happens to an unnamed module.
 
@@ -77,6 +79,7 @@ class ModuleFunctions(Calling):
         phase=LIVE,
         since="9",
         errors=("INVALID_MODULE", "ILLEGAL_ARGUMENT", "UNMODIFIABLE_MODULE"),
+        runs_java=True,
     )
     def add_module_exports(self, module: Module, pkg_name: Text, to_module: Module) -> None:
         """Make a module export a package to another; nothing happens to an unnamed or open module.
@@ -104,6 +107,7 @@ class ModuleFunctions(Calling):
         phase=LIVE,
         since="9",
         errors=("INVALID_MODULE", "ILLEGAL_ARGUMENT", "UNMODIFIABLE_MODULE"),
+        runs_java=True,
     )
     def add_module_opens(self, module: Module, pkg_name: Text, to_module: Module) -> None:
         """Make a module open a package to another; nothing happens to an unnamed or open module.
@@ -127,7 +131,11 @@ class ModuleFunctions(Calling):
         """
 
     @function(
-        97, phase=LIVE, since="9", errors=("INVALID_MODULE", "INVALID_CLASS", "UNMODIFIABLE_MODULE")
+        97,
+        phase=LIVE,
+        since="9",
+        errors=("INVALID_MODULE", "INVALID_CLASS", "UNMODIFIABLE_MODULE"),
+        runs_java=True,
     )
     def add_module_uses(self, module: Module, service: Class) -> None:
         """Add a service to those that a module uses; nothing happens to an unnamed module.
@@ -149,7 +157,11 @@ class ModuleFunctions(Calling):
         """
 
     @function(
-        98, phase=LIVE, since="9", errors=("INVALID_MODULE", "INVALID_CLASS", "UNMODIFIABLE_MODULE")
+        98,
+        phase=LIVE,
+        since="9",
+        errors=("INVALID_MODULE", "INVALID_CLASS", "UNMODIFIABLE_MODULE"),
+        runs_java=True,
     )
     def add_module_provides(self, module: Module, service: Class, impl_class: Class) -> None:
         """Add a service to those that a module provides; nothing happens to an unnamed module.

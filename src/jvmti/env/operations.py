@@ -261,7 +261,7 @@ class Ancestry(NamedTuple):
 class Operations(Calling):
     """What the agent does beside JVM TI and JNI."""
 
-    @operation(43)
+    @operation(43, runs_java=True)
     def call_extension_function(self, function: ExtensionFunction, arguments: Arguments) -> Bytes:
         """Call a function of the VM's own; what comes out of it, each behind its letter."""
         ...
@@ -276,7 +276,7 @@ class Operations(Calling):
         """How often each JNI function was called, by slot."""
         ...
 
-    @operation(42)
+    @operation(42, runs_java=True)
     def proceed_jni_call(self) -> Bytes:
         """Go through with the intercepted call that the conversation is about; its result."""
         ...
@@ -344,17 +344,17 @@ class Operations(Calling):
         """Put bytes into memory that came from ``allocate``."""
         ...
 
-    @operation(8)
+    @operation(8, runs_java=True)
     def read_direct_buffer(self, buf: Object, offset: Long, length: Long) -> Bytes:
         """Bytes of a direct ``java.nio.ByteBuffer``, bounded by its capacity."""
         ...
 
-    @operation(9)
+    @operation(9, runs_java=True)
     def write_direct_buffer(self, buf: Object, offset: Long, data: Bytes) -> None:
         """Put bytes into a direct ``java.nio.ByteBuffer``, bounded by its capacity."""
         ...
 
-    @operation(10)
+    @operation(10, runs_java=True)
     def describe_throwable(self, throwable: Throwable) -> ThrowableDescription:
         """What a throwable is and says, read without running Java code."""
         ...
@@ -475,7 +475,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(54)
+    @operation(54, runs_java=True)
     def find_referrers(
         self, object: Object, most: Int, weak: Boolean, limit: Long
     ) -> ReferrersFound:
@@ -489,7 +489,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(55)
+    @operation(55, runs_java=True)
     def find_path(self, object: Object, most: Long, weak: Boolean, limit: Long) -> PathFound:
         """A shortest path to an object from a root that is not ours, or a class that stays.
 
@@ -501,7 +501,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(56)
+    @operation(56, runs_java=True)
     def measure_retained(self, object: Object, most: Long, limit: Long) -> RetainedMeasured:
         """What is reachable through an object only.
 
@@ -512,7 +512,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(86)
+    @operation(86, runs_java=True)
     def local_objects(self, thread: Thread, depth: Int) -> LocalObjects:
         """The objects that variables of a thread's frames refer to, without a capability for it.
 
@@ -664,7 +664,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(84)
+    @operation(84, runs_java=True)
     def enter_monitor(self, object: Object, key: Long) -> None:
         """Enter the monitor of an object, until `leave_monitor` is told the same key.
 
@@ -676,7 +676,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(85)
+    @operation(85, runs_java=True)
     def leave_monitor(self, key: Long) -> None:
         """Leave what `enter_monitor` entered for a key, on the same thread.
 

@@ -77,7 +77,7 @@ class ThreadFunctions(Calling):
         capabilities=("can_suspend",),
         errors=("THREAD_SUSPENDED",),
         guard="suspend_thread",
-        record="suspend_thread",
+        own=True,
     )
     def suspend_thread(self, thread: Thread | None = None) -> None:
         """Suspend a thread until `resume_thread`.
@@ -85,11 +85,15 @@ class ThreadFunctions(Calling):
         The agent refuses to suspend a thread that serves this package, since nobody could resume
         it. What a controller suspended is resumed when it goes.
 
+        The current thread of a handler is suspended when the handler has returned: it carries out
+        the handler's calls until then. Another thread resumes it, at any time after this call.
+
         Args:
             thread: the thread; ``None`` is the current one.
 
         Raises:
-            InvalidThread: `thread` is not a thread.
+            InvalidThread: `thread` is not a thread, or serves this package, as the current one of
+                every Python thread outside of handlers does.
             ThreadNotAlive: the thread has not started or has ended.
             ThreadSuspended: it is suspended already.
             MustPossessCapability: ``can_suspend`` has not been added.
@@ -108,7 +112,7 @@ class ThreadFunctions(Calling):
         phase=LIVE,
         capabilities=("can_suspend",),
         errors=("THREAD_NOT_SUSPENDED", "INVALID_TYPESTATE"),
-        record="resume_thread",
+        own=True,
     )
     def resume_thread(self, thread: Thread) -> None:
         """Let a suspended thread run on.
@@ -196,7 +200,7 @@ class ThreadFunctions(Calling):
         since="21",
         capabilities=("can_suspend", "can_support_virtual_threads"),
         errors=("INVALID_THREAD", "ILLEGAL_ARGUMENT"),
-        record="suspend_all_virtual_threads",
+        own=True,
     )
     def suspend_all_virtual_threads(self, except_list: Sequence[Thread] = ()) -> None:
         """Suspend every virtual thread, present and future, apart from some.
@@ -244,7 +248,9 @@ class ThreadFunctions(Calling):
         JVM TI: ResumeAllVirtualThreads.
         """
 
-    @function(7, phase=LIVE, capabilities=("can_signal_thread",), guard="stop_thread")
+    @function(
+        7, phase=LIVE, capabilities=("can_signal_thread",), guard="stop_thread", runs_java=True
+    )
     def stop_thread(self, thread: Thread, exception: Object) -> None:
         """Throw an exception in another thread, wherever that thread is.
 
@@ -272,7 +278,9 @@ class ThreadFunctions(Calling):
         JVM TI: StopThread.
         """
 
-    @function(8, phase=LIVE, capabilities=("can_signal_thread",), guard="interrupt_thread")
+    @function(
+        8, phase=LIVE, capabilities=("can_signal_thread",), guard="interrupt_thread", runs_java=True
+    )
     def interrupt_thread(self, thread: Thread) -> None:
         """Interrupt a thread, as ``java.lang.Thread.interrupt`` does.
 
@@ -386,7 +394,7 @@ class ThreadFunctions(Calling):
         JVM TI: GetCurrentContendedMonitor.
         """
 
-    @function(12, phase=LIVE, errors=("INVALID_PRIORITY",), callback=True, own=True)
+    @function(12, phase=LIVE, errors=("INVALID_PRIORITY",), callback=True, own=True, runs_java=True)
     def run_agent_thread(
         self, thread: Thread, proc: Callable[..., Any], arg: StoredObject, priority: Int
     ) -> None:

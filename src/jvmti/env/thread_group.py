@@ -57,7 +57,7 @@ class ThreadGroupFunctions(Calling):
         JVM TI: GetThreadGroupInfo.
         """
 
-    @function(15, phase=LIVE)
+    @function(15, phase=LIVE, runs_java=True)
     def get_thread_group_children(self, group: ThreadGroup) -> ThreadGroupChildren:
         """Return the live platform threads and the active groups directly in a group.
 

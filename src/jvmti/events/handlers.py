@@ -23,7 +23,14 @@ from jvmti.events.enabling import Enabling
 from jvmti.events.late import LateCallbacks
 from jvmti.refs import Thread
 from jvmti.spec.constants import Event
-from jvmti.spec.errors import CallTimeout, Error, HandlerOverran, SessionClosed, TargetLost
+from jvmti.spec.errors import (
+    CallTimeout,
+    Error,
+    HandlerOverran,
+    JavaException,
+    SessionClosed,
+    TargetLost,
+)
 from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
 from jvmti.spec.text import harmless
 from jvmti.wire import codecs, protocol
@@ -471,6 +478,8 @@ class Handlers:
 
     def report(self, number: int, error: BaseException) -> None:
         """Tell of an exception once for each place; the program is not disturbed."""
+        if isinstance(error, JavaException) and error.thrown:
+            return  # the program gets it
         if number < OTHERS:
             number &= ~OWN
         event = EVENTS[number].declaration.name if number in EVENTS else "what the VM asked"

@@ -48,7 +48,7 @@ DoubleRegion = Annotated[NumPyArray, Elements("jdouble", length="len")]
 class ArrayFunctions(Calling):
     """The functions of the chapter "Array operations"."""
 
-    @jni_function(171)
+    @jni_function(171, runs_java=False)
     def get_array_length(self, array: Array) -> Int:
         """Return the number of elements of an array.
 
@@ -310,7 +310,7 @@ class ArrayFunctions(Calling):
         JNI: NewDoubleArray.
         """
 
-    @jni_function(183, own=True)
+    @jni_function(183, own=True, runs_java=False)
     def get_boolean_array_elements(self, array: BooleanArray) -> BooleanElements:
         """Return all elements of a ``boolean[]``.
 
@@ -333,7 +333,7 @@ class ArrayFunctions(Calling):
         JNI: GetBooleanArrayElements.
         """
 
-    @jni_function(184, own=True)
+    @jni_function(184, own=True, runs_java=False)
     def get_byte_array_elements(self, array: ByteArray) -> ByteElements:
         """Return all elements of a ``byte[]``.
 
@@ -356,7 +356,7 @@ class ArrayFunctions(Calling):
         JNI: GetByteArrayElements.
         """
 
-    @jni_function(185, own=True)
+    @jni_function(185, own=True, runs_java=False)
     def get_char_array_elements(self, array: CharArray) -> CharElements:
         """Return all elements of a ``char[]``.
 
@@ -379,7 +379,7 @@ class ArrayFunctions(Calling):
         JNI: GetCharArrayElements.
         """
 
-    @jni_function(186, own=True)
+    @jni_function(186, own=True, runs_java=False)
     def get_short_array_elements(self, array: ShortArray) -> ShortElements:
         """Return all elements of a ``short[]``.
 
@@ -402,7 +402,7 @@ class ArrayFunctions(Calling):
         JNI: GetShortArrayElements.
         """
 
-    @jni_function(187, own=True)
+    @jni_function(187, own=True, runs_java=False)
     def get_int_array_elements(self, array: IntArray) -> IntElements:
         """Return all elements of a ``int[]``.
 
@@ -425,7 +425,7 @@ class ArrayFunctions(Calling):
         JNI: GetIntArrayElements.
         """
 
-    @jni_function(188, own=True)
+    @jni_function(188, own=True, runs_java=False)
     def get_long_array_elements(self, array: LongArray) -> LongElements:
         """Return all elements of a ``long[]``.
 
@@ -448,7 +448,7 @@ class ArrayFunctions(Calling):
         JNI: GetLongArrayElements.
         """
 
-    @jni_function(189, own=True)
+    @jni_function(189, own=True, runs_java=False)
     def get_float_array_elements(self, array: FloatArray) -> FloatElements:
         """Return all elements of a ``float[]``.
 
@@ -471,7 +471,7 @@ class ArrayFunctions(Calling):
         JNI: GetFloatArrayElements.
         """
 
-    @jni_function(190, own=True)
+    @jni_function(190, own=True, runs_java=False)
     def get_double_array_elements(self, array: DoubleArray) -> DoubleElements:
         """Return all elements of a ``double[]``.
 
@@ -1100,7 +1100,7 @@ class ArrayFunctions(Calling):
         JNI: SetDoubleArrayRegion.
         """
 
-    @jni_function(222, since="1.2", own=True)
+    @jni_function(222, since="1.2", own=True, runs_java=False)
     def get_primitive_array_critical(self, array: Array) -> Bytes:
         """Return the content of an array of primitives, read in a critical region.
 

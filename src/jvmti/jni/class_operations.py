@@ -77,7 +77,7 @@ class ClassFunctions(Calling):
         JNI: FindClass.
         """
 
-    @jni_function(10)
+    @jni_function(10, runs_java=False)
     def get_superclass(self, sub: Class) -> Class | None:
         """Return the superclass of a class.
 
@@ -97,7 +97,7 @@ class ClassFunctions(Calling):
         JNI: GetSuperclass.
         """
 
-    @jni_function(11)
+    @jni_function(11, runs_java=False)
     def is_assignable_from(self, sub: Class, sup: Class) -> Boolean:
         """Tell whether objects of one class can be cast to another.
 

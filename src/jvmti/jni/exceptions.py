@@ -6,6 +6,16 @@ the channel (the connection of one Python thread to its Java thread).  It stays 
 the functions of this module, until `ExceptionFunctions.exception_clear` or the next JNI call of
 that channel which JNI does not allow while an exception is pending: giving references, arrays,
 monitors and local frames back leaves it, and so does comparing two references.
+
+What a handler throws itself, by `ExceptionFunctions.throw` or `ExceptionFunctions.throw_new`, the
+program gets: where the handler stopped it, when the handler has returned. The handler may let the
+`JavaException` through, or catch it; only `ExceptionFunctions.exception_clear` takes it back. The
+VM brings an exception to the program from handlers of Breakpoint, SingleStep, MethodEntry,
+FieldAccess, FieldModification and ExceptionCatch, and from a JNI function that Python has taken
+over; in handlers of other events `throw` and `throw_new` give UNSUPPORTED_OPERATION. (HotSpot loses
+the exception there, ends over it, or lets go of a monitor that it has let go of.) What the function
+of `run_agent_thread` throws at its end is an exception that nobody has caught: the thread's
+uncaught exception handler gets it.
 """
 
 from __future__ import annotations
@@ -19,7 +29,7 @@ from jvmti.spec.types import Boolean, Int, Text
 class ExceptionFunctions(Calling):
     """The functions of the chapter "Exceptions"."""
 
-    @jni_function(13, guard="throw_")
+    @jni_function(13, own=True)
     def throw(self, obj: Throwable) -> Int:
         """Throw an exception object.
 
@@ -31,6 +41,8 @@ class ExceptionFunctions(Calling):
 
         Raises:
             InvalidObject: ``obj`` is stale or not a ``java.lang.Throwable``.
+            UnsupportedOperation: in a handler of an event from which the VM brings no exception to
+                the program.
             JavaException: ``obj`` itself, as everything that is thrown during a call.
 
         Example:
@@ -43,7 +55,7 @@ class ExceptionFunctions(Calling):
         JNI: Throw.
         """
 
-    @jni_function(14, guard="throw_new")
+    @jni_function(14, guard="throw_new", own=True)
     def throw_new(self, clazz: Class, message: Text) -> Int:
         """Make an exception of a class with a message, and throw it.
 
@@ -56,6 +68,8 @@ class ExceptionFunctions(Calling):
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a subclass of ``java.lang.Throwable``.
+            UnsupportedOperation: in a handler of an event from which the VM brings no exception to
+                the program.
             JavaException: the new exception, or what making it threw (``NoSuchMethodError`` where
                 there is no such constructor).
 
@@ -68,7 +82,7 @@ class ExceptionFunctions(Calling):
         JNI: ThrowNew.
         """
 
-    @jni_function(15, own=True)
+    @jni_function(15, own=True, runs_java=False)
     def exception_occurred(self) -> Throwable | None:
         """Return the pending exception of this thread's channel.
 
@@ -107,7 +121,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionDescribe.
         """
 
-    @jni_function(17, own=True)
+    @jni_function(17, own=True, runs_java=False)
     def exception_clear(self) -> None:
         """Forget the pending exception of this thread's channel.
 
@@ -126,7 +140,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionClear.
         """
 
-    @jni_function(18)
+    @jni_function(18, runs_java=False)
     def fatal_error(self, msg: Text) -> None:
         """Kill the target JVM, at once and without hope of recovery.
 
@@ -148,7 +162,7 @@ class ExceptionFunctions(Calling):
         JNI: FatalError.
         """
 
-    @jni_function(228, since="1.2", own=True)
+    @jni_function(228, since="1.2", own=True, runs_java=False)
     def exception_check(self) -> Boolean:
         """Tell whether this thread's channel has a pending exception.
 

@@ -41,7 +41,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetFieldID.
         """
 
-    @jni_function(95, guard="instance_field<'L'>")
+    @jni_function(95, guard="instance_field<'L'>", runs_java=False)
     def get_object_field(self, obj: Object, field_id: Field) -> Object | None:
         """Return the value of an instance field that holds a reference.
 
@@ -64,7 +64,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetObjectField.
         """
 
-    @jni_function(96, guard="instance_field<'Z'>")
+    @jni_function(96, guard="instance_field<'Z'>", runs_java=False)
     def get_boolean_field(self, obj: Object, field_id: Field) -> Boolean:
         """Return the value of an instance field of type ``boolean``.
 
@@ -87,7 +87,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetBooleanField.
         """
 
-    @jni_function(97, guard="instance_field<'B'>")
+    @jni_function(97, guard="instance_field<'B'>", runs_java=False)
     def get_byte_field(self, obj: Object, field_id: Field) -> Byte:
         """Return the value of an instance field of type ``byte``.
 
@@ -110,7 +110,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetByteField.
         """
 
-    @jni_function(98, guard="instance_field<'C'>")
+    @jni_function(98, guard="instance_field<'C'>", runs_java=False)
     def get_char_field(self, obj: Object, field_id: Field) -> Char:
         """Return the value of an instance field of type ``char``.
 
@@ -133,7 +133,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetCharField.
         """
 
-    @jni_function(99, guard="instance_field<'S'>")
+    @jni_function(99, guard="instance_field<'S'>", runs_java=False)
     def get_short_field(self, obj: Object, field_id: Field) -> Short:
         """Return the value of an instance field of type ``short``.
 
@@ -156,7 +156,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetShortField.
         """
 
-    @jni_function(100, guard="instance_field<'I'>")
+    @jni_function(100, guard="instance_field<'I'>", runs_java=False)
     def get_int_field(self, obj: Object, field_id: Field) -> Int:
         """Return the value of an instance field of type ``int``.
 
@@ -179,7 +179,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetIntField.
         """
 
-    @jni_function(101, guard="instance_field<'J'>")
+    @jni_function(101, guard="instance_field<'J'>", runs_java=False)
     def get_long_field(self, obj: Object, field_id: Field) -> Long:
         """Return the value of an instance field of type ``long``.
 
@@ -202,7 +202,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetLongField.
         """
 
-    @jni_function(102, guard="instance_field<'F'>")
+    @jni_function(102, guard="instance_field<'F'>", runs_java=False)
     def get_float_field(self, obj: Object, field_id: Field) -> Float:
         """Return the value of an instance field of type ``float``.
 
@@ -225,7 +225,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetFloatField.
         """
 
-    @jni_function(103, guard="instance_field<'D'>")
+    @jni_function(103, guard="instance_field<'D'>", runs_java=False)
     def get_double_field(self, obj: Object, field_id: Field) -> Double:
         """Return the value of an instance field of type ``double``.
 
@@ -272,7 +272,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetObjectField.
         """
 
-    @jni_function(105, guard="set_instance_field<'Z'>")
+    @jni_function(105, guard="set_instance_field<'Z'>", runs_java=False)
     def set_boolean_field(self, obj: Object, field_id: Field, value: Boolean) -> None:
         """Change the value of an instance field of type ``boolean``.
 
@@ -295,7 +295,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetBooleanField.
         """
 
-    @jni_function(106, guard="set_instance_field<'B'>")
+    @jni_function(106, guard="set_instance_field<'B'>", runs_java=False)
     def set_byte_field(self, obj: Object, field_id: Field, value: Byte) -> None:
         """Change the value of an instance field of type ``byte``.
 
@@ -318,7 +318,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetByteField.
         """
 
-    @jni_function(107, guard="set_instance_field<'C'>")
+    @jni_function(107, guard="set_instance_field<'C'>", runs_java=False)
     def set_char_field(self, obj: Object, field_id: Field, value: Char) -> None:
         """Change the value of an instance field of type ``char``.
 
@@ -341,7 +341,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetCharField.
         """
 
-    @jni_function(108, guard="set_instance_field<'S'>")
+    @jni_function(108, guard="set_instance_field<'S'>", runs_java=False)
     def set_short_field(self, obj: Object, field_id: Field, value: Short) -> None:
         """Change the value of an instance field of type ``short``.
 
@@ -364,7 +364,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetShortField.
         """
 
-    @jni_function(109, guard="set_instance_field<'I'>")
+    @jni_function(109, guard="set_instance_field<'I'>", runs_java=False)
     def set_int_field(self, obj: Object, field_id: Field, value: Int) -> None:
         """Change the value of an instance field of type ``int``.
 
@@ -387,7 +387,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetIntField.
         """
 
-    @jni_function(110, guard="set_instance_field<'J'>")
+    @jni_function(110, guard="set_instance_field<'J'>", runs_java=False)
     def set_long_field(self, obj: Object, field_id: Field, value: Long) -> None:
         """Change the value of an instance field of type ``long``.
 
@@ -410,7 +410,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetLongField.
         """
 
-    @jni_function(111, guard="set_instance_field<'F'>")
+    @jni_function(111, guard="set_instance_field<'F'>", runs_java=False)
     def set_float_field(self, obj: Object, field_id: Field, value: Float) -> None:
         """Change the value of an instance field of type ``float``.
 
@@ -433,7 +433,7 @@ class InstanceFieldFunctions(Calling):
         JNI: SetFloatField.
         """
 
-    @jni_function(112, guard="set_instance_field<'D'>")
+    @jni_function(112, guard="set_instance_field<'D'>", runs_java=False)
     def set_double_field(self, obj: Object, field_id: Field, value: Double) -> None:
         """Change the value of an instance field of type ``double``.
 

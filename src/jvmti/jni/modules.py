@@ -10,7 +10,7 @@ from jvmti.spec.declaration import jni_function
 class ModuleFunctions(Calling):
     """The functions of the chapter "Module operations"."""
 
-    @jni_function(233, since="9")
+    @jni_function(233, since="9", runs_java=False)
     def get_module(self, clazz: Class) -> Module | None:
         """Return the module of a class.
 

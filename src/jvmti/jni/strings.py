@@ -35,7 +35,7 @@ class StringFunctions(Calling):
         JNI: NewString.
         """
 
-    @jni_function(164)
+    @jni_function(164, runs_java=False)
     def get_string_length(self, string: String) -> Int:
         """Return the length of a string in UTF-16 code units.
 
@@ -55,7 +55,7 @@ class StringFunctions(Calling):
         JNI: GetStringLength.
         """
 
-    @jni_function(165, own=True)
+    @jni_function(165, own=True, runs_java=False)
     def get_string_chars(self, string: String) -> UnicodeText:
         """Return the text of a string, which travels as UTF-16.
 
@@ -95,7 +95,7 @@ class StringFunctions(Calling):
         JNI: NewStringUTF.
         """
 
-    @jni_function(168, c_name="GetStringUTFLength")
+    @jni_function(168, c_name="GetStringUTFLength", runs_java=False)
     def get_string_utf_length(self, string: String) -> Int:
         """Return the length of a string in bytes of modified UTF-8.
 
@@ -116,7 +116,7 @@ class StringFunctions(Calling):
         JNI: GetStringUTFLength.
         """
 
-    @jni_function(169, own=True, c_name="GetStringUTFChars")
+    @jni_function(169, own=True, c_name="GetStringUTFChars", runs_java=False)
     def get_string_utf_chars(self, string: String) -> Text:
         """Return the text of a string, which travels as modified UTF-8.
 
@@ -182,7 +182,7 @@ class StringFunctions(Calling):
         JNI: GetStringUTFRegion.
         """
 
-    @jni_function(224, since="1.2", own=True)
+    @jni_function(224, since="1.2", own=True, runs_java=False)
     def get_string_critical(self, string: String) -> UnicodeText:
         """Return the text of a string, read in a critical region.
 
@@ -202,7 +202,7 @@ class StringFunctions(Calling):
         JNI: GetStringCritical.
         """
 
-    @jni_function(235, since="24", c_name="GetStringUTFLengthAsLong")
+    @jni_function(235, since="24", c_name="GetStringUTFLengthAsLong", runs_java=False)
     def get_string_utf_length_as_long(self, string: String) -> Long:
         """Return the length of a string in bytes of modified UTF-8, however long it is.
 

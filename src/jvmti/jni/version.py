@@ -10,7 +10,7 @@ from jvmti.spec.declaration import jni_function
 class VersionFunctions(Calling):
     """The functions of the chapter "Version information"."""
 
-    @jni_function(4)
+    @jni_function(4, runs_java=False)
     def get_version(self) -> JNIVersion:
         """Return the version of JNI that the target supports.
 

@@ -49,7 +49,7 @@ from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import TargetLost
+from jvmti.spec.errors import InHeapCallback, TargetLost
 from jvmti.spec.text import harmless
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
@@ -247,7 +247,10 @@ class VM:
 
     def own_env(self) -> Env:
         """A further environment for work of the model's own."""
-        return Env(self._session, self._agent.new_environment(0))
+        try:
+            return Env(self._session, self._agent.new_environment(0))
+        except InHeapCallback:
+            raise InHeapCallback(None) from None
 
     def detach(self, timeout: float = 10.0) -> None:
         """Leave the JVM: what this session did there is undone, and the agent has said so.

@@ -74,6 +74,7 @@ class Declaration:
     record: str | None = None
     own: bool = False
     callback: bool = False
+    runs_java: bool = False
     c_name: str = ""
     folds: tuple[int, ...] = ()
     codec: Any = field(default=None, repr=False)
@@ -170,6 +171,7 @@ def function(
     record: str | None = None,
     own: bool = False,
     callback: bool = False,
+    runs_java: bool = False,
     c_name: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare one function.
@@ -187,6 +189,9 @@ def function(
         record: a note the agent takes after the call (what it must undo when we leave).
         own: the agent implements it in place of the VM's entry.
         callback: it takes a callback into the controller.
+        runs_java: it may run Java code on the thread that calls, load a class there or throw, or
+            the agent does so on its behalf; so it is refused on a thread that was told to leave
+            its frame and has not left it.
         c_name: the specification's spelling, where it cannot be derived from the name.
     """
 
@@ -204,6 +209,7 @@ def function(
             record=record,
             own=own,
             callback=callback,
+            runs_java=runs_java,
             c_name=c_name or c_name_of(method.__name__),
         )
         return typing.cast("Callable[P, R]", method_of(declaration))
@@ -217,13 +223,15 @@ def jni_function(
     since: str = "1.1",
     guard: str | None = None,
     own: bool = False,
+    runs_java: bool = True,
     folds: tuple[int, ...] = (),
     c_name: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare one function of the JNI table.
 
     ``folds`` names the slots of its variadic and ``va_list`` twins, which need no method of
-    their own.  Everything else is as in `function`.
+    their own.  Most functions may throw, and making an exception runs Java code; so it is said
+    where ``runs_java`` is false.  Everything else is as in `function`.
     """
     declare = function(
         slot,
@@ -232,6 +240,7 @@ def jni_function(
         since=since,
         guard=guard,
         own=own,
+        runs_java=runs_java,
         c_name=c_name,
     )
 

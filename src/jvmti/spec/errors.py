@@ -14,11 +14,12 @@
      ├─ HandlerOverran       a handler called after its event's thread had gone on (TimeoutError)
      ├─ StopOver             a stop was used after its thread had gone on (RuntimeError)
      ├─ InHeapCallback       called from a heap callback, where it is not allowed (RuntimeError)
+     ├─ LeavingFrame         runs Java code on a thread that is leaving its frame (RuntimeError)
      ├─ ForeignHandle        a handle of another session was given (ValueError)
      ├─ NotInThisVersion     the VM is too old to have the function (NotImplementedError)
      └─ ProtocolError        what the agent sent makes no sense (RuntimeError)
 
-The last nine are this package's own; each is also the builtin exception named beside it.
+The last ten are this package's own; each is also the builtin exception named beside it.
 """
 
 # The exceptions are named after the constants of JVM TI, which do not end in "Error".
@@ -469,16 +470,16 @@ class UnsupportedRedefinitionMethodDeleted(JvmtiError):
 
 
 class UnsupportedVersion(JvmtiError):
-    """The class file is of a version that this VM does not read.
+    """The VM does not have this version of the interface, or does not read such class files.
 
-    Compile it for the target's Java version.
+    Ask for an older interface, or compile for the target's Java version.
     """
 
     CODE = 68
     CONSTANT = "JVMTI_ERROR_UNSUPPORTED_VERSION"
     DETAIL = (
-        "the class file is of a version that this VM does not read; compile it for the target's "
-        "Java version"
+        "the VM does not have this version of the interface, or does not read class files of this "
+        "version; ask for an older one, or compile for the target's Java version"
     )
 
 
@@ -707,9 +708,12 @@ class JavaException(Error):
         throwable: a handle of the exception, or ``None`` if it could not be kept.
         class_name: its class, as Java writes it: ``java.lang.IllegalStateException``.
         message: what ``getMessage`` gave.
+        thrown: whether `throw` or `throw_new` threw it: a handler may let it through, and the
+            program gets it.
     """
 
     throwable: Any
+    thrown: bool = False
 
     def __init__(
         self, throwable: Any = None, class_name: str = "", message: str | None = None
@@ -785,19 +789,49 @@ class InHeapCallback(Error, RuntimeError):
     callback, the error ends the walk like any other.
 
     Attributes:
-        function: the PEP 8 name of the function that was called.
+        function: the PEP 8 name of the function that was called; ``None`` where the model wanted to
+            look something up.
     """
 
-    def __init__(self, function: str, detail: str | None = None) -> None:
+    def __init__(self, function: str | None, detail: str | None = None) -> None:
         super().__init__(function, detail)
         self.function = function
         self.detail = detail
 
     def __str__(self) -> str:
+        if self.function is None:
+            return (
+                "names, lines and values cannot be looked up from a callback of a heap walk, while "
+                "the VM is stopped; keep the method or the object, and look after the walk"
+            )
         detail = f" ({self.detail})" if self.detail else ""
         return (
             f"{self.function}() cannot be called from a callback of a heap walk, while the VM is "
             f"stopped{detail}; tag the objects, and do it after the walk"
+        )
+
+
+class LeavingFrame(Error, RuntimeError):
+    """A function may run Java code, on a thread that was told to leave its frame and has not yet.
+
+    After `pop_frame` or an early return in a handler the thread leaves the frame when the handler
+    has returned.  The VM would take the frame of any other Java code that the thread runs until
+    then for the one to be left, and crash.  Functions that run no Java code, load no class and
+    throw no exception still work.
+
+    Attributes:
+        function: the PEP 8 name of the function that was called.
+    """
+
+    def __init__(self, function: str) -> None:
+        super().__init__(function)
+        self.function = function
+
+    def __str__(self) -> str:
+        return (
+            f"{self.function}() may run Java code, which this thread cannot: it was told to leave "
+            "its frame and does so when the handler has returned; call it before that, or on "
+            "another Python thread"
         )
 
 
@@ -901,6 +935,7 @@ __all__ = [
     "InvalidTypestate",
     "JavaException",
     "JvmtiError",
+    "LeavingFrame",
     "MustPossessCapability",
     "NamesDontMatch",
     "NativeMethod",

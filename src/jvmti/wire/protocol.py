@@ -68,3 +68,4 @@ class Status(enum.IntEnum):
     HANDLER_OVERRAN = 1006
     IN_HEAP_CALLBACK = 1007
     WALK_ENDED = 1008
+    LEAVING_FRAME = 1009

@@ -28,6 +28,7 @@ from jvmti.spec.errors import (
     HandlerOverran,
     InHeapCallback,
     JavaException,
+    LeavingFrame,
     NotInThisVersion,
     ProtocolError,
     SessionClosed,
@@ -709,12 +710,16 @@ class Session:
         payload = bytes(reply.payload)
         if status == Status.JAVA_EXCEPTION:
             throwable = self.wrap(U64.unpack_from(payload)[0]) if len(payload) >= 8 else None
-            return self.java_exception(throwable)
+            exception = self.java_exception(throwable)
+            exception.thrown = name in ("throw", "throw_new")
+            return exception
         detail = payload.decode(errors="replace") if reply.flags & Flag.DETAIL else None
         if status == Status.NOT_IN_THIS_VERSION:
             return NotInThisVersion(declaration.since, name)
         if status == Status.IN_HEAP_CALLBACK:
             return InHeapCallback(name, detail)
+        if status == Status.LEAVING_FRAME:
+            return LeavingFrame(name)
         if status >= Status.JAVA_EXCEPTION:
             what = Status(status).name.lower().replace("_", " ")
             return ProtocolError(f"{name}(): {what}{': ' + detail if detail else ''}")
