@@ -387,7 +387,13 @@ class Departure:
         library = library_for_executable(jvm.java)
         self.program = programs_(
             "Departing",
-            jvm_args=[f"-agentpath:{library}=reserve", NO_SIGNAL, *QUICK, *arguments],
+            jvm_args=[
+                f"-agentpath:{library}=reserve",
+                "-Xlog:disable",
+                NO_SIGNAL,
+                *QUICK,
+                *arguments,
+            ],
         )
         self.program.expect("ready", timeout=60)
         self.vm = jvmti.attach(self.program.pid, capabilities="all", timeout=30)
