@@ -111,13 +111,6 @@ Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int number, int ev
             0} {
   // From now on what this thread runs into is our own doing: naming an object can load a class.
   if (channel_ == nullptr) return;
-  serving_.emplace(*channel_, event, environment.env);
-  // An exception that waits in the thread is not for us to meet, or to lose.
-  if (jni_ != nullptr && jni_->ExceptionCheck()) {
-    waiting_ = jni_->ExceptionOccurred();
-    jni_->ExceptionClear();
-  }
-  if (channel_ == nullptr) return;
   serving_.emplace(*channel_, event & ~static_cast<int>(protocol::kOwnWork), environment.env);
   // An exception that waits in the thread is not for us to meet, or to lose.
   if (jni_ != nullptr && jni_->ExceptionCheck()) {
