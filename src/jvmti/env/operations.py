@@ -639,7 +639,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(80)
+    @operation(80, runs_java=True)
     def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
         """Suspend threads until `resume` is told the same key.
 
@@ -655,7 +655,7 @@ class Operations(Calling):
         """
         ...
 
-    @operation(81)
+    @operation(81, runs_java=True)
     def resume(self, key: Long) -> None:
         """Take back what `suspend` did for a key, also what it has yet to do.
 
