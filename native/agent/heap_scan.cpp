@@ -511,7 +511,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
     if (error == JVMTI_ERROR_NONE) {
       for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
       for (jint i = 0; i < wanted; ++i) {
-        if (own_tags[i] == 0) continue;
+        if (own_tags[i] <= 0 || own_tags[i] > classes.count()) continue;
         (*objects)[*count] = call.jni->NewLocalRef(classes.items()[own_tags[i] - 1]);
         (*places)[(*count)++] = i;
       }
@@ -554,6 +554,8 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint number : take.classes) {
+    // A tag that an earlier pass could not take away is none of our numbers.
+    if (number <= 0 || number > classes.count()) continue;
     (*objects)[(*count)++] = call.jni->NewLocalRef(classes.items()[number - 1]);
   }
   *stopped = control.stopped();

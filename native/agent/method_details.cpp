@@ -30,6 +30,7 @@ char* copy(const char* text) {
 }
 
 bool parse_signature(MethodDetails* details) {
+  if (details->signature[0] != '(' || std::strchr(details->signature, ')') == nullptr) return false;
   const char* at = details->signature + 1;
   uint32_t count = 0;
   for (const char* scan = at; *scan != ')' && *scan != '\0'; scan += type_length(scan)) ++count;
