@@ -140,7 +140,7 @@ Tracing::~Tracing() {
 jlong Tracing::mark_of(jobject object) {
   jlong tag = 0;
   if (object == nullptr || env()->GetTag(object, &tag) != JVMTI_ERROR_NONE) return 0;
-  if (tag != 0) return tag;
+  if (marked(tag)) return tag;  // any other was left by an earlier pass
   tag = add();
   if (tag == 0 || env()->SetTag(object, tag) != JVMTI_ERROR_NONE) return 0;
   return tag;
