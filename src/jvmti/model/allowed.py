@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 _AT_START = "HotSpot grants it while the VM starts only"
 _START_IT = (
-    "start the program with `jvmti.launch`, or with the options that "
-    "`jvmti options --reserve` prints"
+    "start the program with the agent: `jvmti shell -- java …`, `jvmti.launch` in Python, or the "
+    "options that `jvmti options --reserve` prints"
 )
 
 

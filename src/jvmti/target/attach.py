@@ -124,11 +124,7 @@ def _attach_elsewhere(
 def _refuse(process: Process) -> None:
     refuse_if_disabled(process)
     if last_flag(process, "EnableDynamicAgentLoading") is False:
-        raise DynamicLoadingRefused(
-            f"JVM {process.pid} refuses agents while it runs: it was started with "
-            "-XX:-EnableDynamicAgentLoading. Start it without that option, or start it with "
-            "the agent (jvmti.launch, or what `jvmti options --listen` prints)"
-        )
+        raise DynamicLoadingRefused(process.pid)
 
 
 def _library(

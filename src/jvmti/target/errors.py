@@ -87,12 +87,30 @@ class AttachRefused(AttachError):
     """The JVM, or the operating system, does not allow it."""
 
 
+_START_WITH_AGENT = (
+    "Start it without that option, or with the agent: `jvmti shell -- java …`, `jvmti.launch` in "
+    "Python, or what `jvmti options --listen` prints"
+)
+
+
 class AttachDisabled(AttachRefused):
     """The JVM was started with ``-XX:+DisableAttachMechanism``."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(
+            f"JVM {pid} cannot be attached to: it was started with -XX:+DisableAttachMechanism. "
+            + _START_WITH_AGENT
+        )
 
 
 class DynamicLoadingRefused(AttachRefused):
     """The JVM was started with ``-XX:-EnableDynamicAgentLoading``."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(
+            f"JVM {pid} refuses agents while it runs: it was started with "
+            "-XX:-EnableDynamicAgentLoading. " + _START_WITH_AGENT
+        )
 
 
 class OwnProcess(AttachRefused):

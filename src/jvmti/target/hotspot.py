@@ -155,11 +155,7 @@ class AttachPoint:
                 )
             time.sleep(0.005)
         if "Dynamic agent loading is not enabled" in text:
-            raise DynamicLoadingRefused(
-                f"JVM {self.handle.pid} refuses agents while it runs: it was started with "
-                "-XX:-EnableDynamicAgentLoading. Start it without that option, or start it with "
-                "the agent (jvmti.launch, or what `jvmti options --listen` prints)"
-            )
+            raise DynamicLoadingRefused(self.handle.pid)
         returned = _RETURN_CODE.search(text)
         if status == 0 and returned:
             code = int(returned[1])
@@ -537,11 +533,7 @@ def refuse_if_disabled(process: Process) -> None:
     try out.
     """
     if last_flag(process, "DisableAttachMechanism"):
-        raise AttachDisabled(
-            f"JVM {process.pid} cannot be attached to: it was started with "
-            "-XX:+DisableAttachMechanism. Start it without that option, or start it with the "
-            "agent (jvmti.launch, or what `jvmti options --listen` prints)"
-        )
+        raise AttachDisabled(process.pid)
 
 
 def look_for_room(process: Process, handle: ProcessHandle, *, to_load: bool) -> None:
