@@ -14,7 +14,7 @@ import pytest
 
 import compiler
 import jvmti
-from jvmti.classfile import ClassFile
+from jvmti.classfile import ClassFile, disassemble
 from jvmti.model.sources import Source
 from jvmti.spec.errors import JavaException
 from jvmti.spec.text import Lines, printable
@@ -109,6 +109,8 @@ def test_nothing_of_a_class_file_is_obeyed(name: str) -> None:
         file = ClassFile(hostile(data))
         assert HOSTILE in file.name
         printed += check(file, set())
+        for verbose in (False, True):
+            assert not CONTROL.search(disassemble(file, verbose=verbose))
         for one in [*file.fields, *file.methods, *file.constant_pool]:
             printed += check(one, set())
     assert printed > 500

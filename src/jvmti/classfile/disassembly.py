@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jvmti.classfile.constant_pool import Constant, describe
 from jvmti.classfile.generic import class_signature, method_signature, type_signature
@@ -10,6 +10,7 @@ from jvmti.classfile.instructions import Instruction, instructions
 from jvmti.classfile.structure import ClassFile, Code, FieldInfo, MethodInfo
 from jvmti.spec.modifiers import ClassModifiers, MethodModifiers, flag_names
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import printable
 
 _COMMENT = 40
 """The column in which the comment behind an instruction begins."""
@@ -148,12 +149,12 @@ def disassemble(file: ClassFile, *, verbose: bool = False) -> str:
         lines += [""] if place else []
         lines += _method_lines(file, method, verbose)
     lines.append("}")
-    return "\n".join(lines)
+    return _text(lines)
 
 
 def disassemble_method(file: ClassFile, method: MethodInfo, *, verbose: bool = False) -> str:
     """A method, the way ``javap -c -p`` writes it."""
-    return "\n".join(_method_lines(file, method, verbose))
+    return _text(_method_lines(file, method, verbose))
 
 
 def disassemble_code(bytecodes: bytes, pool: Mapping[int, Constant], within: str | None) -> str:
@@ -164,9 +165,13 @@ def disassemble_code(bytecodes: bytes, pool: Mapping[int, Constant], within: str
         pool: the constants of its class.
         within: the internal name of its class.
     """
-    return "\n".join(
-        line for one in instructions(bytecodes) for line in _instruction(one, pool, within)
-    )
+    found = instructions(bytecodes)
+    return _text(line for one in found for line in _instruction(one, pool, within))
+
+
+def _text(lines: Iterable[str]) -> str:
+    """The lines as one text, in which a name cannot end a line or order a terminal about."""
+    return "\n".join(map(printable, lines))
 
 
 def _field_lines(field: FieldInfo, verbose: bool) -> Iterator[str]:
