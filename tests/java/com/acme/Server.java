@@ -1,0 +1,82 @@
+package com.acme;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The program that the documentation's command lines name MyServer, Server or 4711: it holds orders of
+ * customers, two threads contend for a lock, and a third one throws.
+ */
+public class Server {
+    static final List<Order> orders = new ArrayList<>();
+    static final Object till = new Object();
+    static final AtomicBoolean open = new AtomicBoolean(true);
+
+    public static void main(String[] arguments) throws Exception {
+        for (int i = 0; i < 1000; i++) {
+            orders.add(new Order(i, new Customer("customer " + i % 10)));
+        }
+        for (String name : new String[] {"first", "second"}) {
+            start(name, Server::sell);
+        }
+        start("reader", Server::read);
+        System.out.println("ready");
+        while (System.in.read() >= 0) {
+            // until the test ends
+        }
+        open.set(false);
+    }
+
+    static void start(String name, Runnable work) {
+        Thread thread = new Thread(work, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    static void sell() {
+        while (open.get()) {
+            synchronized (till) {
+                pause(20);
+            }
+        }
+    }
+
+    static void read() {
+        while (open.get()) {
+            try {
+                Integer.parseInt("twelve");
+            } catch (NumberFormatException expected) {
+                pause(20);
+            }
+        }
+    }
+
+    static void pause(int milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
+
+class Order {
+    final int price;
+    final long total;
+    final Customer customer;
+
+    Order(int price, Customer customer) {
+        this.price = price;
+        this.total = 2L * price;
+        this.customer = customer;
+    }
+}
+
+class Customer {
+    final String name;
+
+    Customer(String name) {
+        this.name = name;
+    }
+}

@@ -1,0 +1,219 @@
+"""Every command line of the documentation is executed, in a shell, as it stands on its page.
+
+Pages that are followed step by step have their own test (`test_documentation`).  The lines of the
+others find what they name: programs that run, dumps, scripts and jars.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import compiler
+import jvms
+import jvmti
+import programs
+from test_documentation import STEP_BY_STEP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PAGES = [
+    page
+    for page in [jvms.ROOT / "README.md", *sorted((jvms.ROOT / "docs").rglob("*.md"))]
+    if page not in STEP_BY_STEP and "reference" not in page.parts
+]
+FENCED = re.compile(r"^```.*?^```", re.M | re.S)
+IN_A_FENCE = re.compile(r"^(?:\$ )?((?:export |eval |JAVA_TOOL_OPTIONS=|jvmti ).*)$", re.M)
+IN_A_SENTENCE = re.compile(r"`(jvmti [a-z][^`]*)`")
+
+TARGETS = ("MyServer", "4711", "Server", "Workload", "SparkSubmit", "Till", "Booth", "Report")
+"""What the documentation calls programs that run."""
+SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no command"}
+"""Text that looks like a command line and is none."""
+FOR_EVER = re.compile(r"--watch|jvmti attach|jvmti events (?!.*--(?:duration|count))|Workload|stay")
+"""Lines that go on until Ctrl-C."""
+LOOK = 4
+"""Seconds until Ctrl-C comes."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line, and the page that has it."""
+
+    page: str
+    text: str
+
+
+def is_synopsis(text: str) -> bool:
+    """Whether the text shows what can be written, rather than what is."""
+    return bool(re.search(r"\[options\]|\((?:\w+ \| )+\w+\)|\bVERB\b", text))
+
+
+def lines_of(page: Path) -> Iterator[Line]:
+    """Every command line of a page, once."""
+    text = page.read_text()
+    found = [line for fence in FENCED.findall(text) for line in IN_A_FENCE.findall(fence)]
+    found = [line for line in found if "jvmti" in line]
+    found += IN_A_SENTENCE.findall(FENCED.sub("", text))
+    name = str(page.relative_to(jvms.ROOT))
+    for line in dict.fromkeys(" ".join(one.split()) for one in found):
+        if not is_synopsis(line) and line not in SHOWN_ELSEWHERE:
+            yield Line(name, line)
+
+
+LINES = [line for page in PAGES for line in lines_of(page)]
+
+
+@pytest.fixture(scope="module")
+def jvm() -> jvms.Jvm:
+    """One JVM, a new one as a reader's."""
+    newest = jvms.named("25")
+    if newest.missing:
+        pytest.skip(newest.missing)
+    return newest
+
+
+@pytest.fixture(scope="module")
+def server(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
+    """The program that the lines look into, able to do what the documentation shows."""
+    options = jvmti.AgentOptions(reserve=())
+    program = shared_java_program(
+        "com.acme.Server", env={"JAVA_TOOL_OPTIONS": jvmti.java_tool_options(options)}
+    )
+    program.expect("ready", timeout=60)
+    return program
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture(scope="module")
+def prepared(
+    server: programs.JavaProgram, jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A directory in which everything is that the lines name."""
+    there = tmp_path_factory.mktemp("documented")
+    commands = there / "bin"
+    commands.mkdir()
+    script(commands / "jvmti", f'#!/bin/sh\nexec {sys.executable} -m jvmti "$@"\n')
+    script(commands / "java", f'#!/bin/sh\nexec {jvm.java} {" ".join(jvm.args)} "$@"\n')
+    script(there / "start-server.sh", "#!/bin/sh\nexec java -jar app.jar </dev/null\n")
+    classes = there / "classes"
+    for name in ("Workload", "Deadlock", "Idle", "com.acme.Server"):
+        shutil.copytree(compiler.classes(name), classes, dirs_exist_ok=True)
+    with zipfile.ZipFile(there / "app.jar", "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", "Main-Class: com.acme.Server\n")
+        for file in (classes / "com").rglob("*.class"):
+            archive.write(file, file.relative_to(classes))
+    agent = "def agent_onload(vm, options):\n    pass\n\n\nagent_onattach = agent_onload\n"
+    for name in ("agent.py", "one.py", "two.py", "thrown.py", "out_of_bread.py"):
+        (there / name).write_text(agent)
+    (there / "look.py").write_text("print(len(vm.threads))\n")
+    (there / "examples").symlink_to(jvms.ROOT / "examples")
+    (there / "hprof.py").symlink_to(jvms.ROOT / "examples" / "agents" / "hprof.py")
+    (there / ".config" / "fish" / "completions").mkdir(parents=True)
+    with jvmti.attach(server.pid, timeout=60) as vm:
+        vm.heap.snapshot().save(there / "dump.hprof")
+    shutil.copy(there / "dump.hprof", there / "spark.hprof")
+    return there
+
+
+def as_executed(line: str, pid: int) -> str:
+    """The line with the process id in place of the name of the program that runs."""
+    line = line.replace("h2.jar org.h2.tools.Server", "app.jar com.acme.Server")
+    own, dashes, started = line.partition(" -- ")
+    own = re.sub(rf"(?<![\w/.'*-])(?:{'|'.join(TARGETS)})(?![\w.])", str(pid), own)
+    own = re.sub(r"\bTARGET\b", str(pid), own)
+    started = started.replace("java …", "java -cp classes Idle").replace(
+        "java -cp classes Orders", "java -cp classes com.acme.Server"
+    )
+    return own + dashes + started
+
+
+def completed(line: str, pid: int) -> str:
+    """The same for one that a sentence has cut short: `jvmti info` is of some program."""
+    words = line.split()
+    bare = ("attach", "conformance", "doctor", "info", "locks", "threads", "shell", "events")
+    if len(words) == 2 and words[1] in bare:
+        return f"{line} {pid}" + (" agent.py" if words[1] == "attach" else "")
+    if words[1:2] == ["heap"] and len(words) <= 3:
+        rest = {"query": "'len(snapshot)'", "dump": "again.hprof", "report": "-o again.html"}
+        verb = words[2] if len(words) == 3 else "summary"
+        return f"jvmti heap {verb} {pid} {rest.get(verb, '')}"
+    cut_short = re.fullmatch(r"jvmti (?:events|threads) ('[^']*'|[A-Z]\w+|--\w+)(?: --\w+)*", line)
+    if cut_short and cut_short[1] not in TARGETS:
+        return line.replace(words[1], f"{words[1]} {pid}", 1)
+    return {
+        "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
+        "jvmti options": "jvmti options --reserve",
+        "jvmti doctor --attach": f"jvmti doctor --attach {pid}",
+    }.get(line, line)
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}"[:100])
+def test_a_command_line_does_what_it_says(
+    line: Line, prepared: Path, server: programs.JavaProgram
+) -> None:
+    text = as_executed(completed(line.text, server.pid), server.pid)
+    for made in ("report.html", "orders.parquet", "spark.html", "again.html", "again.hprof"):
+        (prepared / made).unlink(missing_ok=True)
+    for made in ("tables", "agents"):
+        shutil.rmtree(prepared / made, ignore_errors=True)
+    if line.text.startswith("jvmti heap dump"):
+        for made in ("spark.hprof", "till.hprof"):
+            (prepared / made).unlink(missing_ok=True)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in programs.VARIABLES
+    }
+    environment |= {"PATH": f"{prepared / 'bin'}:{environment['PATH']}", "HOME": str(prepared)}
+    shell = next((one for one in ("bash", "zsh") if f"completion {one}" in text), "sh")
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    if shell == "zsh":
+        text = f"autoload -U compinit && compinit -D && {text}"
+    started = subprocess.Popen(
+        [shell, "-c", text],
+        cwd=prepared,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    ended = False
+    try:
+        out, err = started.communicate(timeout=LOOK if FOR_EVER.search(text) else 120)
+    except subprocess.TimeoutExpired:
+        assert FOR_EVER.search(text), f"{text} goes on for ever"
+        ended = True
+        os.killpg(started.pid, signal.SIGINT)
+        out, err = started.communicate(timeout=60)
+    finally:
+        if started.poll() is None:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
+    told = f"{text}: status {started.returncode}\n{err}{out}"
+    assert "Traceback" not in err, told
+    assert started.returncode in ((0, 130, -signal.SIGINT) if ended else (0,)), told
+    assert server.running(), server.crash()
+
+
+def test_every_kind_of_page_has_lines() -> None:
+    assert {line.page for line in LINES} >= {"README.md", "docs/commands.md", "docs/heap_dumps.md"}
+    assert len(LINES) > 60
