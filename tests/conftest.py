@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -175,7 +176,12 @@ FINISHED: set[str] = set()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the directory of the books, or take the one of the whole run; build the agent."""
+    """Make the directory of the books, or take the one of the whole run; build the agent.
+
+    A shell starts what runs in the background with Ctrl-C ignored, and so would all controllers.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(config, "workerinput", None)
     if agent_builds.SANITIZED and worker is None:
         library = agent_builds.sanitized(agent_builds.SANITIZED)

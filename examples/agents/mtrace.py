@@ -29,9 +29,12 @@ def agent_onload(vm, options):
 def prepared(event):
     if not fnmatchcase(event.klass.name, wanted):
         return
-    for method in event.klass.methods:
-        if not method.modifiers & 0x0500:  # neither native nor abstract
-            event.env.set_breakpoint(method, 0)
+    try:
+        for method in event.klass.methods:
+            if not method.modifiers & 0x0500:  # neither native nor abstract
+                event.env.set_breakpoint(method, 0)
+    except jvmti.errors.WrongPhase:
+        pass  # the few classes that come before the VM is live take no breakpoints
 
 
 def entered(event):
