@@ -127,7 +127,12 @@ void suspend_as_asked(JNIEnv* jni) {
     if (own == nullptr) return;
     wanted = own->begun = own->session != nullptr;
   }
-  if (wanted) own->env->SuspendThread(own->thread);
+  if (wanted) {
+    own->env->SuspendThread(own->thread);
+    // Before release 16 the VM stops a thread that suspended itself when it enters the VM again.  That
+    // is to be here, while an ending session still finds the thread.
+    jni->IsSameObject(own->thread, nullptr);
+  }
   {
     Locked locked(mutex);
     // Who looks at it goes on from it to the next.
