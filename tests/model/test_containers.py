@@ -160,7 +160,7 @@ def test_the_collections_of_the_jdk_need_no_java_code(kept: dict[str, Any], vm: 
 def test_a_map_that_threads_fight_for_counts_in_parts(kept: dict[str, Any]) -> None:
     contended = kept["ConcurrentHashMap contended"]
     assert contended["counterCells"] is not None
-    assert len(contended) == contended.call("size") == len(contended.value) > 1000
+    assert len(contended) == contended.call("size") == len(contended.value) > 0
     assert f", {contended.call('size'):,} entries: {{" in repr(contended)
 
 
