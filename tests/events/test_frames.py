@@ -230,7 +230,10 @@ def test_a_method_is_made_to_return_early_from_a_handler(
     assert program.ask(f"returned {method}").endswith(" 1")
     event = left.only
     assert not event.was_popped_by_exception
-    assert (str(event.return_value) if type_ == "object" else event.return_value) == value
+    returned = event.return_value
+    # A Java char is text in an event; the interface lets an int stand for it where it is forced.
+    expected = chr(value) if method == "aChar" else value
+    assert (str(returned) if type_ == "object" else returned) == expected
 
 
 def test_a_virtual_thread_is_made_to_return_early(

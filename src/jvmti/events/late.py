@@ -49,6 +49,7 @@ class LateCallbacks:
             exceptions=None,
             subclasses=True,
             min_duration=None,
+            waits=False,
             stack=0,
             timestamps=True,
             objects=False,
