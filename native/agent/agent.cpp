@@ -78,6 +78,15 @@ bool start_session(JNIEnv* jni, Session* session) {
   return start_service_thread(jni, "jvmti control", serve_session, session);
 }
 
+// Told here as well, because a short program can be over before its service threads run; and only
+// when the thread is there to run.  Making it meets events, which go by the first connection until
+// the controller is told: then they wait for one that only this thread can open.
+bool start_waiting_session(JNIEnv* jni, Session* session) {
+  jthread thread = new_service_thread(jni, "jvmti control");
+  session->tell_live_now();
+  return thread != nullptr && run_service_thread(jni, thread, serve_session, session);
+}
+
 void JNICALL vm_init(jvmtiEnv*, JNIEnv* jni, jthread) {
   lock_check::watch_jni(agent.env, jni);
   {
@@ -86,9 +95,7 @@ void JNICALL vm_init(jvmtiEnv*, JNIEnv* jni, jthread) {
   }
   // Nothing is added any more: OnLoad is over.
   for (Session* waiting : agent.waiting) {
-    // Told here as well, because a short program can be over before its service threads run.
-    waiting->tell_live_now();
-    if (!start_session(jni, waiting)) {
+    if (!start_waiting_session(jni, waiting)) {
       log("no thread for a waiting session");
       waiting->abandon(jni);
     }
@@ -281,14 +288,13 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
   return false;
 }
 
-bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body,
-                          const void* what) {
-  bool started = false;
+jthread new_service_thread(JNIEnv* jni, const char* name) {
+  jobject thread = nullptr;
   jint groups = 0;
   jthreadGroup* top = nullptr;
   if (jni->PushLocalFrame(16) != 0) {
     jni->ExceptionClear();
-    return false;
+    return nullptr;
   }
   jclass type = jni->FindClass("java/lang/Thread");
   jmethodID constructor =
@@ -300,19 +306,31 @@ bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body
     jvalue arguments[2];
     arguments[0].l = top[0];
     arguments[1].l = jni->NewStringUTF(name);
-    jobject thread = jni->NewObjectA(type, constructor, arguments);
-    if (thread != nullptr) {
-      // Known as ours before it can be seen, so that nobody suspends it even in its first moment.
-      enter_service(jni, thread);
-      started = agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
-                JVMTI_ERROR_NONE;
-      if (!started) leave_service(jni, thread);
-    }
+    thread = jni->NewObjectA(type, constructor, arguments);
   }
   if (top != nullptr) agent.env->Deallocate(reinterpret_cast<unsigned char*>(top));
+  if (jni->ExceptionCheck()) {
+    jni->ExceptionClear();
+    thread = nullptr;
+  }
+  return jni->PopLocalFrame(thread);
+}
+
+bool run_service_thread(JNIEnv* jni, jthread thread, jvmtiStartFunction body, const void* what) {
+  // Known as ours before it can be seen, so that nobody suspends it even in its first moment.
+  enter_service(jni, thread);
+  bool started = agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
+                 JVMTI_ERROR_NONE;
+  if (!started) leave_service(jni, thread);
+  jni->DeleteLocalRef(thread);
   if (jni->ExceptionCheck()) jni->ExceptionClear();
-  jni->PopLocalFrame(nullptr);
   return started;
+}
+
+bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body,
+                          const void* what) {
+  jthread thread = new_service_thread(jni, name);
+  return thread != nullptr && run_service_thread(jni, thread, body, what);
 }
 
 void enter_service(JNIEnv* jni, jthread thread) { agent.service_threads.add(jni, thread); }
