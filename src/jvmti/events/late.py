@@ -16,6 +16,7 @@ from jvmti.env.events import EVENTS, JvmtiEvent
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.events.handlers import Handlers
+    from jvmti.events.streams import Streams
     from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")
@@ -40,7 +41,8 @@ class LateCallbacks:
         self._handlers = handlers
         self._env = env
         self._functions = dict(functions)
-        self._stream = session.streams.open(
+        streams: Streams = session.streams
+        self._stream = streams.open(
             env,
             [EVENTS[number].declaration.constant for number in functions],
             thread=None,
