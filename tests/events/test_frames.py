@@ -13,7 +13,7 @@ import programs
 from conformance.evidence import Evidence
 from events.seen import Code, Seen
 from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import ClassStatus
+from jvmti.spec.constants import ClassStatus, ThreadState
 
 on_both_kinds = pytest.mark.parametrize("kind", ["thread", "virtual"])
 
@@ -126,6 +126,30 @@ def test_a_popped_frame_is_entered_again(
     with vm.env.on("Breakpoint", pop_once):
         assert program.ask(f"{kind} runner nested 4") == "11"
     assert entered == [5, 5]
+
+
+def test_a_handler_leaves_its_frame_while_it_has_another_thread_suspended(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+) -> None:
+    """The other thread runs on at the end of the block, though this one is to run no Java code."""
+    needs(vm.env, "can_suspend", "can_force_early_return")
+    other = vm.threads["Finalizer"]
+    states: list[bool] = []
+
+    def is_suspended() -> bool:
+        return bool(vm.env.get_thread_state(other) & ThreadState.SUSPENDED)
+
+    def leave(event: Any) -> None:
+        with other.suspended():
+            states.append(is_suspended())
+            vm.env.force_early_return_int(None, 100)
+        states.append(is_suspended())
+
+    vm.env.set_breakpoint(code["inner"], 0)
+    with vm.env.on("Breakpoint", leave, thread=vm.threads["main"]):
+        answer = program.ask("nested 4")
+    assert states == [True, False]
+    assert answer == "101"
 
 
 @on_both_kinds

@@ -214,6 +214,37 @@ def jvms_has_none(env: jvmti.Env, event: str) -> bool:
     return bool(wanted & ~env.get_capabilities())
 
 
+def test_another_environment_s_handler_works_while_an_exception_waits(
+    program: programs.JavaProgram, vm: jvmti.VM, another: jvmti.Env
+) -> None:
+    """The VM tells both of one event, and the thread enters the second with the exception."""
+    jni = vm.jni
+    failure = jni.find_class("java/lang/ArithmeticException")
+    done: list[str] = []
+
+    def throw(it: Any) -> None:
+        if "threw" not in done:
+            done.append("threw")
+            jni.throw_new(failure, "from a handler")
+
+    def work(it: Any) -> None:
+        if "worked" not in done:
+            # The program's class loader runs for a name that nobody has asked for.
+            with pytest.raises(jvmti.JavaException, match="NoClassDefFound"):
+                jni.find_class("no/such/Thing")
+            assert jni.get_string_length(jni.new_string("text")) == 4
+            done.append("worked")
+
+    main = vm.threads["main"]
+    with (
+        vm.env.on("ExceptionCatch", throw, thread=main),
+        another.on("ExceptionCatch", work, thread=main),
+    ):
+        answer = program.ask("fail it")
+    assert sorted(done) == ["threw", "worked"]
+    assert answer == "error java.lang.ArithmeticException: from a handler"
+
+
 def test_an_exception_that_is_cleared_does_not_reach_the_program(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
