@@ -129,10 +129,15 @@ class Tracing {
 Tracing::~Tracing() {
   if (marks_.empty()) return;  // nothing has been tagged
   Vector<jlong> others;
+  size_t classes = 0;
   for (size_t i = 1; i < marks_.size(); ++i) {
-    if ((marks_[i].flags & kClass) == 0 && !others.push(static_cast<jlong>(i))) return;
+    if ((marks_[i].flags & kClass) != 0) {
+      ++classes;
+    } else if (!others.push(static_cast<jlong>(i))) {
+      return;
+    }
   }
-  tags_.untag_classes(call.jni);
+  tags_.untag_classes(call.jni, classes);
   tags_.untag(call.jni, others);
 }
 
@@ -353,7 +358,7 @@ jint JNICALL refer(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
   ++trace.total;
   if (static_cast<jlong>(trace.edges.size()) >= trace.most * kEdgeSize) return weakly ? 0 : kFollow;
   jlong referrer = root ? 0 : *referrer_tag;
-  if (!root && referrer == 0) {
+  if (!root && !trace.marked(referrer)) {
     referrer = *referrer_tag = trace.add();
     trace.failed = trace.failed || referrer == 0;
   }
@@ -379,7 +384,7 @@ jint JNICALL step_back(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
     trace.note(0, kind, info, false);
     trace.arrived = true;
   } else {
-    if (referrer == 0) {
+    if (!trace.marked(referrer)) {
       if (trace.total >= trace.most) {
         trace.too_many = true;
         return kAbort;
@@ -422,7 +427,7 @@ jint JNICALL reach(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
   if (!trace.control.go_on()) return kAbort;
   if (referrer_tag != nullptr && trace.weak(kind, info, referrer_class_tag)) return 0;
   if (trace.flagged(*tag, kPermanent | kOurThread)) return 0;
-  if (*tag == 0) {
+  if (!trace.marked(*tag)) {
     if (trace.total >= trace.most) {
       trace.too_many = true;
       return kAbort;
@@ -433,7 +438,6 @@ jint JNICALL reach(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
       return kAbort;
     }
   }
-  if (!trace.marked(*tag)) return 0;
   Mark& mark = trace[*tag];
   if ((mark.flags & (kReachable | kTarget)) == 0) {
     mark.flags |= kReachable;

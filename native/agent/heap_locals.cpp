@@ -45,7 +45,7 @@ jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReference
   // One stack comes after the other: where the next one begins there is nothing left to see.
   if (local.thread_tag != kThread) return walk.met ? JVMTI_VISIT_ABORT : 0;
   walk.met = true;
-  if (*tag == 0) *tag = ++walk.marks;
+  if (*tag <= 0 || *tag > walk.marks) *tag = ++walk.marks;
   if (!walk.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
     walk.failed = true;
     return JVMTI_VISIT_ABORT;
@@ -89,7 +89,7 @@ bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
   jint count = 0;
   jint deepest = 0;
   Vector<jvmtiFrameInfo> frames;
-  if (env->GetFrameCount(thread, &count) != JVMTI_ERROR_NONE ||
+  if (env->GetFrameCount(thread, &count) != JVMTI_ERROR_NONE || count < 0 ||
       !frames.reserve(static_cast<size_t>(count) + 1) ||
       env->GetStackTrace(thread, 0, count, frames.begin(), &count) != JVMTI_ERROR_NONE) {
     return false;

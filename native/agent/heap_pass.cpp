@@ -82,7 +82,7 @@ PassTags::PassTags() : env_(nullptr) {
 PassTags::~PassTags() {
   constexpr size_t kMostSpare = 4;
   if (env_ == nullptr) return;
-  bool clean = !tagged_;
+  bool clean = !tagged_ && !left_;
   for (jint i = 0; clean && i < numbered_; ++i) {
     clean = env_->SetTag(classes_[i], 0) == JVMTI_ERROR_NONE;
   }
@@ -103,12 +103,14 @@ jvmtiError PassTags::number(const jclass* classes, jint count) {
   return JVMTI_ERROR_NONE;
 }
 
-void PassTags::untag_classes(JNIEnv* jni) {
+void PassTags::untag_classes(JNIEnv* jni, size_t tagged) {
   jint count = 0;
   jclass* classes = nullptr;
+  left_ = true;
   if (env_->GetLoadedClasses(&count, &classes) != JVMTI_ERROR_NONE) return;
+  left_ = static_cast<size_t>(count) < tagged;
   for (jint i = 0; i < count; ++i) {
-    env_->SetTag(classes[i], 0);
+    if (env_->SetTag(classes[i], 0) != JVMTI_ERROR_NONE) left_ = true;
     jni->DeleteLocalRef(classes[i]);
   }
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(classes));
@@ -123,7 +125,7 @@ void PassTags::untag(JNIEnv* jni, const Vector<jlong>& tags) {
                                                 &objects, nullptr) != JVMTI_ERROR_NONE) {
     return;
   }
-  tagged_ = false;
+  tagged_ = static_cast<size_t>(count) < tags.size();
   for (jint i = 0; i < count; ++i) {
     if (env_->SetTag(objects[i], 0) != JVMTI_ERROR_NONE) tagged_ = true;
     jni->DeleteLocalRef(objects[i]);

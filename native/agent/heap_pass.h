@@ -52,6 +52,8 @@ class PassControl {
 
 // An environment that can tag objects.  The VM frees one that was disposed of no sooner than at the
 // next garbage collection, 1 to 9 KB; so it serves the next pass when nothing is tagged any more.
+// That is so only when the VM has shown every object that was tagged: one that it left out may carry
+// its tag still.  A pass all the same believes no tag that it cannot have given itself.
 class PassTags {
  public:
   PassTags();
@@ -65,8 +67,8 @@ class PassTags {
   void tagging() { tagged_ = true; }
   // Once that is not tagged any more.
   void untagged() { tagged_ = false; }
-  // Takes the tags off the loaded classes, whatever they are.
-  void untag_classes(JNIEnv* jni);
+  // Takes the tags off the loaded classes, whatever they are; so many at least have one.
+  void untag_classes(JNIEnv* jni, size_t tagged);
   // Takes these tags off, the last ones there are.  Looking for many takes long, and they then go
   // with the environment.
   void untag(JNIEnv* jni, const Vector<jlong>& tags);
@@ -76,6 +78,7 @@ class PassTags {
   const jclass* classes_ = nullptr;
   jint numbered_ = 0;
   bool tagged_ = false;
+  bool left_ = false;  // classes that may be tagged still
 };
 
 // Numbers as a result of a call; null without memory.

@@ -281,7 +281,7 @@ jint JNICALL find_object(jlong class_tag, jlong size, jlong* tag, jint length, v
     ++find.different;
   } else {
     ++find.found;
-    if (*tag != 0) {
+    if (*tag > 0 && *tag <= find.classes) {
       find.places[next] = static_cast<jint>(*tag);
     } else {
       *tag = kFoundTag + next;
@@ -293,6 +293,7 @@ jint JNICALL find_object(jlong class_tag, jlong size, jlong* tag, jint length, v
 
 struct HeapTake {
   PassControl& control;
+  jint known;  // classes
   jlong limit;
   jlong taken;
   Vector<jint> classes;  // that are instances themselves: their numbers
@@ -304,7 +305,7 @@ jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
     return class_tag <= 0 ? 0 : static_cast<jint>(JVMTI_VISIT_ABORT);
   }
   ++take.taken;
-  if (*tag != 0) {
+  if (*tag > 0 && *tag <= take.known) {
     take.classes.push(static_cast<jint>(*tag));
   } else {
     *tag = kFoundTag;
@@ -418,10 +419,10 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
 
 namespace {
 
-// Takes their tags off the objects that were found, and adds references to classes that carried a tag
-// of their own.
-jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jint extra,
-                    jint* count, jobject** objects, jlong** found) {
+// Takes their tags off the objects that the pass has tagged, so many, and leaves room for references to
+// classes that carried a tag of their own.
+jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jlong tagged,
+                    jint extra, jint* count, jobject** objects, jlong** found) {
   jvmtiEnv* env = tags.env();
   jobject* listed = nullptr;
   jlong* carried = nullptr;
@@ -429,7 +430,7 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
                          ? JVMTI_ERROR_NONE
                          : env->GetObjectsWithTags(tag_count, asked, count, &listed, &carried);
   if (error != JVMTI_ERROR_NONE) return error;
-  tags.untagged();
+  if (*count >= tagged) tags.untagged();
   for (jint i = 0; i < *count; ++i) {
     if (env->SetTag(listed[i], 0) != JVMTI_ERROR_NONE) tags.tagging();
   }
@@ -505,8 +506,8 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
       if (own_tags[i] == 0) asked[ask++] = kFoundTag + i;
     }
     if (error == JVMTI_ERROR_NONE) {
-      error = find_all(call, tags, find.found == 0 ? 0 : ask, asked, extra, count, objects,
-                       places);
+      error = find_all(call, tags, find.found == 0 ? 0 : ask, asked, find.found - extra, extra,
+                       count, objects, places);
     }
     if (error == JVMTI_ERROR_NONE) {
       for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
@@ -537,7 +538,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   PassTags tags;
   jvmtiError error = tags.number(classes.items(), classes.count());
   if (error != JVMTI_ERROR_NONE) return error;
-  HeapTake take{control, most.c(), 0, {}};
+  HeapTake take{control, classes.count(), most.c(), 0, {}};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = take_object;
   tags.tagging();
@@ -549,8 +550,8 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
   jlong* carried = nullptr;
-  error = find_all(call, tags, 1, &asked, static_cast<jint>(take.classes.size()), count,
-                   objects, &carried);
+  jint extra = static_cast<jint>(take.classes.size());
+  error = find_all(call, tags, 1, &asked, take.taken - extra, extra, count, objects, &carried);
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint number : take.classes) {

@@ -4,14 +4,14 @@ namespace jvmti {
 
 namespace {
 
-// The length of one type in a descriptor.
+// The length of one type in a descriptor; no further than its end.
 size_t type_length(const char* at) {
   size_t length = 0;
   while (at[length] == '[') ++length;
   if (at[length] == 'L') {
     while (at[length] != ';' && at[length] != '\0') ++length;
   }
-  return length + 1;
+  return at[length] == '\0' ? length : length + 1;
 }
 
 void free_details(MethodDetails* details) {
@@ -33,7 +33,9 @@ bool parse_signature(MethodDetails* details) {
   if (details->signature[0] != '(' || std::strchr(details->signature, ')') == nullptr) return false;
   const char* at = details->signature + 1;
   uint32_t count = 0;
-  for (const char* scan = at; *scan != ')' && *scan != '\0'; scan += type_length(scan)) ++count;
+  const char* scan = at;
+  for (; *scan != ')' && *scan != '\0'; scan += type_length(scan)) ++count;
+  if (*scan == '\0') return false;  // the last type takes the bracket for its own
   details->argument_count = count;
   details->argument_types = static_cast<char*>(std::calloc(count + 1, 1));
   details->argument_classes = static_cast<jweak*>(std::calloc(count + 1, sizeof(jweak)));
