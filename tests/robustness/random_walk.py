@@ -61,8 +61,8 @@ ALWAYS = [
     "-Xlog:disable", "-Xlog:all=error:stderr", "-Xshare:auto", "-Dwalk.one=first",
 ]  # fmt: skip
 
-ENOUGH = 400
-"""Steps of all controllers together, after which a walk may end."""
+ENOUGH = 20
+"""Steps of all controllers together for each second that a walk lasts, after which it may end."""
 
 NO_ANSWER = (jvmti.Error, jvmti.AttachError)
 
@@ -140,6 +140,7 @@ class Walk:
             "Walked", str(stack), str(room),
         ]  # fmt: skip
         self.pid = 0
+        self.program: subprocess.Popen[bytes] | None = None  # where we have started it ourselves
         self.controllers: list[subprocess.Popen[str]] = []
         self.status: int | None = None
 
@@ -152,13 +153,14 @@ class Walk:
                 command.insert(1, f"-agentpath:{own_library()}=reserve")
             with (self.directory / "stdout").open("wb") as out:
                 with (self.directory / "stderr").open("wb") as err:
-                    self.pid = subprocess.Popen(
+                    self.program = subprocess.Popen(
                         command,
                         stdout=out,
                         stderr=err,
                         stdin=subprocess.DEVNULL,
                         cwd=self.directory,
-                    ).pid
+                    )
+            self.pid = self.program.pid
         else:
             controller = self.control("--", *self.command)
             assert controller.stdout is not None
@@ -175,6 +177,9 @@ class Walk:
         """Whether it runs; where we are its parent, its status is kept when it has ended."""
         if self.status is not None:
             return False
+        if self.program is not None:
+            self.status = self.program.poll()
+            return self.status is None
         with contextlib.suppress(ChildProcessError):
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             if ended:
@@ -249,7 +254,8 @@ class Walk:
         least = time.monotonic() + self.seconds
         until = least + 4 * self.seconds
         while self.alive() and (
-            time.monotonic() < least or (self.steps() < ENOUGH and time.monotonic() < until)
+            time.monotonic() < least
+            or (self.steps() < ENOUGH * self.seconds and time.monotonic() < until)
         ):
             running = self.running()
             if len(running) < most:
