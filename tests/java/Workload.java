@@ -156,7 +156,7 @@ public class Workload {
         long end = System.nanoTime() + 1_500_000_000L;
         int sum = 0;
         // Of the seconds of a busy machine it may get next to nothing: so many rounds are work, too.
-        for (int round = 0; round < 200 || System.nanoTime() < end; ++round) {
+        for (int round = 0; round < 1_000 || System.nanoTime() < end; ++round) {
             sum += spin(20_000);
         }
         System.out.println("spun " + (sum == 42 ? "well" : "enough"));
