@@ -315,6 +315,7 @@ bool Session::add_event_channel(int descriptor) {
 
 Channel* Session::borrow_event_channel(int64_t deadline) {
   Locked locked(mutex_);
+  constexpr int64_t kLook = 500;  // milliseconds
   bool counted = false;
   Channel* taken = nullptr;
   while (!ending_) {
@@ -322,10 +323,14 @@ Channel* Session::borrow_event_channel(int64_t deadline) {
       taken = idle_event_channels_.pop();
       break;
     }
+    // Until the session has its service thread nobody else sees that the controller has gone.
+    bool unwatched = control_channel_ != nullptr && !control_channel_->serviced;
+    if (unwatched && (lost_ || control_channel_->deserted())) break;
     if (!counted) events_waiting.fetch_add(1);
     counted = true;
     int64_t left = deadline < 0 ? kLongestWait : deadline - now_in_milliseconds();
     if (left <= 0) break;
+    if (unwatched && left > kLook) left = kLook;
     channel_idle_.wait(mutex_, static_cast<int>(left < kLongestWait ? left : kLongestWait));
   }
   if (counted) events_waiting.fetch_sub(1);
@@ -368,12 +373,14 @@ Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
     return nullptr;
   }
   if (!served_ && !lost_ && !held_) return control_channel_;
+  // What was lost in OnLoad ends once the VM is live; until then no other channel comes either.
+  *given_up = lost_;
   control_turn_.give_back();
   return nullptr;
 }
 
 void Session::tell_live() {
-  if (served_.exchange(true) || !early_ || lost_) return;
+  if (lost_ || served_.exchange(true) || !early_) return;
   control_channel_->send(Header{0, protocol::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
 }
 

@@ -90,6 +90,8 @@ def test_a_vm_held_in_onload_starts_when_its_controller_is_killed(
         "monitor = vm.env.create_raw_monitor('held')\n"
         "vm.env.raw_monitor_enter(monitor)\n"
         "vm.env.add_capabilities(vm.env.get_potential_capabilities())\n"
+        # Nobody handles what comes before the VM is live, and nothing else ends its wait.
+        "vm.env.on('ClassLoad', lambda event: None, timeout=None)\n"
         "print('held', flush=True)\n"
         "time.sleep(600)\n"
     )
