@@ -28,6 +28,8 @@ from jvmti.target.agent_library import library_for_executable
 
 #: The JVM can be attached to from the start, without a SIGQUIT.
 NO_SIGNAL = "-XX:+StartAttachListener"
+#: Up to release 17 the sixteenth call of a command would write a class, with every step an event.
+NO_INFLATION = "-Dsun.reflect.inflationThreshold=1000000"
 WARM = ("calculate 1", "descend 1", "nested 1", "fail once", "copy 1", "returned anInt")
 SOLO = Capabilities.of(
     "can_suspend",
@@ -43,7 +45,8 @@ def program(jvm: jvms.Jvm, shared_java_program: programs.JavaPrograms) -> progra
     """The program Events, ready for commands."""
     library = library_for_executable(jvm.java)
     started = shared_java_program(
-        "Events", jvm_args=[f"-agentpath:{library}=reserve", NO_SIGNAL, "-Xmx128m"]
+        "Events",
+        jvm_args=[f"-agentpath:{library}=reserve", NO_SIGNAL, NO_INFLATION, "-Xmx128m"],
     )
     started.expect("ready", timeout=60)
     for command in WARM:  # what Java does at first use is no part of a test
