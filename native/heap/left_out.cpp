@@ -2,6 +2,7 @@
 // threads.  Those roots are taken away before anything is found out, and are not in copies either.
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "dump.h"
 
@@ -20,12 +21,21 @@ class Sorted {
     return true;
   }
   bool push(uint64_t item) { return items_.push(item); }
-  void sort() { std::sort(items_.data(), items_.data() + items_.size()); }
+  // The C library's sort: release wheels come without the library of C++.
+  void sort() {
+    if (items_.size() > 1) std::qsort(items_.data(), items_.size(), sizeof(uint64_t), compare);
+  }
   bool has(uint64_t item) const {
     return std::binary_search(items_.data(), items_.data() + items_.size(), item);
   }
 
  private:
+  static int compare(const void* left, const void* right) {
+    uint64_t one = *static_cast<const uint64_t*>(left);
+    uint64_t other = *static_cast<const uint64_t*>(right);
+    return one < other ? -1 : one > other;
+  }
+
   List<uint64_t> items_;
 };
 
