@@ -363,9 +363,10 @@ def _probe(stream: Stream, filters: dict[str, list[str]]) -> tuple[int, dict[str
     for kind in filters:
         counts: Counter[str] = Counter()
         # The class of an event that has no method is that of its object.
-        there = summary.kinds.get(kind) or (summary.kinds["object"] if kind == "class" else {})
-        for (_, name), tally in there.items():
-            counts[name] += tally.count
+        there = summary.kinds.get(kind)
+        of_objects = kind == "class" and not there
+        for (_, name), tally in (summary.kinds["object"] if of_objects else there or {}).items():
+            counts[name.rpartition("@")[0] or name if of_objects else name] += tally.count
         if counts:
             names[kind] = counts.most_common(_NEAR)
     return summary.total, names
