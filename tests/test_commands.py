@@ -21,8 +21,9 @@ from jvmti.commands.targets import find_java
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.report.tables import plain, table
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
 from jvmti.spec.capabilities import ALL
+from jvmti.spec.text import printable
 from jvmti.target.agent_library import library_for_executable
 from jvmti.target.options import AgentOptions
 

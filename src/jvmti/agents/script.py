@@ -24,8 +24,8 @@ from types import ModuleType
 from typing import Any
 
 from jvmti.model.vm import VM
-from jvmti.report.text import printable
 from jvmti.spec.errors import Error
+from jvmti.spec.text import printable
 from jvmti.target.options import AgentOptions
 
 UNLOAD_TIMEOUT = 10.0

@@ -170,8 +170,8 @@ def explained(error: Exception) -> CommandFailed | None:
     if isinstance(error, CommandFailed):
         return error
     from jvmti.agents.script import ScriptError
-    from jvmti.report.text import printable
     from jvmti.spec.errors import Error
+    from jvmti.spec.text import printable
     from jvmti.target.errors import AttachError, OptionsError, TargetNotFound
 
     def lines(text: Any) -> str:

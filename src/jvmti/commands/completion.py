@@ -49,7 +49,7 @@ def _words() -> Words:
 
 
 def _print_targets() -> None:
-    from jvmti.report.text import printable
+    from jvmti.spec.text import printable
     from jvmti.target.processes import processes
 
     for process in processes():

@@ -16,7 +16,6 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.allowed import reason
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
-from jvmti.report.text import printable
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import (
@@ -30,6 +29,7 @@ from jvmti.spec.errors import (
     TargetLost,
 )
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import printable
 
 RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
     "returned",

@@ -10,9 +10,9 @@ import jvmti
 from jvmti.commands.failure import FAILED, NOT_FOUND
 from jvmti.commands.targets import add_json, add_target, named_target
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import printable
 from jvmti.spec.capabilities import ONLOAD_ONLY, SOLO
 from jvmti.spec.errors import Error, JvmtiError
+from jvmti.spec.text import printable
 from jvmti.target.diagnose import Diagnosis, diagnose
 from jvmti.target.errors import AttachError
 

@@ -42,9 +42,10 @@ from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
 from jvmti.report.tables import print_json, print_table
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import Error, TargetLost
+from jvmti.spec.text import printable
 
 _USUAL = (
     "ThreadStart",

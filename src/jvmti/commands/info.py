@@ -12,8 +12,9 @@ from jvmti.model.allowed import allowed
 from jvmti.model.usage import usage
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration, printable, size
+from jvmti.report.text import duration, size
 from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.text import printable
 
 
 class Command:

@@ -8,7 +8,7 @@ from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.targets import add_json, add_target, named_target
 from jvmti.model.diagnostics import DiagnosticCommands
 from jvmti.report.tables import print_json
-from jvmti.report.text import printable
+from jvmti.spec.text import printable
 from jvmti.target.processes import find
 
 

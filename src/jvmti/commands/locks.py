@@ -10,7 +10,8 @@ from jvmti.commands.targets import add_after, add_json, add_target, count, opene
 from jvmti.model.contention import INTERVAL, LockUse, LockWatch
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
+from jvmti.spec.text import printable
 
 _SECONDS = 5.0
 _TOP = 20

@@ -15,8 +15,9 @@ from jvmti.model.locks import LockFinder, Look
 from jvmti.model.threads import ThreadSnapshot, described
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import printable, processor_time
+from jvmti.report.text import processor_time
 from jvmti.spec.constants import ThreadState
+from jvmti.spec.text import printable
 
 _STATES = ("NEW", "RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING", "TERMINATED")
 _NAMED = 12

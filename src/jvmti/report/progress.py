@@ -15,7 +15,8 @@ from rich.progress import Progress as Bar
 
 from jvmti.display import Report
 from jvmti.heap.elements import element, written
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
+from jvmti.spec.text import printable
 
 __all__ = ["progress"]
 

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from jvmti.report.text import printable
+from jvmti.spec.text import printable
 
 _RIGHT = ">"
 WIDEST = 44

@@ -1,35 +1,6 @@
-"""Text from a target made harmless, and numbers made readable."""
+"""Numbers made readable."""
 
 from __future__ import annotations
-
-_SHORT = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
-
-
-def printable(text: str | None, most: int | None = None) -> str:
-    """Text from a target as a terminal can show it without obeying it.
-
-    Control characters, escape sequences, marks that turn the direction of writing, lone surrogates
-    and everything else that Unicode does not count as printable become backslash escapes.
-
-    Args:
-        text: the text; ``None`` gives the empty string.
-        most: how many characters to show; what is cut off is replaced by an ellipsis.
-    """
-    if not text:
-        return ""
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else _escape(ord(char)) for char in text)
-    if most is not None and len(text) > most:
-        return text[: max(most - 1, 0)] + "…"
-    return text
-
-
-def _escape(code: int) -> str:
-    if code in _SHORT:
-        return _SHORT[code]
-    if code <= 0xFF:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def duration(seconds: float) -> str:
@@ -66,4 +37,4 @@ def processor_time(nanoseconds: int | None) -> str:
     return f"{seconds:.2f} s"
 
 
-__all__ = ["duration", "printable", "processor_time", "size"]
+__all__ = ["duration", "processor_time", "size"]

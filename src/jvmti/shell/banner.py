@@ -8,8 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 from jvmti.model.allowed import allowed
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
 from jvmti.spec.capabilities import Capabilities
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -8,9 +8,9 @@ from typing import Any
 
 from jvmti.env.events import EVENTS
 from jvmti.model.classes import Class, Field, Method
-from jvmti.report.text import printable
 from jvmti.spec.declaration import Declaration, Table
 from jvmti.spec.modifiers import ClassModifiers
+from jvmti.spec.text import printable
 
 _IMPLIED = ("java.lang.Object", "java.lang.Enum", "java.lang.Record")
 _INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}

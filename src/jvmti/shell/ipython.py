@@ -18,12 +18,12 @@ from jvmti import heap
 from jvmti.model.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
-from jvmti.report.text import printable
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.facts import facts
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.spec.errors import Error
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

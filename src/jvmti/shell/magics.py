@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from jvmti.model.classes import Class, Method
 from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
-from jvmti.report.text import printable
 from jvmti.shell.expressions import NotEvaluated, evaluate
 from jvmti.spec.errors import WrongPhase
 from jvmti.spec.frozen import frozen
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -8,13 +8,13 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from jvmti.report.text import printable
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.expressions import NotEvaluated, evaluate
 from jvmti.shell.facts import facts
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.spec.errors import Error
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -23,7 +23,7 @@ from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.tables import Table, column, plain, shown, table
 from jvmti.report.batch_files import BatchFile
 from jvmti.report.tables import WIDEST, console, print_json, print_table
-from jvmti.report.text import printable
+from jvmti.spec.text import printable
 
 _TOP = 20
 _LONGEST = 200

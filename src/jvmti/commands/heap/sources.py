@@ -20,7 +20,8 @@ from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration, printable
+from jvmti.report.text import duration
+from jvmti.spec.text import printable
 from jvmti.target.errors import TargetNotFound
 
 _ENDINGS = (".hprof", ".bin", ".gz", ".parquet", ".dump", ".dmp", ".phd")
