@@ -158,9 +158,16 @@ def test_the_wheel_serves_every_python(wheel: Path) -> None:
     assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []
 
 
+def each_example() -> set[str]:
+    agents = jvms.ROOT / "examples" / "agents"
+    return {f"examples/agents/{path.name}" for path in agents.glob("*.py")}
+
+
 def test_the_wheel_holds_every_module_of_the_sources(wheel: Path) -> None:
     sources = jvms.ROOT / "src"
     modules = {path.relative_to(sources).as_posix() for path in sources.glob("jvmti/**/*.py")}
+    # `jvmti examples` copies these out of the package.
+    modules |= {f"jvmti/{path}" for path in each_example()}
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.endswith(".py")}
     assert packed == modules
