@@ -297,6 +297,14 @@ def test_detaching_wakes_threads_that_are_in_calls(target: steady.Steady) -> Non
     assert vm.stats.agent is None
 
 
+def test_a_channel_that_opens_while_its_session_ends_is_refused(target: steady.Steady) -> None:
+    for events in (False, True):
+        vm = jvmti.attach(target.pid)
+        vm.detach()
+        with pytest.raises(SessionClosed):
+            vm._session.open(events=events)
+
+
 def test_a_solo_capability_names_who_holds_it(target: steady.Steady, vm: jvmti.VM) -> None:
     vm.env.add_capabilities({"can_suspend"})
     with jvmti.attach(target.pid) as other:

@@ -200,6 +200,8 @@ class Session:
         self._stored: dict[int, Any] = {}
         self._next_token = 1
         self._process = os.getpid()
+        # Asked now: another thread may close the connection while one opens a channel.
+        self._target = peer_credentials(connected)[0]
         self.greeting = self._greet(timeout)
         self.held = self.greeting.held
         self.live = not self.held
@@ -316,9 +318,8 @@ class Session:
 
     def _check_room(self, descriptors: int, threads: int) -> None:
         """Raise OutOfMemory where the target has no room for so many more of each."""
-        pid = peer_credentials(self.control.socket)[0]
         try:
-            with ProcessHandle(pid) as handle:
+            with ProcessHandle(self._target) as handle:
                 why = tell_room(handle, descriptors, threads)
         except AttachError:
             return  # it cannot be seen from here, or has ended: the request will tell
