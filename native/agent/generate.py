@@ -885,6 +885,8 @@ def checked_calls_source() -> str:
         "void watch(JNINativeInterface_* table, size_t slots) {",
     ]
     slots = {one.c_name: one.slot for one in JNI_FUNCTIONS.values()}
+    # C++ calls what takes any number of arguments by the form with a `va_list`.
+    slots |= {f"{one.c_name[:-1]}V": one.slot - 1 for one in JNI_FUNCTIONS.values() if one.folds}
     slots |= {name: one.slot for name, one in EXCLUDED.items()}
     for name, slot in slots.items():
         lines.append(f"  if ({slot} < slots) CHECK(JNINativeInterface_, {name});")

@@ -120,6 +120,7 @@ void watch_jni(jvmtiEnv* env, JNIEnv* jni) {
   memcpy(&watched_jni, table, slots * sizeof(void*));
   watch(&watched_jni, slots);
   env->SetJNIFunctionTable(&watched_jni);
+  violate(watched_jvmti, watched_jni, env, jni);
 }
 
 }  // namespace lock_check

@@ -18,6 +18,10 @@ void watch_jni(jvmtiEnv* env, JNIEnv* jni);
 // Generated: sets the functions of a table that is as long as the VM's.
 void watch(jvmtiInterface_1_* table);
 void watch(JNINativeInterface_* table, size_t slots);
+
+// In lock_violations.cpp: what the tables of the look say to a thread that breaks the rules.
+void violate(const jvmtiInterface_1_& jvmti_calls, const JNINativeInterface_& jni_calls,
+             jvmtiEnv* env, JNIEnv* jni);
 #else
 inline JavaVM* watched(JavaVM* vm) { return vm; }
 inline void watch_jni(jvmtiEnv*, JNIEnv*) {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +13,17 @@ import pytest
 import steady
 from controllers import Controller
 
+import compiler
 import jvmti
+from jvmti.env.interface import FUNCTIONS
+from jvmti.jni.interface import EXCLUDED
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import programs
+    from jvms import Jvm
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -76,6 +84,62 @@ def checked() -> Path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return CHECKED
+
+
+def violated(jvm: Jvm, checked: Path, kind: str, directory: Path) -> tuple[int, list[str]]:
+    """Let the agent break a rule at the VM's start: the JVM's status, and what was said of it."""
+    command = [jvm.java, *jvm.args, "-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command += ["-XX:-CreateCoredumpOnCrash", f"-agentpath:{checked}"]
+    command += ["-cp", str(compiler.classes("Idle")), "Idle"]
+    done = subprocess.run(
+        command, cwd=directory, env={**os.environ, "JVMTI_LOCK_VIOLATION": kind},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return done.returncode, re.findall(r"^jvmti: lock check: (.*)$", done.stderr, re.M)
+
+
+HOLDS = r" while the thread holds( 0x[0-9a-f]+ \(\d\))+"
+JNI = {one.c_name: one.since for one in JNI_FUNCTIONS.values()} | dict.fromkeys(EXCLUDED, "1.1")
+LATER = {str(release): release for release in range(12, 100)}
+"""The releases that a function can be newer than the oldest JVM with."""
+VIOLATIONS = {
+    "jvmti": "GetPhase" + HOLDS,
+    "jni": "GetVersion" + HOLDS,
+    "environment": "GetEnv" + HOLDS,
+    "send": "send" + HOLDS,
+    "order": r"lock 0x[0-9a-f]+ \(2\) is taken while the thread holds 0x[0-9a-f]+ \(3\)",
+    "rank": r"lock 0x[0-9a-f]+ \(3\) is taken while the thread holds 0x[0-9a-f]+ \(3\)",
+    "twice": r"lock (0x[0-9a-f]+) \(2\) is taken while the thread holds \1 \(2\)",
+    "stranger": "a lock is given up that it does not hold, while the thread holds",
+    "wait": "a condition is waited for" + HOLDS,
+}
+
+
+@pytest.mark.oldest_and_newest
+@pytest.mark.parametrize("kind", VIOLATIONS)
+def test_a_thread_that_breaks_a_rule_ends_the_jvm_with_a_message(
+    jvm: Jvm, checked: Path, kind: str, tmp_path: Path
+) -> None:
+    status, messages = violated(jvm, checked, kind, tmp_path)
+    assert status == -signal.SIGABRT
+    assert len(messages) == 1
+    assert re.fullmatch(VIOLATIONS[kind], messages[0])
+
+
+def test_no_function_of_the_vm_is_called_past_the_look(
+    jvm: Jvm, checked: Path, tmp_path: Path
+) -> None:
+    status, messages = violated(jvm, checked, "each function", tmp_path)
+    assert status == 0  # each of them was called in a process of its own
+    called = [re.match(r"(\w+) while the thread holds", message) for message in messages]
+    folded = [one for one in JNI_FUNCTIONS.values() if one.folds]
+    wanted = {one.c_name for one in FUNCTIONS.values()}
+    wanted |= {name for name, since in JNI.items() if LATER.get(since, 0) <= jvm.feature}
+    wanted |= {f"{one.c_name[:-1]}V" for one in folded}
+    assert sorted(one[1] for one in called if one) == sorted(wanted)
+    # C++ does not call by these; C does, in other libraries of the program.
+    variadic = {f"nothing looks at slot {one.slot - 2}" for one in folded}
+    assert {message for message, one in zip(messages, called, strict=True) if not one} == variadic
 
 
 @pytest.mark.oldest_and_newest
