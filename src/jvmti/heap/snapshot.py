@@ -449,19 +449,21 @@ class Snapshot:
     def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of `to_arrow`, and the dump itself, into a directory.
 
-        `jvmti.heap.open` takes the directory; other programs read the tables.
+        `jvmti.heap.open` takes the directory; other programs read the tables.  All objects of the
+        dump are written, with their numbers in this snapshot; garbage is not ``reachable``.
 
         Raises:
             FileExistsError: there is something already; ``force=True`` writes over it.
         """
         from jvmti.heap.arrow import write_parquet
 
-        if not self._is_partial:
+        if self.fault is not None or not len(self._dump.left_out):
             write_parquet(self, directory, force=force)
             return
-        # The numbers in the tables are those of the dump beside them.
+        # Only roots are left out: an object has the same number in the tables, in the dump beside
+        # them and in this snapshot, also those that are garbage.
         with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
-            self._write(file.fileno())
+            self._dump.copy(file.fileno(), None)
             mapped = files.map_descriptor(file.fileno(), "the dump")
         write_parquet(Snapshot(Dump(mapped.data), unreachable="keep"), directory, force=force)
 
