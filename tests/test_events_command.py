@@ -247,6 +247,27 @@ def test_names_from_the_target_do_no_harm() -> None:
     assert json.loads(json_of(row, clock))["thread"] == evil
 
 
+RETURNED = {
+    "aDouble": "return_value=1.68",
+    "aFloat": "return_value=-2.5",
+    "aLong": f"return_value={1 << 40}",
+    "anInt": "return_value=0",
+    "aBoolean": "return_value=True",
+    "aString": "return_value=java.lang.String",
+    "nothing": "",
+    "aVoid": "",
+    "thrown": "was_popped_by_exception=True",
+}
+
+
+def test_a_method_s_end_has_the_value_that_it_gave_and_nothing_beside_it(jvm: Jvm) -> None:
+    words = ["MethodExit", "--filter", "class=Returned", "--no-drop"]
+    command = [jvm.java, *jvm.args, "-Xshare:auto", "-cp", str(compiler.classes("Returned"))]
+    done = events(*words, "--", *command, "Returned")
+    told = dict(re.findall(r"Returned\.(\w+)\(Returned\.java\) ?(.*)$", done.stdout, re.M))
+    assert {name: told.get(name) for name in RETURNED} == RETURNED
+
+
 # waits --------------------------------------------------------------------------------------
 
 

@@ -85,15 +85,13 @@ def _place(row: dict[str, Any], method: str, line: str) -> str:
 def _others(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     hidden = {"was_popped_by_exception"} if row.get("was_popped_by_exception") is False else set()
     for name, type_ in _TYPES.items():
-        if type_ in row:
-            # Of a value's columns the one that its type means, and none for void.
-            wanted = {"V": None, "F": f"{name}_float", "D": f"{name}_float"}.get(row[type_], name)
-            if row[type_] in ("L", "[") and row.get(f"{name}_class"):
-                wanted = f"{name}_class"
-            hidden |= {name, f"{name}_float", f"{name}_class", type_} - {wanted}
-            if wanted not in (None, name) and row.get(wanted) is not None:
-                hidden.add(wanted)
-                yield name, row[wanted]
+        if type_ not in row:
+            continue
+        # Of an object its class is known, if anything; of void there is nothing.
+        hidden |= {name, f"{name}_class", type_}
+        value = row.get(f"{name}_class") if row[type_] in ("L", "[") else row.get(name)
+        if value is not None:
+            yield name, value
     for name, value in row.items():
         if name in hidden:
             continue
