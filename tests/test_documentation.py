@@ -53,3 +53,23 @@ def test_code_blocks_of_all_pages_are_well_formed() -> None:
         for block in blocks(page):
             if block.language == "python" and "…" not in block.text:
                 compile(block.text, f"{page}:{block.line}", "exec")
+
+
+TERMS = {
+    "cpu": "slow_method.md",
+    "profile": "slow_method.md",
+    "slow method": "slow_method.md",
+    "thread dump": "commands.md#jvmti-threads",
+    "uninstall": "#uninstall",
+}
+"""What people look for, in their words, and where the first page sends them."""
+
+
+def test_the_first_page_leads_on_from_the_words_that_people_look_for() -> None:
+    text = (DOCS / "index.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    for term, page in TERMS.items():
+        links = [row for row in rows if term in row.partition(" | ")[0].lower()]
+        assert any(page in row for row in links), term
+    assert "\n## Uninstall" in text
+    assert "vm.threads.sample" in text

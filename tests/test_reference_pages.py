@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -66,3 +67,39 @@ def test_pages_in_the_repository_have_no_directives_of_the_site() -> None:
         assert shown.count("::: ") == text.count("<!-- api j")
         assert "<!-- api end -->" not in shown
     assert overviews > 20
+
+
+NOT_BY_THEMSELVES = {
+    "jclass": "a kind of `jobject`",
+    "jthread": "a kind of `jobject`",
+    "jthreadGroup": "a kind of `jobject`",
+    "jframeID": "a depth, which is an `int`",
+    "jvmtiError": "constants",
+    "jvmtiEvent": "constants",
+    "jvmtiCapabilities": "bits",
+    "jvmtiExtensionEvent": "a function pointer",
+    "jvmtiExtensionFunction": "a function pointer",
+    "jvmtiStartFunction": "a function pointer",
+    "jvmtiReservedCallback": "a function pointer",
+}
+"""Types of C that the page of the specification has no row for, and as what it has them."""
+
+TOPICS = (
+    "Specification context", "Versions and their history", "Functions and events left out",
+    "`FindClass` in events", "Re-entrance", "Result of the start-up", "Failures of the start-up",
+    "all of them](reference/jvmti/constants.md)", "add_module_uses", "add_module_provides",
+    "throw_new",
+)  # fmt: skip
+"""What the specification has sections of, and a reader therefore looks for."""
+
+
+def test_the_page_of_the_specification_has_its_types_and_topics() -> None:
+    page = (jvms.ROOT / "docs" / "specification.md").read_text()
+    data = json.loads((jvms.ROOT / "tests" / "specification" / "jvmti.json").read_text())
+    parts = json.dumps([data[part] for part in ("functions", "events", "structs", "callbacks")])
+    types = set(re.findall(r'"(?:kind|type)": "(j(?:vmti|ni)?[A-Za-z]+)"', parts))
+    own = types - data["structs"].keys() - data["constants"].keys() - data["callbacks"].keys()
+    assert {"jrawMonitorID", "jvalue", "jchar", "jvmtiEventCallbacks"} <= own
+    missing = {one for one in own - NOT_BY_THEMSELVES.keys() if f"`{one}" not in page}
+    assert not missing
+    assert [topic for topic in TOPICS if topic not in page] == []

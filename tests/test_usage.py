@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,6 +179,34 @@ def test_a_mistake_of_the_script_itself_keeps_its_traceback(idle: JavaProgram) -
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert 'File "-c", line 2, in f' in done.stderr
+
+
+TIMES = {
+    "--after": "how long a program started by -- runs before",
+    "--duration": "for how long to watch|end after a time|between the two looks",
+    "--interval": "between two looks",
+    "--watch": "every 2 seconds or so often",
+    "--timeout": "time limit of attaching",
+    "--start-timeout": "how long the .*start waits",
+    "--unload-timeout": "waits for .*agent_onunload",
+    "--max-pause": "if the program would stand still for longer",
+    "--min-duration": "only what took so long",
+}
+"""The options that are seconds, and what each of them means, whatever the verb."""
+
+
+def test_a_time_has_one_name_whatever_the_verb() -> None:
+    heap = {one: import_module(f"jvmti.commands.heap.{one}").Command() for one in HEAP_VERBS}
+    met: set[str] = set()
+    for verb, its in {**{one: command(one) for one in VERBS}, **heap}.items():
+        parser = argparse.ArgumentParser()
+        its.prepare_parser(parser)
+        for option in parser._actions:
+            if option.metavar == "SECONDS":
+                (name,) = option.option_strings
+                assert re.search(TIMES.get(name, "^$"), str(option.help)), (verb, name)
+                met.add(name)
+    assert met == set(TIMES)
 
 
 # jcmd --------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def test_repeated_texts_and_wasted_room_are_shown(source: int | Path) -> None:
 def test_growth_is_shown(file: Path, leaking_program: programs.JavaProgram, tmp_path: Path) -> None:
     same = found("diff", file, file)
     assert same["classes"] == same["places"] == []
-    assert "objects" in printed("diff", leaking_program.pid, "--wait", "0.2")
+    assert "objects" in printed("diff", leaking_program.pid, "--duration", "0.2")
 
 
 def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:

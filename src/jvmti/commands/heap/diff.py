@@ -22,7 +22,7 @@ class Command:
     """Show what grew between two snapshots: what accumulated and where, and classes.
 
       jvmti heap diff before.hprof after.hprof
-      jvmti heap diff MyServer --for 60
+      jvmti heap diff MyServer --duration 60
 
     A JVM is looked at twice, with a time in between.
     """
@@ -32,9 +32,7 @@ class Command:
         add_source(parser, "[AFTER]")
         parser.add_argument("later", nargs="?", metavar="AFTER", help="the later dump")
         parser.add_argument(
-            "--for",
-            "--wait",
-            dest="lasting",
+            "--duration",
             type=seconds,
             default=10.0,
             metavar="SECONDS",
@@ -54,7 +52,7 @@ class Command:
             return
         with looked_at(given) as vm:
             before = taken(vm, given)
-            time.sleep(given.lasting)
+            time.sleep(given.duration)
             self._print(given, before, taken(vm, given))
 
     def _print(self, given: argparse.Namespace, before: Snapshot, after: Snapshot) -> None:
