@@ -16,11 +16,13 @@ import pexpect
 import pytest
 
 import jvms
-from jvmti.commands import VERBS, command, main
+from jvmti.commands import VERBS, command, main, prepare
 from jvmti.commands.examples import examples
 from jvmti.commands.heap import VERBS as HEAP_VERBS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from programs import JavaProgram, JavaPrograms
 
 COMMAND = [sys.executable, "-m", "jvmti"]
@@ -94,6 +96,38 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 def test_the_overview_says_of_a_verb_what_the_verb_says_of_itself(verb: str) -> None:
     first = (type(command(verb)).__doc__ or "").splitlines()[0]
     assert first == f"{VERBS[verb]}."
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """The options of a command and of its verbs."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                yield from options(verb)
+        elif action.option_strings:
+            yield action
+
+
+def test_a_time_has_one_name_whichever_verb_takes_it() -> None:
+    meanings = {
+        "--timeout": "until a session, or what is asked of it, is there",
+        "--start-timeout": "until agents have started",
+        "--unload-timeout": "until agents have ended",
+        "--after": "how long a program that we start runs before it is looked at",
+        "--duration": "for how long a JVM is watched",
+        "--interval": "between two looks",
+        "--watch": "between two pictures",
+        "--max-pause": "how long the program may stand still",
+        "--min-duration": "how long an event must have lasted",
+    }
+    names = [
+        name
+        for option in options(prepare())
+        if option.metavar == "SECONDS"
+        for name in option.option_strings
+    ]
+    # A further one needs a reason why none of these is it.
+    assert set(names) == set(meanings)
 
 
 # how it fails ------------------------------------------------------------------------------
