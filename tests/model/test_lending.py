@@ -50,6 +50,37 @@ def test_who_asks_after_the_model_gets_it_and_the_model_goes_on(
     assert witness.ask("state waiting") == "WAITING"
 
 
+def by_map(env: jvmti.Env) -> None:
+    columns = env.map.add_capabilities([SUSPEND])
+    assert list(columns.status) == [0]
+
+
+def by_batch(env: jvmti.Env) -> None:
+    with env.batch() as batch:
+        potential = batch.get_potential_capabilities()
+        added = batch.add_capabilities({"can_suspend"})
+    assert potential.result() & SUSPEND
+    added.result()
+
+
+FORMS = {
+    "call": lambda env: env.add_capabilities({"can_suspend"}),
+    "limited": lambda env: env.with_timeout(30).add_capabilities({"can_suspend"}),
+    "map": by_map,
+    "batch": by_batch,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_model_gives_way_to_every_form_of_the_call(form: str, attached: jvmti.VM) -> None:
+    thread = attached.threads["waiting"]
+    with thread.suspended():
+        FORMS[form](attached.env)
+        assert attached.env.get_capabilities() & SUSPEND
+        assert thread.is_suspended
+    assert not thread.is_suspended
+
+
 def test_what_the_model_has_suspended_runs_on_whoever_has_the_capability(
     attached: jvmti.VM,
 ) -> None:

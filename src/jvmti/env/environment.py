@@ -25,6 +25,12 @@ _ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))
 """What depends on what other environments hold."""
 
 
+def _make_way(session: Session, declaration: Declaration, number: int) -> None:
+    """See that what the model holds for itself is not in the way of calls that go out together."""
+    if declaration.name in _ASKS and session.lending is not None:
+        session.lending.make_way(Env(session, number))
+
+
 class Env(Functions):
     """One JVM TI environment: a method for each of the 151 functions.
 
@@ -257,6 +263,7 @@ class BatchedEnv(Functions):
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Deferred:
         if declaration.callback:
             raise TypeError(f"{declaration.name}() calls back, which a batch has no time for")
+        _make_way(self._batch.session, declaration, self._number)
         return self._batch.add(declaration, self._number, arguments)
 
 
@@ -293,6 +300,7 @@ class Mapped:
                     raise TypeError(f"{name}() needs {parameter.name}")
             if named or len(given) > len(declaration.parameters):
                 raise TypeError(f"{name}() got arguments it does not have: {[*named]}")
+            _make_way(self._session, declaration, self._number)
             return map_call(self._session, declaration, self._number, tuple(given), self._timeout)
 
         mapped.__name__ = name

@@ -106,6 +106,10 @@ class Lending:
             return given
         return given | (self._held & SOLO) | self._vm.stops.could_give
 
+    def make_way(self, env: Env) -> None:
+        """Give back all that only one environment can hold, where nothing needs it now."""
+        self._given_back(env, SOLO)
+
     def _given_back(self, env: Env, wanted: Capabilities) -> bool:
         """Give back what another environment asks for; ``False`` if there is nothing."""
         if env not in self._others:
