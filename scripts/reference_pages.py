@@ -16,7 +16,7 @@ import textwrap
 import typing
 from pathlib import Path
 
-from jvmti.env.events import EVENTS, JvmtiEvent, OwnWork
+from jvmti.env.events import EVENTS, Frames, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
@@ -216,6 +216,9 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     if own and declaration.told_with:
         own += f", unless it has a `{declaration.told_with}`"
     lines += [f"{own}."] if own else []
+    if not declaration.vm_stopped:
+        frames = declaration.frames.value
+        lines.append(f"In its handlers [{frames}](#what-a-handler-may-ask-of-its-thread).")
     rows = attributes(event)
     if rows:
         lines += ["", "| attribute | type | what |", "| --- | --- | --- |"]
@@ -223,6 +226,48 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
             lines.append(f"| `{name}` | {type_in_table(readable(type_))} | {code(what)} |")
     if "Example" in parts:
         lines += ["", "```pycon", parts["Example"], "```"]
+    return [*lines, ""]
+
+
+REQUESTS = """\
+What a handler may ask of the thread that its event is of. The same answers go to another thread
+that has suspended this one in its handler. A request that is carried out is about the topmost
+frame, and the program goes on with it when the last handler of the event has returned; until then
+calls that run Java code on this thread raise `LeavingFrame`. The VM's own conditions come on top:
+no native method is left, and none is popped to (OPAQUE_FRAME), nor is the first frame of a thread
+(NO_MORE_FRAMES) or, of a virtual thread, one that is not mounted. An exception reaches the program
+from the place that the event is about.
+
+OPAQUE_FRAME in the table is this agent's answer, in HotSpot's words: such an event is sent from
+the middle of the VM's own work, which may have other Java code to run before it comes back to the
+frame. HotSpot itself accepts the request, and leaves whichever frame comes back first: crashes
+were seen in SampledObjectAlloc, ClassLoad and ClassPrepare; the others are refused for the same
+reason. After a pop in FramePop the frame that the event is about would be gone. The answers are
+the same on 11, 17, 21 and 25; an interpreter-only VM lacks the capabilities. The calls of
+[intercepted JNI functions](jni_function_interception.md#set_jni_function_table) are of native
+frames, which cannot be left; what Python throws there native code gets.
+"""
+"""What stands above the table of events and requests."""
+
+
+def requests_table() -> list[str]:
+    """Which events' handlers may leave a frame of their thread, or throw into it."""
+    lines = ["## What a handler may ask of its thread", "", REQUESTS]
+    lines += ["| event | `pop_frame` | `force_early_return_…` | `throw`, `throw_new` |"]
+    lines += ["| --- | --- | --- | --- |"]
+    for event in EVENTS.values():
+        declaration = event.declaration
+        if declaration.vm_stopped:
+            cells = ["of no thread"] * 3
+        else:
+            frames = declaration.frames
+            cells = [
+                "yes" if frames is Frames.LEAVABLE else "OPAQUE_FRAME",
+                "yes" if frames is not Frames.FIXED else "OPAQUE_FRAME",
+                "yes" if declaration.carries_exceptions else "UNSUPPORTED_OPERATION",
+            ]
+        name = declaration.name
+        lines.append(f"| [{name}](#{name.lower()}) | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
@@ -343,7 +388,7 @@ def pages() -> dict[str, str]:
                 lines += entry(declaration, title)
             made[path] = "\n".join(lines).rstrip() + "\n"
         index.append("")
-    lines = ["# JVM TI: events", ""]
+    lines = ["# JVM TI: events", "", *requests_table()]
     for event in EVENTS.values():
         lines += event_entry(event)
     made["jvmti/events.md"] = "\n".join(lines).rstrip() + "\n"

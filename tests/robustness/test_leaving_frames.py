@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -479,6 +480,23 @@ def test_every_event_is_in_the_table() -> None:
         event.declaration.name for event in EVENTS.values() if not event.declaration.vm_stopped
     }
     assert set(ACTS) | NO_FRAME == known
+
+
+def test_the_page_of_events_has_what_these_tests_show() -> None:
+    """The table event by request is made of the same declarations."""
+    page = (jvms.ROOT / "docs" / "reference" / "jvmti" / "events.md").read_text()
+    rows = dict(re.findall(r"^\| \[(\w+)\]\(#\w+\) \| (.*) \|$", page, re.M))
+    answers = {
+        Frames.LEAVABLE: ["yes", "yes"],
+        Frames.RETURNABLE: ["OPAQUE_FRAME", "yes"],
+        Frames.FIXED: ["OPAQUE_FRAME", "OPAQUE_FRAME"],
+    }
+    for event in EVENTS.values():
+        frames = event.declaration.frames
+        stopped = event.declaration.vm_stopped
+        expected = ["of no thread"] * 2 if stopped else answers[frames]
+        assert rows.pop(event.__name__).split(" | ")[:2] == expected
+    assert rows == {}
 
 
 REQUESTS = [(request, by_another) for request in ("pop", "return") for by_another in (False, True)]

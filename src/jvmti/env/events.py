@@ -62,11 +62,11 @@ class Frames(enum.Enum):
     crash.
     """
 
-    LEAVABLE = "`pop_frame` and early return"
+    LEAVABLE = "`pop_frame` and an early return leave the frame"
     """It is left: by `pop_frame` and by an early return."""
-    RETURNABLE = "early return only; `pop_frame` gives OPAQUE_FRAME"
+    RETURNABLE = "an early return leaves the frame, and `pop_frame` gives OPAQUE_FRAME"
     """An early return leaves it.  `pop_frame` would take away what the event is about."""
-    FIXED = "neither: OPAQUE_FRAME"
+    FIXED = "`pop_frame` and an early return give OPAQUE_FRAME"
     """It cannot be left."""
 
 
