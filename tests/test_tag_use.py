@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import pytest
@@ -34,6 +35,18 @@ def handed_on(class_tag: int, size: int, tag: Any, length: int) -> None:
     seen.append(tag)
 
 
+def by_name(class_tag: int, size: int, tag: Any, length: int) -> None:
+    locals()["tag"].value = 9
+
+
+def from_a_frame(class_tag: int, size: int, tag: Any, length: int) -> None:
+    sys._getframe().f_locals["tag"].value = 9
+
+
+def evaluated(class_tag: int, size: int, tag: Any, length: int) -> None:
+    exec("tag.value = 9")
+
+
 def closed_over(class_tag: int, size: int, tag: Any, length: int) -> Any:
     return lambda: tag
 
@@ -63,6 +76,9 @@ READING = [
 OTHERS = [
     aliased,
     handed_on,
+    by_name,
+    from_a_frame,
+    evaluated,
     closed_over,
     replaced,
     augmented,

@@ -185,13 +185,9 @@ Occurrence::~Occurrence() {
   // From here on the session may be gone.
   if (jni_ == nullptr) return;
   if (Serving::innermost() == nullptr) suspend_as_asked(jni_);
-  if (thrown_ != nullptr) {
-    jni_->Throw(thrown_);
-  } else if (waiting_ != nullptr) {
-    jni_->Throw(waiting_);
-  }
-  if (thrown_ != nullptr) jni_->DeleteLocalRef(thrown_);
-  if (waiting_ != nullptr) jni_->DeleteLocalRef(waiting_);
+  // The later one takes the place of the other, as it does in C.
+  if (thrown_ != nullptr && waiting_ != nullptr) jni_->DeleteLocalRef(waiting_);
+  throw_unseen(jni_, thrown_ != nullptr ? thrown_ : waiting_);
 }
 
 void Occurrence::bytes(jint size, const unsigned char* data) {

@@ -44,6 +44,12 @@ class Occurrence {
   bool ready() const { return channel_ != nullptr; }
   // The handler threw an exception, which the thread has when this ends.
   bool threw() const { return thrown_ != nullptr; }
+  // That exception, which whoever takes it throws.
+  jthrowable take_thrown() {
+    jthrowable thrown = thrown_;
+    thrown_ = nullptr;
+    return thrown;
+  }
 
   template <class Kind>
   void object(typename Kind::C reference) {
@@ -105,6 +111,9 @@ jvmtiError set_callbacks(Environment& environment);
 
 // Generated: whether it is the number of an event.
 bool is_event(int number);
+
+// Throws an exception without a wrapper of JNI functions seeing it, and gives the reference up.
+void throw_unseen(JNIEnv* jni, jthrowable thrown);
 
 // Generated: whether the VM brings an exception from a handler to the program.
 bool carries_exceptions(int event);

@@ -55,10 +55,20 @@ void JniPending::take() {
 }
 
 void JniPending::put_back() {
-  if (thrown_ == nullptr) return;
-  original->Throw(jni_, thrown_);
-  original->DeleteLocalRef(jni_, thrown_);
+  throw_unseen(jni_, thrown_);
   thrown_ = nullptr;
+}
+
+void JniPending::replace(jthrowable thrown) {
+  if (thrown_ != nullptr) original->DeleteLocalRef(jni_, thrown_);
+  thrown_ = thrown;
+}
+
+void throw_unseen(JNIEnv* jni, jthrowable thrown) {
+  if (thrown == nullptr) return;
+  const JNINativeInterface_* table = holder.load() == nullptr ? jni->functions : original;
+  table->Throw(jni, thrown);
+  table->DeleteLocalRef(jni, thrown);
 }
 
 // A reflection answers for itself: its own class is java.lang.reflect.Field.

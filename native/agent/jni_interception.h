@@ -252,6 +252,8 @@ class JniPending {
   ~JniPending() { put_back(); }
   void take();
   void put_back();
+  // Another one, a local reference, in its place.
+  void replace(jthrowable thrown);
 
  private:
   JNIEnv* jni_;
@@ -328,7 +330,10 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
         result.answer(it.call(), bits, slot);
         state.done = true;
       }
-      if (it.threw()) state.done = true;
+      if (it.threw()) {
+        state.done = true;
+        pending.replace(it.take_thrown());
+      }
     }
   }
   if (!state.done) {

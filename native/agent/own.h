@@ -159,7 +159,7 @@ jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes);
 // Operations.
 jvmtiError Proceed(Call& call);
 jvmtiError Refuse(Call& call, const In<jint>& result);
-jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number);
+jvmtiError NewEnv(Call& call, const In<jint>& version, jint* number);
 jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same);
 jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
                    jint* count, jint** errors);

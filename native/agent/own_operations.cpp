@@ -34,7 +34,7 @@ jvmtiError Refuse(Call& call, const In<jint>& result) {
   return JVMTI_ERROR_NONE;
 }
 
-jvmtiError NewEnvironment(Call& call, const In<jint>& version, jint* number) {
+jvmtiError NewEnv(Call& call, const In<jint>& version, jint* number) {
   jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
   agent.env->GetPhase(&phase);
   if (phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_LIVE) {

@@ -470,6 +470,11 @@ def test_a_number_that_the_enumeration_does_not_have(
         refuses(evidence, jvm, env, name, arguments, error)
 
 
+def test_the_number_of_no_event_is_named(env: jvmti.Env) -> None:
+    with pytest.raises(jvmti.errors.InvalidEventType, match="72 is the number of no event"):
+        env.set_event_notification_mode("ENABLE", 72)  # type: ignore[arg-type]
+
+
 TEXTS = [
     declaration.name
     for declaration in IN_SCOPE

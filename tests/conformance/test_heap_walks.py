@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -332,6 +333,15 @@ def writes_in_a_helper(seen: list[int]) -> Any:
     return visit
 
 
+def writes_by_name(seen: list[int]) -> Any:
+    def visit(class_tag: int, size: int, tag: TagCell, length: int) -> HeapVisitControl:
+        seen.append(locals()["tag"].value)
+        locals()["tag"].value = 5
+        return ABORT
+
+    return visit
+
+
 class Writer:
     """A callback that is an object."""
 
@@ -344,7 +354,9 @@ class Writer:
         return ABORT
 
 
-@pytest.mark.parametrize("way", [writes_by_an_alias, writes_as_any, writes_in_a_helper, Writer])
+@pytest.mark.parametrize(
+    "way", [writes_by_an_alias, writes_as_any, writes_in_a_helper, writes_by_name, Writer]
+)
 def test_a_tag_is_written_however_the_callback_does_it(
     way: Any, vm: jvmti.VM, env: jvmti.Env
 ) -> None:
@@ -358,6 +370,49 @@ def test_a_tag_is_written_however_the_callback_does_it(
     assert len(found.objects) == 1
     assert set(before.values()) == {0}
     env.set_tag(found.objects[0], 0)
+
+
+def test_a_tag_that_the_vm_would_not_get_is_refused_with_the_reason(
+    vm: jvmti.VM, env: jvmti.Env
+) -> None:
+    """Out of the callback's sight, or when it has returned: it is never lost in silence."""
+    objects = made(vm, "Overriding", 1)
+    cls = loaded_class(env, "Witness$Overriding")
+    cells: list[TagCell] = []
+
+    def write() -> None:
+        sys._getframe(1).f_locals["tag"].value = 5
+
+    def out_of_sight(class_tag: int, size: int, tag: TagCell, length: int) -> HeapVisitControl:
+        write()
+        return GO_ON
+
+    def keeps(class_tag: int, size: int, tag: TagCell, length: int) -> HeapVisitControl:
+        cells.append(tag)
+        return GO_ON
+
+    with pytest.raises(RuntimeError, match="does not show that it writes tags"):
+        env.iterate_through_heap(NONE, cls, HeapCallbacks(heap_iteration_callback=out_of_sight))
+    env.iterate_through_heap(NONE, cls, HeapCallbacks(heap_iteration_callback=keeps))
+    for cell in cells:
+        with pytest.raises(RuntimeError, match="that was given this tag has returned"):
+            cell.value = 5
+    assert cells
+    assert {env.get_tag(one) for one in objects} == {0}
+
+
+def test_names_are_looked_up_after_the_walk_as_the_message_says(env: jvmti.Env) -> None:
+    kept: list[Any] = []
+
+    def look(kind: HeapReferenceKind, info: Any, *rest: Any) -> HeapVisitControl:
+        if kind != HeapReferenceKind.STACK_LOCAL:
+            return FOLLOW
+        kept.append(info.stack_local.method)
+        return info.stack_local.method.name  # type: ignore[no-any-return]
+
+    with pytest.raises(InHeapCallback, match="keep the method or the object, and look after"):
+        env.follow_references(NONE, None, None, HeapCallbacks(heap_reference_callback=look))
+    assert kept[0].name
 
 
 def test_no_call_follows_an_abort_in_the_middle_of_a_block(env: jvmti.Env) -> None:

@@ -338,6 +338,67 @@ def test_an_exception_that_waits_is_there_for_the_call_and_after_it(
     assert calls.count("ExceptionCheck") >= 2
 
 
+@pytest.mark.parametrize("caught", [False, True], ids=["through", "caught"])
+def test_what_python_throws_in_the_place_of_a_call_reaches_native_code(
+    caught: bool, calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """The call is not made, unless Python makes it before or after."""
+    times = int(calling.ask("times"))
+    failure = vm.jni.find_class("java/lang/ArithmeticException")
+    called: list[str] = []
+
+    def throw(original: Any, *arguments: Any) -> Any:
+        if not caught:
+            vm.jni.throw_new(failure, "from Python")
+        with pytest.raises(jvmti.JavaException, match="from Python"):
+            vm.jni.throw_new(failure, "from Python")
+        return original()
+
+    def told(original: Any, *arguments: Any) -> Any:
+        called.append(original.name)
+        return original()
+
+    # What the agent throws for Python is no call of the program's.
+    vm.env.set_jni_function_table({"CallIntMethod": throw, "Throw": told})
+    assert calling.ask("int thrown") == "error java.lang.ArithmeticException: from Python"
+    assert called == []
+    assert int(calling.ask("times")) == times + caught
+
+
+def test_what_python_throws_takes_the_place_of_an_exception_that_waits(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    failure = vm.jni.find_class("java/lang/ArithmeticException")
+    thrown: list[str] = []
+
+    def throw(original: Any, *arguments: Any) -> Any:
+        # The JDK's own native code asks, too: only where one waits.
+        waits = original()
+        if waits and not thrown:
+            thrown.append(original.name)
+            vm.jni.throw_new(failure, "instead")
+        return waits
+
+    vm.env.set_jni_function_table({"ExceptionCheck": throw})
+    assert calling.ask("thrown first") == "error java.lang.ArithmeticException: instead"
+    assert thrown == ["ExceptionCheck"]
+
+
+def test_an_exception_is_cleared_that_python_threw_in_the_place_of_a_call(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    failure = vm.jni.find_class("java/lang/ArithmeticException")
+
+    def throw(original: Any, *arguments: Any) -> Any:
+        with pytest.raises(jvmti.JavaException):
+            vm.jni.throw_new(failure, "taken back")
+        vm.jni.exception_clear()
+        return 7
+
+    vm.env.set_jni_function_table({"CallIntMethod": throw})
+    assert calling.ask("int cleared") == "7 nothing"
+
+
 def test_python_may_call_the_vm_while_the_program_s_exception_waits(
     calling: programs.JavaProgram, vm: jvmti.VM
 ) -> None:

@@ -81,7 +81,13 @@ public class NativeCalls extends NativeCallsAbove {
         System.out.println("ready");
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = commands.readLine()) != null; ) {
-            System.out.println(answer(line.split(" ", 2)));
+            String answer;
+            try {
+                answer = answer(line.split(" ", 2));
+            } catch (RuntimeException thrown) {
+                answer = "error " + thrown;
+            }
+            System.out.println(answer);
         }
     }
 

@@ -113,7 +113,7 @@ HEAVY = {
     "generate_events": 0.1,
     "retransform_classes": 0.05,
     "redefine_classes": 0.05,
-    "new_environment": 0.05,
+    "new_env": 0.05,
     "dispose_environment": 0.05,
     "relinquish_capabilities": 0.1,
     "set_event_notification_mode": 0.2,
@@ -518,7 +518,7 @@ class Fuzzer:
             self.by_function[declaration.name][status] += 1
             if status == 0:
                 result = codec_of(declaration).decode(piece, self.numbers)
-                if declaration.name == "new_environment":
+                if declaration.name == "new_env":
                     self.pools.environments.append(result)
             elif status == 1000 and size >= 8:
                 self.numbers.seen.append(_U64.unpack_from(piece)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.jni.interface import EXCLUDED, FUNCTIONS
-from jvmti.spec.errors import SessionClosed
+from jvmti.spec.errors import JavaException, SessionClosed
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
 from jvmti.spec.text import harmless
@@ -197,6 +197,8 @@ class JniCalls:
                 return b"\0"  # an address is the VM's own
             return _answer(letter, result, session, name)
         except Exception as error:
+            if isinstance(error, JavaException) and error.thrown:
+                return b"\0"  # the program gets it, whatever is answered
             if not (session.detached and isinstance(error, SessionClosed)):
                 if len(self.errors) < 100:
                     self.errors.append(error)

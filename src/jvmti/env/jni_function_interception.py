@@ -28,9 +28,11 @@ class JNIFunctionInterceptionFunctions(Calling):
         with that very call and gives its result, ``original(...)`` with arguments makes another.
         What it returns is the result of the call; of functions whose result is an address the
         original's counts.  It runs like an event handler, while the calling thread waits for at
-        most 10 seconds.  Where it raises, the call goes on to the VM.  Calls that this controller
-        makes itself are not intercepted.  The forms with ``...``, ``va_list`` and ``jvalue *`` of
-        a function have a name each, and all are given the Java arguments as a list.
+        most 10 seconds.  Where it raises, the call goes on to the VM; what it throws with
+        ``jni.throw`` or ``jni.throw_new`` native code gets, in place of the call and of an
+        exception that waits.  Calls that this controller makes itself are not intercepted.  The
+        forms with ``...``, ``va_list`` and ``jvalue *`` of a function have a name each, and all
+        are given the Java arguments as a list.
 
         Memory that a call hands over or gives back (of regions, elements, characters, ``isCopy``)
         is an array, `jvmti.callbacks.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and

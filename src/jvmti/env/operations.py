@@ -309,7 +309,7 @@ class Operations(Calling):
         ...
 
     @operation(2)
-    def new_environment(self, version: Int) -> Int:
+    def new_env(self, version: Int) -> Int:
         """A further JVM TI environment: its number.
 
         Args:

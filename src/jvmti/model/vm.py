@@ -243,12 +243,12 @@ class VM:
         Raises:
             UnsupportedVersion: this VM does not have it.
         """
-        return self._lending.note(Env(self._session, self._agent.new_environment(version)))
+        return self._lending.note(Env(self._session, self._agent.new_env(version)))
 
     def own_env(self) -> Env:
         """A further environment for work of the model's own."""
         try:
-            return Env(self._session, self._agent.new_environment(0))
+            return Env(self._session, self._agent.new_env(0))
         except InHeapCallback:
             raise InHeapCallback(None) from None
 
