@@ -180,6 +180,8 @@ def test_nulls_in_onload_and_in_the_start_phase(jvm: jvms.Jvm, early: bool) -> N
         if event.thread is not None:
             careful.pools.prey[handles.Thread.KIND].append(event.thread._handle)
         answers[type(event).__name__] = give_nulls(vm, careful)
+        # The null of suspend_thread is the thread of the handler, which stops as this returns.
+        vm.env.resume_thread(event.thread)
 
     def begun(event: Any) -> None:
         answers["VMStart"] = give_nulls(vm, careful)
