@@ -191,6 +191,8 @@ constexpr int kFirstRegion = 199;
 constexpr int kLastRegion = 214;
 constexpr int kGetStringRegion = 220;
 constexpr int kGetStringUTFRegion = 221;
+constexpr int kNewDirectByteBuffer = 229;
+constexpr int kGetDirectBufferAddress = 230;
 
 jint within(jint start, jint length, jint whole) {
   return start >= 0 && length >= 0 && start <= whole - length ? length : 0;
@@ -211,6 +213,33 @@ jint utf_length(JNIEnv* jni, jstring string, jint start, jint length) {
   return bytes;
 }
 
+// How many bytes an element of a buffer has; 0 where it is none. No Java code runs for it.
+jlong element_size(JNIEnv* jni, jobject buffer) {
+  constexpr struct {
+    const char* signature;
+    jlong size;
+  } kBuffers[] = {{"Ljava/nio/ByteBuffer;", 1}, {"Ljava/nio/CharBuffer;", 2},
+                  {"Ljava/nio/ShortBuffer;", 2}, {"Ljava/nio/IntBuffer;", 4},
+                  {"Ljava/nio/FloatBuffer;", 4}, {"Ljava/nio/LongBuffer;", 8},
+                  {"Ljava/nio/DoubleBuffer;", 8}};
+  jlong size = 0;
+  jclass type = original->GetObjectClass(jni, buffer);
+  while (type != nullptr && size == 0) {
+    char* signature = nullptr;
+    if (agent.env->GetClassSignature(type, &signature, nullptr) == JVMTI_ERROR_NONE) {
+      for (const auto& one : kBuffers) {
+        if (std::strcmp(signature, one.signature) == 0) size = one.size;
+      }
+      agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+    }
+    jclass above = original->GetSuperclass(jni, type);
+    original->DeleteLocalRef(jni, type);
+    type = above;
+  }
+  if (type != nullptr) original->DeleteLocalRef(jni, type);
+  return size;
+}
+
 }  // namespace
 
 // How many elements a pointer of this function leads to.  Where the VM will refuse the call because
@@ -223,7 +252,12 @@ jint JniValues::elements() const {
                   (slot_ >= kFirstGetElements && slot_ < kFirstReleaseElements);
   if (has_copy && !result_) return 1;
   if (slot_ == kNewString || slot_ == kDefineClass) return last_ > 0 ? last_ : 0;
+  if (slot_ == kNewDirectByteBuffer) return wide_ > 0 && wide_ <= INT32_MAX ? jint(wide_) : 0;
   if (owner_ == nullptr) return 0;
+  if (slot_ == kGetDirectBufferAddress) {
+    jlong bytes = original->GetDirectBufferCapacity(jni, owner_) * element_size(jni, owner_);
+    return bytes < 0 ? 0 : bytes > INT32_MAX ? INT32_MAX : jint(bytes);
+  }
   if (slot_ == kGetStringChars || slot_ == kReleaseStringChars) {
     return original->GetStringLength(jni, string);
   }
@@ -257,6 +291,16 @@ void JniValues::put_buffer(char type, size_t each, bool writable, void* at) {
   out_.number(static_cast<uint8_t>(number));
   out_.number(static_cast<int32_t>(count));
   out_.number(reinterpret_cast<uint64_t>(at));
+}
+
+// What is in the memory of a direct buffer nobody says: bytes, in the order that they lie in.
+void JniValues::put_memory(void* at) {
+  if (slot_ == kNewDirectByteBuffer || slot_ == kGetDirectBufferAddress) {
+    put_buffer('c', 1, true, at);
+  } else {
+    letter('p');
+    out_.number(reinterpret_cast<uint64_t>(at));
+  }
 }
 
 // RegisterNatives: a list of name, signature and address.

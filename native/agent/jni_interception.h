@@ -98,6 +98,8 @@ class JniValues {
       put_number(static_cast<jint>(value));
     } else if constexpr (std::is_same<T, const JNINativeMethod*>::value) {
       put_natives(value);
+    } else if constexpr (std::is_same<T, void*>::value) {
+      put_memory(value);
     } else if constexpr (element_letter<std::remove_cv_t<std::remove_pointer_t<T>>>() != 0) {
       using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
       put_buffer(element_letter<Element>(), sizeof(Element),
@@ -141,12 +143,16 @@ class JniValues {
     if constexpr (std::is_same<T, jint>::value) {
       before_ = last_;
       last_ = value;
+    } else if constexpr (std::is_same<T, jlong>::value) {
+      wide_ = value;
     } else if constexpr (std::is_convertible<T, jobject>::value) {
       if (owner_ == nullptr) owner_ = value;
     }
   }
   jint elements() const;
   void put_buffer(char type, size_t each, bool writable, void* at);
+  // Memory without a type: that of a direct buffer, or only an address.
+  void put_memory(void* at);
   void put_natives(const JNINativeMethod* natives);
   void letter(char value) { out_.number(static_cast<uint8_t>(value)); }
   void put_field(jfieldID field);
@@ -177,6 +183,7 @@ class JniValues {
   bool result_ = false;
   jint before_ = 0;  // the numbers among the arguments, the last two of them
   jint last_ = 0;
+  jlong wide_ = 0;
   jobject owner_ = nullptr;
   jmethodID method_ = nullptr;
 };

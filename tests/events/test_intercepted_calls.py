@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,8 @@ def test_memory_that_a_call_hands_over_is_an_array_with_what_is_there(
     calling: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
     seen: dict[str, Any] = {}
+    # What the JDK's own native code does for the program's first answer is not the subject.
+    assert calling.ask("regions héllo") == REGIONS
 
     def told(original: Any, *arguments: Any) -> None:
         before = [one.tolist() if isinstance(one, JniBuffer) else one for one in arguments]
@@ -279,6 +282,31 @@ def test_memory_is_written_where_c_may_write_and_nowhere_else(
     assert len(refused) == 1
     with pytest.raises(jvmti.errors.IllegalArgument, match="has gone on"):
         kept[0][0]
+
+
+def test_memory_of_direct_buffers_is_an_array_of_its_bytes(
+    calling: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    assert calling.ask("direct") == "abcdefg 1 7 1"
+    made: list[list[int]] = []
+    found: list[bytes | None] = []
+
+    def makes(original: Any, address: JniBuffer, capacity: int) -> Any:
+        made.append([capacity, *address.tolist()])
+        address[0] = ord("A")
+        return original()
+
+    def looks(original: Any, buf: Any) -> Any:
+        result = original()
+        found.append(None if result is None else bytes(result))
+        if result is not None:
+            result[len(result) // 4 :] = b"BCDEF\0" if len(result) == 8 else b"\x09" + bytes(11)
+
+    functions = {"NewDirectByteBuffer": makes, "GetDirectBufferAddress": looks}
+    vm.env.set_jni_function_table(functions)
+    assert calling.ask("direct") == "AbBCDEF 1 9 1"
+    assert made == [[8, *b"abcdefg\0"]]
+    assert found == [b"Abcdefg\0", bytes([0] * 4 + [7] + [0] * 11), None]
 
 
 def test_every_function_with_memory_hands_it_over_as_what_it_is(
@@ -496,7 +524,11 @@ def test_a_call_goes_on_when_the_controller_that_holds_it_is_killed(
                 os.kill(controller.pid, signal.SIGKILL)
         # The real call is made, and the table is the VM's own again.
         assert calling.read_line() == answer_of("int", "held")
-        # What another controller may have, nobody has any more.
+        # What another controller may have, nobody has any more; the call does not wait for that.
+        for _ in range(600):
+            if observer.env.get_jni_function_table() == before:
+                break
+            time.sleep(0.05)
         with observer.jni.count("CallIntMethod") as counting:
             assert calling.ask("int after") == answer_of("int", "after")
         assert counting.read()["CallIntMethod"].calls == 1

@@ -1,6 +1,9 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.util.Arrays;
 
 /**
@@ -41,6 +44,8 @@ public class NativeCalls extends NativeCallsAbove {
     static native String regions(String text, int[] ints);
 
     static native int registered();
+
+    static native String direct(IntBuffer ints, ByteBuffer none);
 
     static native int reflected(Field field, Object[] back);
 
@@ -128,6 +133,9 @@ public class NativeCalls extends NativeCallsAbove {
             case "regions":
                 int[] ints = {10, 20, 30};
                 return regions(text, ints) + " " + Arrays.toString(ints);
+            case "direct":
+                ByteBuffer direct = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
+                return direct(direct.asIntBuffer().put(1, 7), ByteBuffer.allocate(8));
             case "framed":
                 return framed(Integer.parseInt(text));
             case "reflected":

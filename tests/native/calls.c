@@ -136,6 +136,21 @@ JNIEXPORT jint JNICALL Java_NativeCalls_borrowed(JNIEnv* env, jclass type, jstri
   return (*env)->GetJavaVM(env, &vm) == JNI_OK && vm != NULL ? sum : -1;
 }
 
+/* Direct buffers: one made of memory of ours, one of Java's with numbers, and one that is none. */
+JNIEXPORT jstring JNICALL Java_NativeCalls_direct(JNIEnv* env, jclass type, jobject ints,
+                                                  jobject none) {
+  static char memory[8];
+  memcpy(memory, "abcdefg", 8);
+  jobject made = (*env)->NewDirectByteBuffer(env, memory, 8);
+  char* inside = (*env)->GetDirectBufferAddress(env, made);
+  jint* numbers = (*env)->GetDirectBufferAddress(env, ints);
+  void* nothing = (*env)->GetDirectBufferAddress(env, none);
+  char text[64];
+  snprintf(text, sizeof text, "%s %d %d %d", memory, inside == memory, (int)numbers[1],
+           nothing == NULL);
+  return (*env)->NewStringUTF(env, text);
+}
+
 static jint JNICALL registered(JNIEnv* env, jclass type) { return 11; }
 
 /* Every kind of memory that a JNI call reads or writes, and what is in it afterwards. */
