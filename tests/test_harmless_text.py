@@ -6,6 +6,10 @@ thing that it consists of is printed.  Things of a live JVM with such names foll
 
 from __future__ import annotations
 
+import ast
+import builtins
+import importlib
+import pkgutil
 import re
 import struct
 from typing import TYPE_CHECKING, Any
@@ -13,13 +17,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import compiler
+import jvms
 import jvmti
 from jvmti.classfile import ClassFile, disassemble
 from jvmti.model.sources import Source
 from jvmti.spec.errors import JavaException
-from jvmti.spec.text import Lines, printable
+from jvmti.spec.text import HarmlessError, Lines, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from programs import JavaProgram
 
 HOSTILE = "\x1b[2J\x07\u202e\u0085"
@@ -28,9 +35,12 @@ CONTROL = re.compile(
 )
 
 
-def hostile(data: bytes) -> bytes:
-    """A class file whose names and texts begin with `HOSTILE`, but for names of attributes."""
-    mark = HOSTILE.encode()
+def hostile(data: bytes, names: Collection[bytes] = (), by: str = HOSTILE) -> bytes:
+    """A class file whose names and texts begin with `HOSTILE`, but for names of attributes.
+
+    Or only these names, and by another text.
+    """
+    mark = by.encode()
     count = struct.unpack_from(">H", data, 8)[0]
     out, at, number = [data[:10]], 10, 1
     sizes = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4}
@@ -42,9 +52,9 @@ def hostile(data: bytes) -> bytes:
             text = data[at + 3 : at + 3 + size]
             at += 3 + size
             plain = re.fullmatch(rb"[A-Za-z][\w$/]*", text) and text not in ATTRIBUTES
-            if plain:
+            if text in names if names else plain:
                 text = mark + text
-            elif text.startswith((b"L", b"(L", b"[L")):
+            elif not names and text.startswith((b"L", b"(L", b"[L")):
                 text = text.replace(b"L", b"L" + mark, 1)
             out.append(b"\x01" + struct.pack(">H", len(text)) + text)
         else:
@@ -114,6 +124,112 @@ def test_nothing_of_a_class_file_is_obeyed(name: str) -> None:
         for one in [*file.fields, *file.methods, *file.constant_pool]:
             printed += check(one, set())
     assert printed > 500
+
+
+def public_errors() -> list[type[Exception]]:
+    """Every exception class of the package."""
+    for module in pkgutil.walk_packages(jvmti.__path__, "jvmti."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found: list[type[Exception]] = []
+    todo = [Exception]
+    while todo:
+        cls = todo.pop()
+        todo += cls.__subclasses__()
+        if cls.__module__.startswith("jvmti."):
+            found.append(cls)
+    return found
+
+
+def test_messages_of_the_package_s_own_exceptions_are_harmless() -> None:
+    """Those that a command raises for itself are about its words, and are written by one place."""
+    own = {"CommandFailed", "ScriptError", "UsageError", "OptionsError"}
+    own |= {"RemoteTraceback", "NotEvaluated", "_Unanswered"}  # shown by nobody as they are
+    others = [cls for cls in public_errors() if not issubclass(cls, HarmlessError)]
+    assert [one for one in others if own.isdisjoint(cls.__name__ for cls in one.__mro__)] == []
+    for error in (
+        jvmti.errors.InvalidThread(10, "get_thread_info", f"of {HOSTILE}"),
+        jvmti.errors.SessionClosed(HOSTILE),
+        jvmti.AttachError(f"the JVM {HOSTILE}"),
+    ):
+        assert not CONTROL.search(str(error))
+        assert printable(HOSTILE) in str(error)
+
+
+SOURCE = jvms.ROOT / "src" / "jvmti"
+TEXTS_OF_A_TARGET = re.compile(
+    r"\b(cls|method|field|item|place|owner|class_name|method_name|descriptor|signature|shown|path|"
+    r"self\.method|loaders|called|candidates|given)\b(?!\w)"
+)
+"""What in the code of a message may be text of a target."""
+OF_OUR_OWN = {
+    "'constructor' if name == '<init>' else name",
+    "type(class_file).__name__",
+    "type(place).__name__",
+    "len(given)",
+}
+
+
+def test_messages_of_builtin_exceptions_escape_what_they_quote() -> None:
+    """By ``!r`` or `printable`; a KeyError shows its repr."""
+    bare = []
+    packages = ("model", "classfile", "heap", "events", "callbacks", "jni", "refs")
+    for path in (one for name in packages for one in (SOURCE / name).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            made = isinstance(node, ast.Call) and getattr(builtins, ast.unparse(node.func), None)
+            if not (isinstance(made, type) and issubclass(made, Exception)):
+                continue
+            message = node.args[0] if node.args else node
+            if made is KeyError or ast.unparse(message).startswith("printable("):
+                continue
+            bare += [
+                f"{path.name}:{node.lineno}: {ast.unparse(one.value)}"
+                for one in ast.walk(message)
+                if isinstance(one, ast.FormattedValue)
+                and one.conversion != ord("r")
+                and TEXTS_OF_A_TARGET.search(ast.unparse(one.value))
+                and ast.unparse(one.value) not in OF_OUR_OWN
+            ]
+    assert bare == []
+
+
+def test_errors_about_a_class_with_hostile_names_are_harmless(witness: JavaProgram) -> None:
+    """Its own names, and those of its members, come in the messages of what is asked wrongly."""
+    data = (compiler.classes("Witness") / "Witness$Base.class").read_bytes()
+    mark = HOSTILE.replace("[", "")  # which the VM allows in no name
+    data = hostile(data, {b"Witness$Base", b"depth", b"name", b"count", b"initialized"}, mark)
+    with jvmti.attach(witness.pid, timeout=30) as vm:
+        defined = vm.jni.define_class(None, None, data)
+        cls = vm.find_class("java.lang.Object")
+        assert defined is not None
+        assert mark in defined.name
+        jni = vm.jni
+        jni.get_static_field_id(defined, f"{mark}initialized", "I")  # it is initialised for this
+        raised: list[str] = []
+
+        def wrong(ask: Callable[[], Any]) -> None:
+            with pytest.raises(Exception) as caught:
+                ask()
+            raised.append(str(caught.value))
+
+        wrong(lambda: defined["nosuch"])
+        wrong(lambda: defined.call("nosuch"))
+        wrong(lambda: defined.new(1, 2, 3))
+        wrong(lambda: defined.source)
+        wrong(lambda: vm.breakpoint(defined, "nosuch"))
+        wrong(lambda: vm.breakpoint(defined, line=100_000))
+        wrong(lambda: defined.redefine(b"no class file"))
+        wrong(lambda: cls.call(HOSTILE))
+        wrong(lambda: vm.threads[HOSTILE])
+        wrong(lambda: vm.modules[HOSTILE])
+        wrong(lambda: vm.find_class(HOSTILE))
+        wrong(lambda: vm.properties[HOSTILE])
+        for method in defined.methods:
+            wrong(lambda method=method: method.breakpoint(line=100_000))
+            wrong(lambda method=method: method.call(1, 2, 3, 4, 5))
+        for one in raised:
+            assert not CONTROL.search(one), one
+        assert sum(printable(mark) in one for one in raised) > 5
 
 
 LINES = [f"int a; // {HOSTILE}", "\treturn 1;"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 
+from jvmti.spec.text import HarmlessError
+
 _U2 = struct.Struct(">H")
 _U4 = struct.Struct(">I")
 
 
-class MalformedClassFile(ValueError):
+class MalformedClassFile(HarmlessError, ValueError):
     """The bytes are no class file, or one that breaks off or contradicts itself."""
 
 

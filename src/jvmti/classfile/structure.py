@@ -19,7 +19,7 @@ from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless
+from jvmti.spec.text import harmless, printable
 
 
 class ExceptionHandler(NamedTuple):
@@ -437,7 +437,9 @@ class ClassFile(bytes, _Attributed):
         for method in self.methods:
             if (method.name, method.descriptor) == (name, descriptor):
                 return method
-        raise LookupError(f"{java_name(f'L{self.name};')} has no method {name}{descriptor}")
+        raise LookupError(
+            printable(f"{java_name(f'L{self.name};')} has no method {name}{descriptor}")
+        )
 
     def field(self, name: str, descriptor: str) -> FieldInfo:
         """The field of that name and type.
@@ -448,7 +450,9 @@ class ClassFile(bytes, _Attributed):
         for field in self.fields:
             if (field.name, field.descriptor) == (name, descriptor):
                 return field
-        raise LookupError(f"{java_name(f'L{self.name};')} has no field {name} of type {descriptor}")
+        raise LookupError(
+            printable(f"{java_name(f'L{self.name};')} has no field {name} of type {descriptor}")
+        )
 
     @property
     def source_file(self) -> str | None:

@@ -15,6 +15,7 @@ from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import fitting
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class, Method
@@ -149,7 +150,7 @@ class Breakpoint(Stops):
             if found:
                 return found
             lines = {entry.line_number for method in methods for entry in method.lines}
-            raise ValueError(f"no method of {cls.name} {_no_code(self.line, lines)}")
+            raise ValueError(printable(f"no method of {cls.name} {_no_code(self.line, lines)}"))
         fits = fitting(name)
         chosen = [one for one in methods if fits(one.name)]
         if not chosen:
@@ -245,18 +246,22 @@ def location_of(method: Method, line: int | None, location: int | None) -> int:
     modifiers = method.modifiers
     if modifiers & (_NATIVE | _ABSTRACT):
         what = "native" if modifiers & _NATIVE else "abstract"
-        raise ValueError(f"{name} is {what}: it has no bytecodes to stop at")
+        raise ValueError(printable(f"{name} is {what}: it has no bytecodes to stop at"))
     if line is None:
         return 0 if location is None else location
     entries = method.lines
     if not entries:
         raise ValueError(
-            f"{name} was compiled without line numbers (javac -g:none); use location= with a "
-            "bytecode index"
+            printable(
+                f"{name} was compiled without line numbers (javac -g:none); use location= with a "
+                "bytecode index"
+            )
         )
     found = [entry.start_location for entry in entries if entry.line_number == line]
     if not found:
-        raise ValueError(f"{name} {_no_code(line, {entry.line_number for entry in entries})}")
+        raise ValueError(
+            printable(f"{name} {_no_code(line, {entry.line_number for entry in entries})}")
+        )
     return int(min(found))
 
 

@@ -11,6 +11,7 @@ from jvmti.model.overloads import choose, name_of_result
 from jvmti.model.values import to_python
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import CallTimeout, Error
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,9 @@ def new(cls: Any, arguments: Sequence[Any], signature: str | None, timeout: floa
     vm: VM = cls._vm
     overload, made = choose(cls, "<init>", arguments, signature=signature)
     if cls.modifiers & _ABSTRACT:
-        raise TypeError(f"{cls.name} is abstract: objects are made of the classes below it")
+        raise TypeError(
+            printable(f"{cls.name} is abstract: objects are made of the classes below it")
+        )
     try:
         return vm.jni.with_timeout(timeout).new_object(cls, overload.method, made)
     except CallTimeout as error:

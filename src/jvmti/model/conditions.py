@@ -24,6 +24,7 @@ from jvmti.model.locals import Variable
 from jvmti.model.values import to_python
 from jvmti.spec.errors import AbsentInformation, JvmtiError, NativeMethod
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import HarmlessError
 
 if TYPE_CHECKING:
     from jvmti.env.structures import LocalVariableEntry
@@ -77,7 +78,7 @@ class Condition(NamedTuple):
 NONE = Condition([], b"")
 
 
-class ConditionError(ValueError):
+class ConditionError(HarmlessError, ValueError):
     """A condition that the agent cannot evaluate; the message names the part."""
 
 

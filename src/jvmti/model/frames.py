@@ -23,7 +23,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.modifiers import MethodModifiers
 from jvmti.spec.signatures import result_of, signature_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import harmless, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
@@ -219,7 +219,9 @@ class Frame:
         result = signature_of(result_of(self.method.signature))
         if result == "V":
             if value is not None:
-                raise TypeError(f"{self.method.class_name}.{self.method.name} returns no value")
+                raise TypeError(
+                    printable(f"{self.method.class_name}.{self.method.name} returns no value")
+                )
             env = self._to_leave("can_force_early_return", "left")
             with self._explained("left"):
                 env.force_early_return_void(self.thread)

@@ -19,7 +19,7 @@ from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
 from jvmti.spec.names import BOOTSTRAP, package_of
 from jvmti.spec.signatures import fitting, java_name, signature_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import harmless, printable
 from jvmti.wire import text
 from jvmti.wire.columns import HandleColumn
 
@@ -177,8 +177,10 @@ class Classes(display.Tabular):
         if found:
             loaders = ", ".join(_loader_name(cls.loader) for cls in found)
             raise LookupError(
-                f"{len(found)} class loaders have a class {name!r}: {loaders}; "
-                f"vm.classes({name!r}) gives all, in this order"
+                printable(
+                    f"{len(found)} class loaders have a class {name!r}: {loaders}; "
+                    f"vm.classes({name!r}) gives all, in this order"
+                )
             )
         alike = self.near(name)
         hint = f" near ones that are: {', '.join(alike)};" if alike else ""

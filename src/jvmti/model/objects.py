@@ -14,7 +14,7 @@ from jvmti.model.layouts import Place, layout_of
 from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import harmless, harmless_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
@@ -363,13 +363,15 @@ def write_field(item: Any, cls: Any, place: Place, value: Any) -> None:
     vm: VM = cls._vm
     if place.is_final:
         raise TypeError(
-            f"{place.owner}.{place.name} is final: code of the program may have its value built in;"
-            " the functions of vm.jni write it nevertheless"
+            printable(
+                f"{place.owner}.{place.name} is final: code of the program may have its value "
+                "built in; the functions of vm.jni write it nevertheless"
+            )
         )
     try:
         made = to_java(vm, value, place.signature)
     except (TypeError, OverflowError) as error:
-        raise type(error)(f"field {place.owner}.{place.name}: {error}") from None
+        raise type(error)(printable(f"field {place.owner}.{place.name}: {error}")) from None
     kind = PRIMITIVE_NAMES.get(place.signature, "object")
     if place.is_static:
         getattr(vm.jni, f"set_static_{kind}_field")(cls, place.field, made)

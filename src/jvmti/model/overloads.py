@@ -18,7 +18,7 @@ from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
 from jvmti.spec.errors import ClassNotPrepared
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import parameters_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import harmless, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,14 +170,18 @@ def choose(
     candidates = methods.get(name, [])
     if not candidates:
         if name == "<init>":
-            raise LookupError(f"{shown} has no constructor: it is an interface, array or primitive")
+            raise LookupError(
+                printable(f"{shown} has no constructor: it is an interface, array or primitive")
+            )
         hint = _of_mirror(vm, name) if static else ""
-        raise LookupError(f"{shown} has no method {name!r}{hint or suggestion(name, methods)}")
+        raise LookupError(
+            printable(f"{shown} has no method {name!r}{hint or suggestion(name, methods)}")
+        )
     if static and name != "<init>":
         of_class = [one for one in candidates if one.is_static]
         if not of_class:
             how = _of_mirror(vm, name) or ": call it on an object of the class"
-            raise LookupError(f"{shown}.{name} is not static{how}")
+            raise LookupError(printable(f"{shown}.{name} is not static{how}"))
         candidates = of_class
     if signature is not None:
         candidates = [_by_signature(shown, name, candidates, signature)]
@@ -233,8 +237,10 @@ def _by_signature(shown: str, name: str, candidates: list[Overload], signature: 
             if [*spelt[:-1], spelt[-1][:-3] + "[]"] in (types, simple):
                 return one
     raise LookupError(
-        f"{shown} has no {'constructor' if name == '<init>' else name} with the signature "
-        f"{signature!r}; there are {_listed(candidates)}"
+        printable(
+            f"{shown} has no {'constructor' if name == '<init>' else name} with the signature "
+            f"{signature!r}; there are {_listed(candidates)}"
+        )
     )
 
 
@@ -302,8 +308,10 @@ def _most_specific(
             return best[0]
     given = ", ".join(values.described(value) for value in arguments)
     raise TypeError(
-        f"{shown}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "
-        f'signature="{", ".join(parameters_of(found[0][0].signature))}" chooses the first'
+        printable(
+            f"{shown}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "
+            f'signature="{", ".join(parameters_of(found[0][0].signature))}" chooses the first'
+        )
     )
 
 
@@ -347,13 +355,15 @@ def _nothing_fits(
             for number, (value, wanted) in enumerate(zip(arguments, types, strict=True), 1):
                 if fit(vm, value, wanted) is None:
                     return values.refusal(vm, value, wanted, f"argument {number} of {one}")
-        return TypeError(f"{called}: {one} takes {len(types)} arguments, not {len(arguments)}")
+        return TypeError(
+            printable(f"{called}: {one} takes {len(types)} arguments, not {len(arguments)}")
+        )
     functions = [
         value for value in arguments if callable(value) and not isinstance(value, refs.Object)
     ]
     if functions:
         return values.refusal(vm, functions[0], OBJECT, f"{called}({given})")
-    return TypeError(f"no {called} takes ({given}); there are {_listed(candidates)}")
+    return TypeError(printable(f"no {called} takes ({given}); there are {_listed(candidates)}"))
 
 
 def name_of_result(signature: str) -> str:

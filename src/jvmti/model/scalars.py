@@ -15,6 +15,7 @@ from jvmti import refs
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import Cut, read_elements, read_fields
 from jvmti.model.values import BOXED, supertypes
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -196,7 +197,9 @@ def _scalar(read: _Reader, item: Any) -> Any:
             return make(read, *fields)
         except (OverflowError, ValueError) as error:
             raise ValueError(
-                f"Python has no value for this {cls.name} ({error}); to_string() describes it"
+                printable(
+                    f"Python has no value for this {cls.name} ({error}); to_string() describes it"
+                )
             ) from None
     if _ENUM in supertypes(cls):
         return read.fields(item, "java.lang.Enum.name")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import HarmlessError, harmless, harmless_lines, printable
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -20,7 +20,7 @@ Place: TypeAlias = "str | Path"
 """A directory with sources, or a jar or zip file that has some."""
 
 
-class SourceNotFound(LookupError):
+class SourceNotFound(HarmlessError, LookupError):
     """No source of a class was found; the message says where it was looked for.
 
     Attributes:
@@ -61,8 +61,10 @@ class Source:
         """
         if not self.first <= number < self.first + len(self.lines):
             raise IndexError(
-                f"line {number} is not among lines {self.first} to "
-                f"{self.first + len(self.lines) - 1} of {self.path}"
+                printable(
+                    f"line {number} is not among lines {self.first} to "
+                    f"{self.first + len(self.lines) - 1} of {self.path}"
+                )
             )
         return self.lines[number - self.first]
 

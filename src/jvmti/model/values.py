@@ -18,6 +18,7 @@ from jvmti import refs
 from jvmti.model.ancestry import Ancestry
 from jvmti.spec.errors import JavaException
 from jvmti.spec.signatures import java_name
+from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -502,8 +503,8 @@ def refusal(vm: VM, value: Any, signature: str, where: str = "") -> TypeError | 
         signature: of the type.
         where: what it was to be: ``field total of Order``.
     """
-    wanted = java_name(signature)
-    start = f"{where}: " if where else ""
+    wanted = printable(java_name(signature))
+    start = printable(f"{where}: ") if where else ""
     letter = signature if len(signature) == 1 else BOXED.get(signature, "")
     if (
         letter in LIMITS
@@ -529,7 +530,7 @@ def described(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, refs.Object) and hasattr(value, "cls"):
-        return str(value.cls.name)
+        return printable(value.cls.name)
     natural = natural_signature(value)
     return type(value).__name__ if natural is None else f"{type(value).__name__} {value!r:.40}"
 

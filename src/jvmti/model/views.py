@@ -110,8 +110,10 @@ def value_of(item: Any) -> Any:
             return _as_dict(item, _held_by(item))
         return _as_set(item, _held_by(item)) if _is_set(item) else _held_by(item)
     raise TypeError(
-        f"{item.cls.name} stands for no Python value; fields() has what it consists of, and "
-        "to_string() is its own description"
+        printable(
+            f"{item.cls.name} stands for no Python value; fields() has what it consists of, and "
+            "to_string() is its own description"
+        )
     )
 
 
@@ -134,7 +136,9 @@ def _is_bit_set(item: Any) -> bool:
 
 def _checked(item: Any, what: str) -> None:
     if not _holds(item):
-        raise TypeError(f"an object of {item.cls.name} {what}: it is no collection, map or array")
+        raise TypeError(
+            printable(f"an object of {item.cls.name} {what}: it is no collection, map or array")
+        )
 
 
 def size_of(item: Any) -> int:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jvmti.spec.constants import Constant, constants
-from jvmti.spec.text import harmless_lines
+from jvmti.spec.text import HarmlessError
 
 
 @constants(c="jvmtiError", prefix="JVMTI_ERROR_")
@@ -91,7 +91,7 @@ class ErrorCode(Constant):
     INVALID_ENVIRONMENT = 116
 
 
-class Error(Exception):
+class Error(HarmlessError):
     """Base of all exceptions of this package."""
 
 
@@ -723,7 +723,6 @@ class JavaException(Error):
         self.message = message
         super().__init__(throwable, class_name, message)
 
-    @harmless_lines
     def __str__(self) -> str:
         name = self.class_name or "a Java exception"
         return name if self.message is None else f"{name}: {self.message}"

@@ -75,4 +75,17 @@ def harmless_lines(show: Show) -> Show:
     return shown
 
 
-__all__ = ["Lines", "harmless", "harmless_lines", "printable", "printable_lines"]
+class HarmlessError(Exception):
+    """An exception whose message quotes names or texts of a target."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if "__str__" in vars(cls):
+            cls.__str__ = harmless_lines(cls.__str__)  # type: ignore[method-assign]
+
+    @harmless_lines
+    def __str__(self) -> str:
+        return super().__str__()
+
+
+__all__ = ["HarmlessError", "Lines", "harmless", "harmless_lines", "printable", "printable_lines"]

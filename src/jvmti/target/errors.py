@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jvmti.spec.text import HarmlessError
+
 __all__ = [
     "AgentLibraryMissing",
     "AgentLoadFailed",
@@ -55,7 +57,7 @@ __all__ = [
 ]
 
 
-class AttachError(Exception):
+class AttachError(HarmlessError):
     """A JVM could not be reached. The message says what was tried and what to do."""
 
 
