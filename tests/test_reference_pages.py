@@ -69,6 +69,13 @@ def test_pages_in_the_repository_have_no_directives_of_the_site() -> None:
     assert overviews > 20
 
 
+def test_long_lines_of_code_go_on_in_the_next_line_of_the_site() -> None:
+    settings = (jvms.ROOT / "mkdocs.yml").read_text()
+    (style,) = re.findall(r"^extra_css:\n  - (\S+)$", settings, re.M)
+    rules = re.sub(r"\s+", " ", (jvms.ROOT / "docs" / style).read_text())
+    assert ".md-typeset pre > code { white-space: pre-wrap;" in rules
+
+
 NOT_BY_THEMSELVES = {
     "jclass": "a kind of `jobject`",
     "jthread": "a kind of `jobject`",

@@ -93,10 +93,7 @@ def _others(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if value is not None:
             yield name, value
     for name, value in row.items():
-        if name in hidden:
-            continue
-        # A value that is no fraction is not a number in the column for fractions.
-        if name not in _ASIDE and value is not None and value == value:
+        if name not in hidden and name not in _ASIDE and value is not None:
             if name == "object" and row.get("object_hash"):
                 value = object_name(value, row["object_hash"])
             yield name, value
