@@ -80,12 +80,21 @@ def leave(controller: Controller) -> None:
     assert controller.process.wait(SOON) == 0
 
 
-@pytest.mark.parametrize("limit", [1, "default"])
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_walk_whose_controller_is_stopped_gives_the_vm_back(
-    walk: str, limit: float | str, target: steady.Steady, controller: Callable[..., Controller]
+    walk: str, target: steady.Steady, controller: Callable[..., Controller]
 ) -> None:
-    walking = controller(walk, limit)
+    stop_a_walk(target, controller(walk, 1))
+
+
+@pytest.mark.oldest_and_newest
+def test_a_walk_without_a_limit_of_its_own_has_one(
+    target: steady.Steady, controller: Callable[..., Controller]
+) -> None:
+    stop_a_walk(target, controller("follow_references", "default"))
+
+
+def stop_a_walk(target: steady.Steady, walking: Controller) -> None:
     walking.says("busy")
     stop(walking)
     # The VM stood still until the controller went on.
