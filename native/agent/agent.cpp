@@ -69,11 +69,6 @@ void JNICALL serve_session(jvmtiEnv*, JNIEnv* jni, void* what) {
   static_cast<Session*>(what)->serve(jni);
 }
 
-void enlist(Session* session) {
-  Locked locked(agent.mutex);
-  agent.sessions.push(session);
-}
-
 bool start_session(JNIEnv* jni, Session* session) {
   return start_service_thread(jni, "jvmti control", serve_session, session);
 }
@@ -192,11 +187,11 @@ jint load_script(Options& options, const char* text) {
   if (session == nullptr) return JNI_ERR;
   session->script = process;
   std::memcpy(session->token, options.token, sizeof session->token);
-  enlist(session);
+  if (!session->enlist() || !agent.waiting.reserve(agent.waiting.size() + 1)) return JNI_ERR;
   if (!session->begin(true)) return JNI_ERR;
   Session::Hold hold = session->serve_onload(options.timeout, true);
   if (hold == Session::Hold::kLetGo) {
-    agent.waiting.push(session);
+    agent.waiting.put(session);
     return JNI_OK;
   }
   if (hold == Session::Hold::kRefused) return refused(*session);
@@ -229,14 +224,14 @@ jint load(JavaVM* vm, const char* text) {
   Session* session = Session::make_session(descriptor);
   if (session == nullptr) return JNI_OK;
   std::memcpy(session->token, options.token, sizeof session->token);
-  enlist(session);
-  if (!session->begin(true)) {
+  if (!session->enlist() || !agent.waiting.reserve(agent.waiting.size() + 1) ||
+      !session->begin(true)) {
     session->abandon(nullptr);
     return JNI_OK;
   }
   int limit = options.timeout != 0 ? options.timeout : kFirstMessage;
   if (session->serve_onload(limit, false) == Session::Hold::kRefused) return refused(*session);
-  agent.waiting.push(session);
+  agent.waiting.put(session);
   return JNI_OK;
 }
 
@@ -282,8 +277,7 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
   }
   snprintf(session->token, sizeof session->token, "%s", token);
   session->script = script;
-  enlist(session);
-  if (session->begin(false) && start_session(jni, session)) return true;
+  if (session->enlist() && session->begin(false) && start_session(jni, session)) return true;
   session->abandon(jni);
   return false;
 }
@@ -318,10 +312,11 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
 
 bool run_service_thread(JNIEnv* jni, jthread thread, jvmtiStartFunction body, const void* what) {
   // Known as ours before it can be seen, so that nobody suspends it even in its first moment.
-  enter_service(jni, thread);
-  bool started = agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
+  bool started = enter_service(jni, thread);
+  bool known = started;
+  started = started && agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
                  JVMTI_ERROR_NONE;
-  if (!started) leave_service(jni, thread);
+  if (known && !started) leave_service(jni, thread);
   jni->DeleteLocalRef(thread);
   if (jni->ExceptionCheck()) jni->ExceptionClear();
   return started;
@@ -333,7 +328,7 @@ bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body
   return thread != nullptr && run_service_thread(jni, thread, body, what);
 }
 
-void enter_service(JNIEnv* jni, jthread thread) { agent.service_threads.add(jni, thread); }
+bool enter_service(JNIEnv* jni, jthread thread) { return agent.service_threads.add(jni, thread); }
 
 void leave_service(JNIEnv* jni, jthread thread) { agent.service_threads.remove(jni, thread); }
 

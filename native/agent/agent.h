@@ -39,7 +39,7 @@ bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body
 jthread new_service_thread(JNIEnv* jni, const char* name);
 bool run_service_thread(JNIEnv* jni, jthread thread, jvmtiStartFunction body, const void* what);
 bool is_service_thread(JNIEnv* jni, jthread thread);
-void enter_service(JNIEnv* jni, jthread thread);
+[[nodiscard]] bool enter_service(JNIEnv* jni, jthread thread);  // false without memory
 void leave_service(JNIEnv* jni, jthread thread);
 
 // The major version in a JVM TI version number.

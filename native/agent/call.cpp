@@ -46,7 +46,12 @@ uint64_t Call::issue(jobject object, uint8_t kind) {
   if (global) {
     session.objects.note_global(handle);
   } else if (!channel.frames.empty()) {
-    channel.issued.push(handle);
+    // What is not listed would not end with its frame.
+    if (handle != 0 && !channel.issued.push(handle)) {
+      session.objects.give_up(jni, session.tags(), handle, 1);
+      refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+      return 0;
+    }
   }
   return handle;
 }

@@ -595,8 +595,15 @@ struct Wire<Kind, typename std::enable_if<Kind::is_pointer>::type> {
   using C = typename Kind::C;
   static constexpr int leaves = 1;
   static void write(Call& call, Sink sink, C value) {
-    sink.leaf(0).number(
-        call.session.pointers.issue(reinterpret_cast<void*>(value), Kind::kind, call.issued_size));
+    void* pointer = reinterpret_cast<void*>(value);
+    uint64_t handle = call.session.pointers.issue(pointer, Kind::kind, call.issued_size);
+    sink.leaf(0).handle(handle, pointer != nullptr);
+    if (handle != 0 || pointer == nullptr) return;
+    // Nobody can give it back.
+    if (Kind::kind == kinds::Memory::kind) call.deallocate(pointer);
+    if (Kind::kind == kinds::RawMonitor::kind) {
+      call.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
+    }
   }
   static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
   static void dispose(Call&, C) {}

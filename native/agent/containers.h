@@ -1,6 +1,7 @@
 // Growable arrays and an index over them, without any C++ runtime library: the agent lives in
 // other people's processes, so it brings nothing and throws nothing.  A failed allocation shows as
-// a false return, which callers turn into OUT_OF_MEMORY.
+// a false return, which callers turn into OUT_OF_MEMORY.  What must not fail, because something has been
+// done that is to be undone, has its room reserved before, and is `put` there.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,14 @@ class Vector {
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
 
-  bool push(const T& item) {
+  [[nodiscard]] bool push(const T& item) {
     if (size_ == capacity_ && !reserve(capacity_ == 0 ? 8 : capacity_ * 2)) return false;
-    items_[size_++] = item;
+    put(item);
     return true;
   }
-  bool reserve(size_t capacity) {
+  // Within what was reserved.
+  void put(const T& item) { items_[size_++] = item; }
+  [[nodiscard]] bool reserve(size_t capacity) {
     if (capacity <= capacity_) return true;
     T* grown = static_cast<T*>(std::realloc(static_cast<void*>(items_), capacity * sizeof(T)));
     if (grown == nullptr) return false;
@@ -66,7 +69,7 @@ class Stable {
     for (T* chunk : chunks_) std::free(chunk);
   }
   // A zeroed new item, or null without memory.
-  T* add() {
+  [[nodiscard]] T* add() {
     if (size_ == chunks_.size() * kChunk) {
       T* chunk = static_cast<T*>(std::calloc(kChunk, sizeof(T)));
       if (chunk == nullptr) return nullptr;
@@ -104,7 +107,7 @@ class Index {
       if (slot.key == key) return slot.value;
     }
   }
-  bool insert(uint64_t key, uint32_t value) {
+  [[nodiscard]] bool insert(uint64_t key, uint32_t value) {
     if (size_ * 2 >= capacity_ && !grow()) return false;
     place(key, value);
     ++size_;

@@ -315,8 +315,9 @@ bool check_stored(Call& call, const In<kinds::Field>& field, jobject value) {
   JNIEnv* jni = call.jni;
   if (jni->PushLocalFrame(16) != 0) return call.settled();
   jclass declaring = static_cast<jclass>(jni->NewLocalRef(field.record()->klass));
+  jboolean is_static = field.record()->is_static ? JNI_TRUE : JNI_FALSE;
   jobject reflected =
-      jni->ToReflectedField(declaring, field.c(), field.record()->is_static ? JNI_TRUE : JNI_FALSE);
+      declaring == nullptr ? nullptr : jni->ToReflectedField(declaring, field.c(), is_static);
   jobject type = nullptr;
   if (reflected != nullptr) {
     jclass field_class = jni->FindClass("java/lang/reflect/Field");

@@ -246,7 +246,7 @@ bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, job
   bool fits = false;
   if (current != nullptr) {
     jclass klass = call.jni->GetObjectClass(current);
-    fits = call.jni->IsInstanceOf(value, klass);
+    fits = klass != nullptr && call.jni->IsInstanceOf(value, klass);
     call.jni->DeleteLocalRef(klass);
     call.jni->DeleteLocalRef(current);
   }

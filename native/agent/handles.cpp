@@ -90,7 +90,7 @@ uint64_t Objects::insert(jobject reference, uint8_t kind, bool weak, bool tagged
     index = free_.pop();
   } else {
     index = static_cast<uint32_t>(entries_.size());
-    if (!entries_.push(Entry{}) || !free_.reserve(entries_.size())) return 0;
+    if (!entries_.push(Entry{}) || !free_.reserve(entries_.capacity())) return 0;
   }
   Entry& entry = entries_[index];
   entry.generation = (entry.generation + 1) & 0xFFFFFF;
@@ -167,7 +167,7 @@ void Objects::unpin(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle) {
     gone = entry;
     entry.reference = nullptr;
     --live_;
-    free_.push(index_of(handle));
+    free_.put(index_of(handle));
   }
   free_reference(jni, tags, handle, gone);
 }
@@ -183,7 +183,7 @@ void Objects::give_up(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, uint32_t cou
     gone = *entry;
     entry->reference = nullptr;
     --live_;
-    free_.push(index_of(handle));
+    free_.put(index_of(handle));
   }
   free_reference(jni, tags, handle, gone);
 }
@@ -333,6 +333,18 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
     }
     candidate = record->next;
   }
+  // A field of whose type nothing is known would be read as a reference, whatever it is.
+  char* name = nullptr;
+  char* signature = nullptr;
+  jint modifiers = 0;
+  if (env->GetFieldName(klass, field, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return 0;
+  char type = signature[0];
+  env->Deallocate(reinterpret_cast<unsigned char*>(name));
+  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  if (type == '\0' || std::strchr("ZBCSIJFDL[", type) == nullptr ||
+      env->GetFieldModifiers(klass, field, &modifiers) != JVMTI_ERROR_NONE) {
+    return 0;
+  }
   jweak weak = nullptr;
   {
     Locked locked(mutex_);
@@ -340,32 +352,27 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
   }
   bool shared = weak != nullptr && jni->IsSameObject(weak, klass);
   if (!shared) weak = jni->NewWeakGlobalRef(klass);
-  char* name = nullptr;
-  char* signature = nullptr;
-  jint modifiers = 0;
-  char type = 0;
-  if (env->GetFieldName(klass, field, &name, &signature, nullptr) == JVMTI_ERROR_NONE) {
-    type = signature[0];
-    env->Deallocate(reinterpret_cast<unsigned char*>(name));
-    env->Deallocate(reinterpret_cast<unsigned char*>(signature));
-  }
-  env->GetFieldModifiers(klass, field, &modifiers);
+  if (weak == nullptr) return 0;
+  bool is_static = (modifiers & 0x0008) != 0;
+  uint32_t index = keep(FieldRecord{field, weak, !shared, first, type, is_static}, key);
+  if (index != 0) return make_handle(kinds::Field::kind, 0, index);
+  if (!shared) jni->DeleteWeakGlobalRef(weak);
+  return 0;
+}
+
+// 0 without memory.
+uint32_t Fields::keep(const FieldRecord& made, uint64_t key) {
   Locked locked(mutex_);
   FieldRecord* record = records_.add();
-  if (record == nullptr) return 0;
-  record->id = field;
-  record->klass = weak;
-  record->owns_class = !shared;
-  record->next = first;
-  record->type = type;
-  record->is_static = (modifiers & 0x0008) != 0;
   uint32_t index = static_cast<uint32_t>(records_.size());
-  if (first == 0) {
-    if (!index_.insert(key, index)) return 0;
-  } else {
+  if (record == nullptr) return 0;
+  if (made.next != 0) {
     index_.replace(key, index);
+  } else if (!index_.insert(key, index)) {
+    return 0;  // the record stays empty, and nobody has its number
   }
-  return make_handle(kinds::Field::kind, 0, index);
+  *record = made;
+  return index;
 }
 
 FieldRecord* Fields::find(uint64_t handle) {
@@ -391,7 +398,7 @@ uint64_t Pointers::issue(void* pointer, uint8_t kind, int64_t size) {
     index = free_.pop();
   } else {
     index = static_cast<uint32_t>(entries_.size());
-    if (!entries_.push(Entry{}) || !free_.reserve(entries_.size())) return 0;
+    if (!entries_.push(Entry{}) || !free_.reserve(entries_.capacity())) return 0;
   }
   Entry& entry = entries_[index];
   entry.generation = (entry.generation + 1) & 0xFFFFFF;
@@ -425,7 +432,7 @@ void* Pointers::remove(uint64_t handle, uint8_t kind) {
   if (entry == nullptr) return nullptr;
   void* pointer = entry->pointer;
   entry->pointer = nullptr;
-  free_.push(index_of(handle));
+  free_.put(index_of(handle));
   return pointer;
 }
 
@@ -442,7 +449,7 @@ void Pointers::settle(uint64_t handle, bool gone) {
   entry.hidden = false;
   if (!gone) return;
   entry.pointer = nullptr;
-  free_.push(index_of(handle));
+  free_.put(index_of(handle));
 }
 
 size_t Pointers::live(uint8_t kind) {

@@ -105,7 +105,7 @@ struct FieldRecord {
   jweak klass;       // the same reference for fields of one class that were issued together
   bool owns_class;   // the first of them
   uint32_t next;  // the next record with the same key, plus one
-  char type;      // the descriptor's first character; 0 until asked
+  char type;      // the descriptor's first character
   bool is_static;
 };
 
@@ -117,6 +117,8 @@ class Fields {
   size_t size() const { return records_.size(); }
 
  private:
+  uint32_t keep(const FieldRecord& made, uint64_t key);
+
   Mutex mutex_{Guards::kLists};
   Stable<FieldRecord> records_;
   Index index_;

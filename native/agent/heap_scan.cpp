@@ -297,6 +297,7 @@ struct HeapTake {
   jlong limit;
   jlong taken;
   Vector<jint> classes;  // that are instances themselves: their numbers
+  bool room;             // for them
 };
 
 jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
@@ -306,7 +307,8 @@ jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
   }
   ++take.taken;
   if (*tag > 0 && *tag <= take.known) {
-    take.classes.push(static_cast<jint>(*tag));
+    take.room = take.classes.push(static_cast<jint>(*tag));
+    if (!take.room) return static_cast<jint>(JVMTI_VISIT_ABORT);
   } else {
     *tag = kFoundTag;
   }
@@ -538,7 +540,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   PassTags tags;
   jvmtiError error = tags.number(classes.items(), classes.count());
   if (error != JVMTI_ERROR_NONE) return error;
-  HeapTake take{control, classes.count(), most.c(), 0, {}};
+  HeapTake take{control, classes.count(), most.c(), 0, {}, true};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = take_object;
   tags.tagging();
@@ -547,6 +549,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
     error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &take);
   }
   control.finish();
+  if (error == JVMTI_ERROR_NONE && !take.room) error = JVMTI_ERROR_OUT_OF_MEMORY;
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
   jlong* carried = nullptr;

@@ -53,43 +53,64 @@ size_t KnownThreads::find(JNIEnv* jni, jthread thread) {
   for (size_t place = hash == 0 ? kNone : look(0, hash, &candidate); place != kNone;
        place = look(place + 1, hash, &candidate)) {
     if (jni->IsSameObject(candidate, thread)) return place;
-    drop(jni, place, false);
+    drop(jni, place);
   }
   return kNone;
 }
 
 bool KnownThreads::add(JNIEnv* jni, jthread thread) {
-  if (has(jni, thread)) return true;
-  jint hash = hash_of(thread);
-  jobject kept = hash == 0 ? nullptr : hold(jni, thread);
-  if (kept == nullptr) return false;
-  Entry made{kept, hash, 0, false};
-  {
-    Locked locked(mutex_);
-    for (Entry& entry : entries_) {
-      if (entry.thread != nullptr) continue;
-      entry = made;
-      ++size_;
-      return true;
-    }
-    if (entries_.push(made)) {
-      ++size_;
-      return true;
-    }
-  }
-  let_go(jni, kept);
-  return false;
+  size_t place = prepare(jni, thread);
+  if (place != kNone) settle(jni, place, true);
+  return place != kNone;
 }
 
+// Nobody finds it as long as it counts as removed; and it stays, being looked at.
+size_t KnownThreads::prepare(JNIEnv* jni, jthread thread) {
+  jint hash = hash_of(thread);
+  jobject kept = hash == 0 ? nullptr : hold(jni, thread);
+  if (kept == nullptr) return kNone;
+  Entry made{kept, hash, 1, true};
+  {
+    Locked locked(mutex_);
+    for (size_t place = 0; place < entries_.size(); ++place) {
+      if (entries_[place].thread != nullptr) continue;
+      entries_[place] = made;
+      return place;
+    }
+    if (entries_.push(made)) return entries_.size() - 1;
+  }
+  let_go(jni, kept);
+  return kNone;
+}
+
+void KnownThreads::settle(JNIEnv* jni, size_t place, bool taken) {
+  if (taken) {
+    jobject thread;
+    {
+      Locked locked(mutex_);
+      thread = entries_[place].thread;
+    }
+    taken = !has(jni, thread);
+  }
+  if (taken) {
+    Locked locked(mutex_);
+    entries_[place].removed = false;
+    ++size_;
+  }
+  drop(jni, place);
+}
+
+// Two who add the same thread at once may both have done so.
 void KnownThreads::remove(JNIEnv* jni, jthread thread) {
-  size_t place = find(jni, thread);
-  if (place != kNone) drop(jni, place, true);
+  for (size_t place = find(jni, thread); place != kNone; place = find(jni, thread)) {
+    drop(jni, place, true);
+  }
 }
 
 bool KnownThreads::has(JNIEnv* jni, jthread thread) {
   size_t place = find(jni, thread);
   if (place == kNone) return false;
-  drop(jni, place, false);
+  drop(jni, place);
   return true;
 }
 
@@ -97,7 +118,7 @@ bool KnownThreads::copy(JNIEnv* jni, Vector<jobject>* copies) {
   jobject thread = nullptr;
   for (size_t place = look(0, 0, &thread); place != kNone; place = look(place + 1, 0, &thread)) {
     jobject copied = jni->NewLocalRef(thread);
-    drop(jni, place, false);
+    drop(jni, place);
     if (copied != nullptr && !copies->push(copied)) {
       jni->DeleteLocalRef(copied);
       return false;
@@ -106,13 +127,18 @@ bool KnownThreads::copy(JNIEnv* jni, Vector<jobject>* copies) {
   return true;
 }
 
-jobject KnownThreads::take(JNIEnv* jni) {
-  jobject thread = nullptr;
-  size_t place = look(0, 0, &thread);
-  if (place == kNone) return nullptr;
-  jobject taken = hold(jni, thread);
-  drop(jni, place, true);
-  return taken;
+size_t KnownThreads::take(jobject* thread) {
+  Locked locked(mutex_);
+  for (size_t place = 0; place < entries_.size(); ++place) {
+    Entry& entry = entries_[place];
+    if (entry.thread == nullptr || entry.removed) continue;
+    entry.removed = true;
+    --size_;
+    ++entry.looked_at;
+    *thread = entry.thread;
+    return place;
+  }
+  return kNone;
 }
 
 size_t KnownThreads::size() {

@@ -245,10 +245,9 @@ namespace own {
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
   jvmtiError error = tell(call, thread.c(), &jvmtiEnv::PopFrame);
   if (error != JVMTI_ERROR_NONE) return error;
-  Visits sessions(call.jni);
-  for (Session* session : sessions) {
-    session->stops.frame_was_popped(call.jni, *session, thread.c());
-  }
+  visit_sessions(call.jni, [&](Session& session) {
+    session.stops.frame_was_popped(call.jni, session, thread.c());
+  });
   return JVMTI_ERROR_NONE;
 }
 

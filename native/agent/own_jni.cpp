@@ -147,8 +147,9 @@ jint PushLocalFrame(Call& call, const In<jint>& capacity) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the capacity is negative");
     return JNI_ERR;
   }
-  call.channel.frames.push(static_cast<uint32_t>(call.channel.issued.size()));
-  return JNI_OK;
+  if (call.channel.frames.push(static_cast<uint32_t>(call.channel.issued.size()))) return JNI_OK;
+  call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  return JNI_ERR;
 }
 
 jobject PopLocalFrame(Call& call, const In<Nullable<kinds::Object>>& result) {
@@ -487,9 +488,17 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
 // The book has a reference of its own, so that the monitor can be left whatever becomes of the
 // handle, which may be a weak one.
 static jint enter(Call& call, jobject object, jlong key) {
+  Vector<HeldObject>& held = call.channel.objects_held;
+  jobject kept = held.reserve(held.size() + 1) ? hold(call.jni, object) : nullptr;
+  if (kept == nullptr) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return JNI_ERR;
+  }
   jint result = call.jni->MonitorEnter(object);
   if (result == JNI_OK) {
-    call.channel.objects_held.push({hold(call.jni, object), key});
+    held.put({kept, key});
+  } else {
+    let_go(call.jni, kept);
   }
   return result;
 }
@@ -516,7 +525,8 @@ jint MonitorExit(Call& call, const In<kinds::Object>& object) {
 }
 
 jvmtiError EnterMonitor(Call& call, const In<kinds::Object>& object, const In<jlong>& key) {
-  return enter(call, object.c(), key.c()) == JNI_OK ? JVMTI_ERROR_NONE : JVMTI_ERROR_INTERNAL;
+  if (enter(call, object.c(), key.c()) == JNI_OK) return JVMTI_ERROR_NONE;
+  return call.refused() ? static_cast<jvmtiError>(call.status) : JVMTI_ERROR_INTERNAL;
 }
 
 jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {

@@ -47,14 +47,40 @@ bool is_current_thread(Call& call, jthread thread) {
   return is;
 }
 
-// Of each thread by its own result: what another controller has suspended is not ours to resume.
-void note_each(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
-               const jvmtiError* results, bool suspended) {
-  for (jint i = 0; i < threads.count(); ++i) {
-    if (results[i] != JVMTI_ERROR_NONE) continue;
-    call.session.suspensions.note(call.jni, threads.items()[i], suspended);
+// The places where threads are noted that are about to be suspended, all or none.
+class Places {
+ public:
+  explicit Places(Call& call) : call_(call) {}
+  ~Places() { settle(nullptr); }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  bool prepare(jint count, const jthread* threads) {
+    if (!places_.reserve(static_cast<size_t>(count) + 1)) return false;
+    for (jint i = 0; i < count; ++i) {
+      size_t place = KnownThreads::kNone;
+      if (threads[i] != nullptr) {
+        place = call_.session.suspensions.prepare(call_.jni, threads[i]);
+        if (place == KnownThreads::kNone) return false;
+      }
+      places_.put(place);
+    }
+    return true;
   }
-}
+  // Of each by its own result: what another controller has suspended is not ours to resume.
+  void settle(const jvmtiError* results) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] == KnownThreads::kNone) continue;
+      bool suspended = results != nullptr && results[i] == JVMTI_ERROR_NONE;
+      call_.session.suspensions.settle(call_.jni, places_[i], suspended);
+    }
+    places_.clear();
+  }
+
+ private:
+  Call& call_;
+  Vector<size_t> places_;
+};
 
 }  // namespace
 
@@ -62,8 +88,10 @@ jvmtiError SuspendThread(Call& call, const In<Nullable<kinds::Thread>>& thread) 
   if (!agent.live) return call.env->SuspendThread(thread.c());
   if (is_current_thread(call, thread.c())) return suspend_when_handled(call);
   if (is_to_be_suspended(call.jni, thread.c())) return JVMTI_ERROR_THREAD_SUSPENDED;
+  size_t place = call.session.suspensions.prepare(call.jni, thread.c());
+  if (place == KnownThreads::kNone) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = call.env->SuspendThread(thread.c());
-  if (error == JVMTI_ERROR_NONE) call.session.suspensions.note(call.jni, thread.c(), true);
+  call.session.suspensions.settle(call.jni, place, error == JVMTI_ERROR_NONE);
   return error;
 }
 
@@ -74,7 +102,7 @@ jvmtiError ResumeThread(Call& call, const In<kinds::Thread>& thread) {
     error = JVMTI_ERROR_NONE;
   }
   if (error != JVMTI_ERROR_NONE) return error;
-  call.session.suspensions.note(call.jni, thread.c(), false);
+  call.session.suspensions.note_resumed(call.jni, thread.c());
   await_leaving(thread.c());
   return error;
 }
@@ -94,9 +122,11 @@ jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& thre
       own = i;
     }
   }
+  Places places(call);
+  if (!places.prepare(threads.count(), threads.items())) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = call.env->SuspendThreadList(threads.count(), threads.items(), results);
   if (error != JVMTI_ERROR_NONE) return error;
-  note_each(call, threads, results, true);
+  places.settle(results);
   if (own >= 0) results[own] = suspend_when_handled(call);
   return error;
 }
@@ -109,10 +139,10 @@ jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& e
   Vector<jthread> spared;
   if (!spared.reserve(static_cast<size_t>(except.count()) + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
   for (jint i = 0; i < except.count(); ++i) {
-    spared.push(except.items()[i]);
+    spared.put(except.items()[i]);
     excepted = excepted || call.jni->IsSameObject(current, except.items()[i]);
   }
-  if (!excepted) spared.push(current);
+  if (!excepted) spared.put(current);
   jvmtiError error = call.env->SuspendAllVirtualThreads(static_cast<jint>(spared.size()),
                                                         spared.begin());
   if (error == JVMTI_ERROR_NONE) {
@@ -135,7 +165,11 @@ jvmtiError ResumeThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>&
       results[i] = JVMTI_ERROR_NONE;
     }
   }
-  note_each(call, threads, results, false);
+  for (jint i = 0; i < threads.count(); ++i) {
+    if (results[i] == JVMTI_ERROR_NONE) {
+      call.session.suspensions.note_resumed(call.jni, threads.items()[i]);
+    }
+  }
   for (jint i = 0; i < threads.count(); ++i) {
     if (results[i] == JVMTI_ERROR_NONE) await_leaving(threads.items()[i]);
   }
@@ -258,6 +292,12 @@ jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
 jvmtiError RawMonitorEnter(Call& call, const In<kinds::RawMonitor>& monitor) {
   MonitorUse use(call, monitor);
   if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
+  {
+    // Room beforehand: what is not in the book is not let go at the end.
+    Locked locked(call.session.mutex());
+    Vector<HeldMonitor>& entered = call.channel.entered();
+    if (!entered.reserve(entered.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
   if (call.channel.walking() && call.session.monitor_held_outside(call.channel, monitor.c())) {
     call.refuse(protocol::kInHeapCallback, "the monitor's owner cannot leave it");
     return JVMTI_ERROR_NONE;
@@ -269,7 +309,7 @@ jvmtiError RawMonitorEnter(Call& call, const In<kinds::RawMonitor>& monitor) {
   if (held != nullptr) {
     ++held->count;
   } else {
-    call.channel.entered().push(HeldMonitor{monitor.c(), 1});
+    call.channel.entered().put(HeldMonitor{monitor.c(), 1});
   }
   return error;
 }
@@ -391,13 +431,10 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   char names[160];
   names_of(missing, names, sizeof names);
   char holder[256] = "";
-  {
-    Visits sessions(call.jni);
-    for (Session* other : sessions) {
-      if (other == &call.session || (other->held_capabilities() & missing) == 0) continue;
-      snprintf(holder, sizeof holder, "%s", other->name());
-    }
-  }
+  visit_sessions(call.jni, [&](Session& other) {
+    if (&other == &call.session || (other.held_capabilities() & missing) == 0) return;
+    snprintf(holder, sizeof holder, "%s", other.name());
+  });
   if (holder[0] == '\0' && (call.session.held_capabilities() & missing) != 0) {
     snprintf(holder, sizeof holder, "another environment of this session");
   }

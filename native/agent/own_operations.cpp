@@ -169,8 +169,8 @@ jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<
     bool itself = current != nullptr && call.jni->IsSameObject(current, thread);
     (*errors)[i] = itself ? JVMTI_ERROR_NONE : JVMTI_ERROR_INVALID_THREAD;
     if (itself || is_service_thread(call.jni, thread)) continue;
-    others.push(thread);
-    places.push(i);
+    others.put(thread);
+    places.put(i);
   }
   if (current != nullptr) call.jni->DeleteLocalRef(current);
   call.session.suspensions.suspend(call.jni, call.env, call.channel.serviced, key.c(),
@@ -202,15 +202,14 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
   jni->ExceptionClear();
   if (text != nullptr) {
     size_t size = std::strlen(text) + 1;
-    if (agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(message)) ==
-        JVMTI_ERROR_NONE) {
-      std::memcpy(*message, text, size);
-    }
+    error = agent.env->Allocate(static_cast<jlong>(size),
+                                reinterpret_cast<unsigned char**>(message));
+    if (error == JVMTI_ERROR_NONE) std::memcpy(*message, text, size);
     jni->ReleaseStringUTFChars(static_cast<jstring>(string), text);
   }
   if (string != nullptr) jni->DeleteLocalRef(string);
   if (base != nullptr) jni->DeleteLocalRef(base);
-  return JVMTI_ERROR_NONE;
+  return error;
 }
 
 jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {

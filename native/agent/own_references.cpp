@@ -1,6 +1,7 @@
 #include "own_references.h"
 
 #include "agent.h"
+#include "log.h"
 #include "own.h"
 
 namespace jvmti {
@@ -46,7 +47,7 @@ class References {
   bool copy(Vector<jobject>* to) const {
     if (!to->reserve(to->size() + size_)) return false;
     for (size_t i = 0; i < capacity_; ++i) {
-      if (slots_[i] != 0) to->push(reinterpret_cast<jobject>(slots_[i]));
+      if (slots_[i] != 0) to->put(reinterpret_cast<jobject>(slots_[i]));
     }
     return true;
   }
@@ -122,7 +123,7 @@ void let_go(JNIEnv* jni, jobject reference) {
     Locked locked(state.mutex);
     if (state.frozen > 0) {
       // Without memory for the note it stays for good: somebody may be looking at it.
-      state.released.push(reference);
+      if (!state.released.push(reference)) log("a reference stays, without memory to note it");
       return;
     }
     state.held.remove(reinterpret_cast<uintptr_t>(reference));

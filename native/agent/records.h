@@ -11,9 +11,19 @@ inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>
 }
 inline void breakpoint(Call& call, MethodRecord* method, jlocation location, bool placed) {
   jclass klass = nullptr;
-  if (call.session.tags()->GetMethodDeclaringClass(method->id, &klass) != JVMTI_ERROR_NONE) return;
-  call.session.note_placed(call.jni, Placed::kBreakpoint, call.env, klass, method->id, location,
-                           placed);
+  if (!placed) {
+    call.session.note_cleared(call.jni, Placed::kBreakpoint, call.env, method->id, location);
+    return;
+  }
+  if (call.env->GetMethodDeclaringClass(method->id, &klass) != JVMTI_ERROR_NONE) {
+    call.env->ClearBreakpoint(method->id, location);
+    call.refuse(JVMTI_ERROR_INVALID_METHODID);
+    return;
+  }
+  if (!call.session.note_placed(call.jni, Placed::kBreakpoint, call.env, klass, method->id,
+                                location)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
   call.jni->DeleteLocalRef(klass);
 }
 inline void set_breakpoint(Call& call, const In<kinds::Method>& method,
@@ -26,7 +36,11 @@ inline void clear_breakpoint(Call& call, const In<kinds::Method>& method,
 }
 template <Placed::What what, bool placed>
 void watch(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
-  call.session.note_placed(call.jni, what, call.env, klass.c(), field.c(), 0, placed);
+  if (!placed) {
+    call.session.note_cleared(call.jni, what, call.env, field.c(), 0);
+  } else if (!call.session.note_placed(call.jni, what, call.env, klass.c(), field.c(), 0)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
 }
 constexpr auto set_field_access_watch = watch<Placed::kAccessWatch, true>;
 constexpr auto clear_field_access_watch = watch<Placed::kAccessWatch, false>;

@@ -160,7 +160,9 @@ bool forget_self_suspensions(JNIEnv* jni, Session& session) {
     if (begun == nullptr) return true;
     ++begun->looks;
   }
-  session.suspensions.note(jni, begun->thread, true);
+  // Without a place for it this is called again.
+  size_t place = session.suspensions.prepare(jni, begun->thread);
+  if (place != KnownThreads::kNone) session.suspensions.settle(jni, place, true);
   leave(begun);
   return false;
 }

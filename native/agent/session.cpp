@@ -67,7 +67,8 @@ void enable_early(jvmtiEnv* env) {
 void keep_spare(Environment* environment) {
   environment->env = nullptr;
   Locked locked(agent.mutex);
-  agent.spare_environments.push(environment);
+  // Without memory for it this is never used again; the VM may still look into it.
+  if (!agent.spare_environments.push(environment)) log("no memory to keep an environment's");
 }
 
 // The memory of an environment that has gone, or new memory.
@@ -186,9 +187,9 @@ bool Session::begin(bool held) {
     // One that stays without it tells when the VM can do what JNI needs.
     if (agent.plain_env == nullptr) agent.plain_env = get_environment(0);
     enable_early(agent.env);
-    tags();  // between OnLoad and the live phase no environment can be made
   }
-  return greet();
+  // Now, because between OnLoad and the live phase no environment can be made.
+  return tags() != nullptr && greet();
 }
 
 Session::Hold Session::serve_onload(int timeout_seconds, bool whole) {
@@ -307,8 +308,8 @@ bool Session::add_event_channel(int descriptor) {
     unmake(channel);
     return false;
   }
-  event_channels_.push(channel);
-  idle_event_channels_.push(channel);
+  event_channels_.put(channel);
+  idle_event_channels_.put(channel);
   channel_idle_.notify_one();
   return true;
 }
@@ -340,7 +341,7 @@ Channel* Session::borrow_event_channel(int64_t deadline) {
 void Session::return_event_channel(Channel* channel, bool good) {
   Locked locked(mutex_);
   if (good && !ending_) {
-    idle_event_channels_.push(channel);
+    idle_event_channels_.put(channel);
     channel_idle_.notify_one();
     return;
   }
@@ -463,9 +464,9 @@ uint32_t Session::new_environment(jint version) {
   return environment->number;
 }
 
-void Session::list_environments(Vector<Environment*>* all) {
+Environment* Session::environment_at(size_t place) {
   Locked locked(mutex_);
-  for (Environment* environment : environments_) all->push(environment);
+  return place < environments_.size() ? environments_[place] : nullptr;
 }
 
 Environment* Session::enter_environment(uint32_t number) {
@@ -511,7 +512,7 @@ bool Session::keep_stream(Stream* stream) {
   Locked locked(mutex_);
   // Room for the day when it is closed, which must not fail.
   return !ending_ && streams_.reserve(streams_.size() + 1) &&
-         closed_streams_.reserve(streams_.size() + closed_streams_.size() + 1) &&
+         closed_streams_.reserve(streams_.size() + closed_streams_.size() + leaving_streams_ + 1) &&
          streams_.push(stream);
 }
 
@@ -530,7 +531,7 @@ Environment* Session::close_stream(JNIEnv* jni, uint64_t number) {
   closed->unlink();
   {
     Locked locked(mutex_);
-    closed_streams_.push(closed);
+    closed_streams_.put(closed);
   }
   free_closed_streams(jni, 1000);
   return environment;
@@ -558,18 +559,20 @@ bool Session::free_closed_streams(JNIEnv* jni, int milliseconds) {
       Locked locked(mutex_);
       if (closed_streams_.empty()) return true;
       closed = closed_streams_.pop();
+      ++leaving_streams_;
     }
     uint64_t streamed = 0;
     uint64_t dropped = 0;
     closed->count(&streamed, &dropped);
     bool freed = closed->free(jni, milliseconds);
     Locked locked(mutex_);
+    --leaving_streams_;
     if (freed) {
       streamed_ += streamed;
       dropped_ += dropped;
       continue;
     }
-    closed_streams_.push(closed);
+    closed_streams_.put(closed);
     return false;
   }
 }
@@ -618,23 +621,49 @@ jvmtiEnv* Session::tags() {
   return tags_;
 }
 
-void Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
-                          void* member, jlocation location, bool placed) {
-  if (placed) {
-    Placed made{what, env, jni->NewWeakGlobalRef(klass), member, location};
-    Locked locked(mutex_);
-    placed_.push(made);
-    return;
+namespace {
+
+void clear(const Placed& one, jclass klass) {
+  switch (one.what) {
+    case Placed::kBreakpoint:
+      one.env->ClearBreakpoint(static_cast<jmethodID>(one.member), one.location);
+      break;
+    case Placed::kAccessWatch:
+      one.env->ClearFieldAccessWatch(klass, static_cast<jfieldID>(one.member));
+      break;
+    case Placed::kModificationWatch:
+      one.env->ClearFieldModificationWatch(klass, static_cast<jfieldID>(one.member));
+      break;
   }
+}
+
+}  // namespace
+
+bool Session::note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
+                          void* member, jlocation location) {
+  Placed made{what, env, jni->NewWeakGlobalRef(klass), member, location};
+  bool noted = false;
+  if (made.klass != nullptr) {
+    Locked locked(mutex_);
+    noted = placed_.push(made);
+  }
+  if (noted) return true;
+  if (made.klass != nullptr) jni->DeleteWeakGlobalRef(made.klass);
+  if (jni->ExceptionCheck()) jni->ExceptionClear();
+  clear(made, klass);
+  return false;
+}
+
+void Session::note_cleared(JNIEnv* jni, Placed::What what, jvmtiEnv* env, void* member,
+                           jlocation location) {
   jweak gone = nullptr;
   {
     Locked locked(mutex_);
-    for (size_t i = 0; i < placed_.size(); ++i) {
+    for (size_t i = 0; i < placed_.size() && gone == nullptr; ++i) {
       const Placed& one = placed_[i];
       if (one.what == what && one.env == env && one.member == member && one.location == location) {
         gone = one.klass;
         placed_.remove(i);
-        break;
       }
     }
   }
@@ -781,15 +810,26 @@ void Session::free_rest(JNIEnv* jni) {
   unmake(this);
 }
 
-Visits::Visits(JNIEnv* jni) : jni_(jni) {
+bool Session::enlist() {
+  static uint64_t last = 0;
   Locked locked(agent.mutex);
-  for (Session* session : agent.sessions) {
-    if (sessions_.push(session)) ++session->uses_;
-  }
+  serial_ = ++last;
+  return agent.sessions.push(this);
 }
 
-Visits::~Visits() {
-  for (Session* session : sessions_) session->leave(jni_);
+Session* Session::visit_next(JNIEnv* jni, Session* visited) {
+  Session* next = nullptr;
+  {
+    Locked locked(agent.mutex);
+    uint64_t behind = visited == nullptr ? 0 : visited->serial_;
+    for (Session* session : agent.sessions) {
+      if (session->serial_ <= behind) continue;
+      if (next == nullptr || session->serial_ < next->serial_) next = session;
+    }
+    if (next != nullptr) ++next->uses_;
+  }
+  if (visited != nullptr) visited->leave(jni);
+  return next;
 }
 
 // From now on nothing of the environment's events reaches the controller.
@@ -821,17 +861,7 @@ void Session::clear_placed(JNIEnv* jni, jvmtiEnv* env) {
     }
     jclass klass = static_cast<jclass>(jni->NewLocalRef(one.klass));
     if (klass != nullptr) {
-      switch (one.what) {
-        case Placed::kBreakpoint:
-          one.env->ClearBreakpoint(static_cast<jmethodID>(one.member), one.location);
-          break;
-        case Placed::kAccessWatch:
-          one.env->ClearFieldAccessWatch(klass, static_cast<jfieldID>(one.member));
-          break;
-        case Placed::kModificationWatch:
-          one.env->ClearFieldModificationWatch(klass, static_cast<jfieldID>(one.member));
-          break;
-      }
+      clear(one, klass);
       jni->DeleteLocalRef(klass);
     }
     jni->DeleteWeakGlobalRef(one.klass);
@@ -849,8 +879,8 @@ void Session::wake_waiters() {
       bool owned = any_channel([&](const Channel& other) {
         return !other.waiting && (other.monitor_in_use == monitor || has_entered(other, monitor));
       });
-      if (monitor != nullptr && !owned) waited.push(monitor);
-      return false;
+      // Without memory this ends, and the next round finds it.
+      return monitor != nullptr && !owned && !waited.push(monitor);
     });
   }
   for (jrawMonitorID monitor : waited) {

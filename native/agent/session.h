@@ -114,7 +114,8 @@ class Session {
   // True for the number of an environment that was disposed while the session lasts.
   bool disposed_environment(uint32_t number);
   void dispose_environment(uint32_t number);
-  jvmtiEnv* tags();  // private: identity of objects, bytecodes for checks, lines for steps
+  // Private: identity of objects, bytecodes for checks, lines for steps.  Never null once begun.
+  jvmtiEnv* tags();
 
   bool keep_stream(Stream* stream);
   // Takes a stream off its events; its memory goes when no thread is inside any more.  Null when
@@ -126,14 +127,29 @@ class Session {
 
   uint64_t held_capabilities();  // of all environments together
 
-  void list_environments(Vector<Environment*>* all);
+  // Whether something is so of any environment; called without a lock, and without any memory.
+  template <class Fits>
+  bool any_environment(Fits fits) {
+    size_t place = 0;
+    while (Environment* one = environment_at(place++)) {
+      if (fits(*one)) return true;
+    }
+    return false;
+  }
+  // The session is known to the agent from now on; false without memory.
+  [[nodiscard]] bool enlist();
+  // The next of all sessions, kept until it is handed back here; null behind the last.
+  static Session* visit_next(JNIEnv* jni, Session* visited);
   // Keeps an environment of a session that is visited until its `in_flight` is counted down; false
   // when the session is at its end.
   bool pin(Environment* environment);
-  void leave(JNIEnv* jni);  // of who visits; the last frees what is left
 
-  void note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass, void* member,
-                   jlocation location, bool placed);
+  // After the VM has set something for the session; false where it could not be noted and has been
+  // taken back.
+  [[nodiscard]] bool note_placed(JNIEnv* jni, Placed::What what, jvmtiEnv* env, jclass klass,
+                                 void* member, jlocation location);
+  void note_cleared(JNIEnv* jni, Placed::What what, jvmtiEnv* env, void* member,
+                    jlocation location);
 
   void shut_down();                    // wakes every channel with an end of file
   // Ends a session that never got a service thread.
@@ -182,6 +198,8 @@ class Session {
   void free_rest(JNIEnv* jni);
   bool take_off_list();
   void wake_waiters();
+  Environment* environment_at(size_t place);  // null behind the last
+  void leave(JNIEnv* jni);  // of who visits; the last frees what is left
   void tell_live();  // with the first connection for oneself
   void silence(Environment* environment);
   bool free_closed_streams(JNIEnv* jni, int milliseconds);
@@ -208,30 +226,23 @@ class Session {
   Vector<Environment*> environments_;
   Vector<Stream*> streams_;
   Vector<Stream*> closed_streams_;  // a thread may still be inside
+  size_t leaving_streams_ = 0;      // of these, taken out to be freed, and perhaps back in
   uint64_t streamed_ = 0;  // by streams that are no more
   uint64_t dropped_ = 0;
   jvmtiEnv* tags_ = nullptr;
   Vector<Placed> placed_;
-  friend class Visits;
   uint32_t uses_ = 1;        // its own and who visits; by the agent's mutex
   bool off_list_ = false;  // the same
+  uint64_t serial_ = 0;    // the order of visits
 };
 
-// All sessions there are.  None of them is freed while it lasts, though it may end; so who visits may
-// call into the VM.
-class Visits {
- public:
-  explicit Visits(JNIEnv* jni);
-  ~Visits();
-  Visits(const Visits&) = delete;
-  Visits& operator=(const Visits&) = delete;
-  Session** begin() { return sessions_.begin(); }
-  Session** end() { return sessions_.end(); }
-
- private:
-  JNIEnv* jni_;
-  Vector<Session*> sessions_;
-};
+// Goes through all sessions there are.  None of them is freed meanwhile, though it may end; so who
+// visits may call into the VM.
+template <class Work>
+void visit_sessions(JNIEnv* jni, Work work) {
+  Session* one = nullptr;
+  while ((one = Session::visit_next(jni, one)) != nullptr) work(*one);
+}
 
 // One with certain capabilities; null when the VM does not give them, as a solo capability that
 // another environment has.

@@ -97,7 +97,7 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, c
                     static_cast<jint>(word[2]), static_cast<int>(word[3]), word[4]};
     good = small && made->good(one, i, instructions, size / 2);
     if (good) {
-      made->instructions_.push(one);
+      made->instructions_.put(one);
     } else {
       call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "instruction %d of the condition makes no sense",
                   i);

@@ -227,8 +227,8 @@ bool Stops::remove(Call& call, uint32_t number) {
     if (klass == nullptr) continue;
     if (last && env != nullptr) {
       clear_place(env, stop->event, klass, *place);
-      call.session.note_placed(call.jni, what_of(stop->event), env, klass, place->member,
-                               place->location, false);
+      call.session.note_cleared(call.jni, what_of(stop->event), env, place->member,
+                                place->location);
     }
     call.jni->DeleteLocalRef(klass);
   }
@@ -294,8 +294,10 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
     error = set_place(env, stop->event, klass, *made);
   }
   if (error == JVMTI_ERROR_NONE) {
-    call.session.note_placed(call.jni, what_of(stop->event), env, klass, member, location, true);
-    return;
+    if (call.session.note_placed(call.jni, what_of(stop->event), env, klass, member, location)) {
+      return;
+    }
+    error = JVMTI_ERROR_OUT_OF_MEMORY;
   }
   {
     // It stays in the stop's list, which nobody looks for threads in, and goes with the stop.
@@ -330,8 +332,7 @@ bool Stops::remove_place(Call& call, Stop* stop, const void* key, jlocation loca
       clear_place(call.env, stop->event, klass, *found);
       call.jni->DeleteLocalRef(klass);
     }
-    call.session.note_placed(call.jni, what_of(stop->event), call.env, nullptr, found->member,
-                             location, false);
+    call.session.note_cleared(call.jni, what_of(stop->event), call.env, found->member, location);
   }
   // Threads that have met it may still look at its condition: it goes with the stop.
   found->key = found;

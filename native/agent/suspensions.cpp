@@ -24,14 +24,10 @@ bool resume_with(jvmtiEnv* env, jthread thread) {
 
 }  // namespace
 
-void Suspensions::note(JNIEnv* jni, jthread thread, bool suspended) {
-  if (!suspended) {
-    noted_.remove(jni, thread);
-    return;
-  }
-  noted_.add(jni, thread);
+void Suspensions::settle(JNIEnv* jni, size_t place, bool suspended) {
+  noted_.settle(jni, place, suspended);
   // What is noted after the session's end has looked is for us to undo.
-  if (session_.ending()) resume_all(jni);
+  if (suspended && session_.ending()) resume_all(jni);
 }
 
 void Suspensions::suspend(JNIEnv* jni, jvmtiEnv* env, bool service_thread, int64_t key, jint count,
@@ -44,7 +40,7 @@ void Suspensions::suspend(JNIEnv* jni, jvmtiEnv* env, bool service_thread, int64
   for (jint i = 0; good && i < count; ++i) {
     jobject reference = hold(jni, threads[i]);
     good = reference != nullptr;
-    if (good) global.push(reference);
+    if (good) global.put(reference);
   }
   work.threads = global.begin();
   jvmtiError error = good ? hand_over(jni, &work) : JVMTI_ERROR_OUT_OF_MEMORY;
@@ -149,16 +145,18 @@ jvmtiError Suspensions::suspend_one(JNIEnv* jni, jvmtiEnv* env, jthread thread, 
   if (!kept_.reserve(kept_.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
   Suspension made{key, hold(jni, thread)};
   if (made.thread == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error = JVMTI_ERROR_NONE;
   if (!is_suspended(jni, thread)) {
-    jvmtiError error = env->SuspendThread(thread);
-    if (error != JVMTI_ERROR_NONE) {
-      let_go(jni, made.thread);
-      return error;
-    }
-    note(jni, thread, true);
+    size_t place = prepare(jni, thread);
+    error = place == KnownThreads::kNone ? JVMTI_ERROR_OUT_OF_MEMORY : env->SuspendThread(thread);
+    if (place != KnownThreads::kNone) settle(jni, place, error == JVMTI_ERROR_NONE);
   }
-  kept_.push(made);
-  return JVMTI_ERROR_NONE;
+  if (error == JVMTI_ERROR_NONE) {
+    kept_.put(made);
+  } else {
+    let_go(jni, made.thread);
+  }
+  return error;
 }
 
 void Suspensions::resume_key(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
@@ -172,7 +170,7 @@ void Suspensions::resume_key(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
     kept_.remove(at);
     // Somebody may have resumed it meanwhile, or it has ended: then there is nothing to do.
     if (!is_suspended(jni, thread) && resume_with(env, thread)) {
-      note(jni, thread, false);
+      note_resumed(jni, thread);
       await_leaving(thread);
     }
     let_go(jni, thread);
@@ -180,31 +178,27 @@ void Suspensions::resume_key(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
 }
 
 void Suspensions::resume_all(JNIEnv* jni) {
-  Vector<jvmtiEnv*> able;
-  Vector<Environment*> environments;
-  session_.list_environments(&environments);
-  for (Environment* environment : environments) {
-    jvmtiEnv* env = environment->env;
-    if (env != nullptr) able.push(env);
-  }
   jvmtiEnv* made = nullptr;
-  while (jobject thread = noted_.take(jni)) {
-    bool resumed = false;
-    for (jvmtiEnv* env : able) resumed = resumed || resume_with(env, thread);
+  jobject thread = nullptr;
+  for (size_t place; (place = noted_.take(&thread)) != KnownThreads::kNone;) {
+    bool resumed = session_.any_environment([&](Environment& one) {
+      jvmtiEnv* env = one.env;
+      return env != nullptr && resume_with(env, thread);
+    });
     if (!resumed) {
       // The environment that suspended it has given the capability back since.
       if (made == nullptr) made = environment_that_suspends();
       resumed = made != nullptr ? resume_with(made, thread) : resume_by_others(jni, thread);
       if (!resumed) log("a suspended thread cannot be resumed");
     }
-    let_go(jni, thread);
+    noted_.drop(jni, place);
   }
   if (all_virtual.exchange(false)) {
-    bool resumed = false;
-    for (jvmtiEnv* env : able) {
-      resumed = resumed ||
-                env->ResumeAllVirtualThreads(0, nullptr) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
-    }
+    bool resumed = session_.any_environment([](Environment& one) {
+      jvmtiEnv* env = one.env;
+      return env != nullptr &&
+             env->ResumeAllVirtualThreads(0, nullptr) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+    });
     if (!resumed && made == nullptr) made = environment_that_suspends();
     if (!resumed && made != nullptr) made->ResumeAllVirtualThreads(0, nullptr);
   }
@@ -214,17 +208,16 @@ void Suspensions::resume_all(JNIEnv* jni) {
 // When another session has the capability now, by one of its environments.
 bool Suspensions::resume_by_others(JNIEnv* jni, jthread thread) {
   bool resumed = false;
-  Visits visits(jni);
-  for (Session* other : visits) {
-    Vector<Environment*> environments;
-    if (other != &session_) other->list_environments(&environments);
-    for (Environment* environment : environments) {
-      if (resumed || !other->pin(environment)) continue;
-      jvmtiEnv* env = environment->env;
-      resumed = env != nullptr && resume_with(env, thread);
-      environment->in_flight.fetch_sub(1);
-    }
-  }
+  visit_sessions(jni, [&](Session& other) {
+    if (resumed || &other == &session_) return;
+    resumed = other.any_environment([&](Environment& one) {
+      if (!other.pin(&one)) return false;
+      jvmtiEnv* env = one.env;
+      bool able = env != nullptr && resume_with(env, thread);
+      one.in_flight.fetch_sub(1);
+      return able;
+    });
+  });
   return resumed;
 }
 

@@ -17,8 +17,12 @@ class Suspensions {
  public:
   explicit Suspensions(Session& session) : session_(session) {}
 
-  // After the VM has suspended or resumed a thread for the session.
-  void note(JNIEnv* jni, jthread thread, bool suspended);
+  // A suspension that cannot be noted would be for good: the place for the note comes before, and then
+  // what has become of it.  `KnownThreads::kNone` without memory.
+  [[nodiscard]] size_t prepare(JNIEnv* jni, jthread thread) { return noted_.prepare(jni, thread); }
+  void settle(JNIEnv* jni, size_t place, bool suspended);
+  // After the VM has resumed a thread for the session.
+  void note_resumed(JNIEnv* jni, jthread thread) { noted_.remove(jni, thread); }
   // Suspends threads until the key is resumed, which may have happened already; `outcomes` has a
   // place for each.
   void suspend(JNIEnv* jni, jvmtiEnv* env, bool service_thread, int64_t key, jint count,

@@ -352,7 +352,10 @@ class Walk {
   void tree(jobject at) {
     Vector<jobject> above;
     while (more() && (at != nullptr || !above.empty())) {
-      if (at != nullptr && above.size() < kDeepest && jni_->IsInstanceOf(at, next_.of)) {
+      // The two fields may be of different classes; in an object without one of them its place is
+      // somebody else's.
+      if (at != nullptr && above.size() < kDeepest && jni_->IsInstanceOf(at, next_.of) &&
+          jni_->IsInstanceOf(at, before_.of)) {
         if (!above.push(at)) break;
         at = jni_->GetObjectField(at, before_.id);
         continue;

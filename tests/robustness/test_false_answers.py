@@ -134,6 +134,42 @@ def test_a_thread_that_ends_has_no_frames(target: Target) -> None:
     assert trace.frame_buffer == []
 
 
+def test_a_field_of_unknown_type_is_not_given(target: Target) -> None:
+    """It was taken for a reference, and the number in it for the address of an object."""
+    vm = target.vm
+    held = vm.find_class("java.util.ArrayList").new()
+    declaration = false_answers.FUNCTIONS["get_field_name"]
+    for lie in false_answers.LIES:
+        with target.liar.lying(declaration, lie), pytest.raises(jvmti.Error):
+            vm.env.get_class_fields(held.cls)
+    for field in vm.env.get_class_fields(held.cls):
+        if vm.env.get_field_modifiers(held.cls, field) & 0x8 == 0:
+            vm._agent.read_fields(held, [field], True, -1, False)
+    assert target.lives()
+
+
+def test_a_tree_is_followed_by_fields_that_its_objects_have(target: Target) -> None:
+    """Those of another class led to whatever lies beside the object."""
+    vm = target.vm
+    node = vm.find_class("Steady")["prey"]
+
+    def references(name: str) -> list[Any]:
+        cls = vm.find_class(name)
+        return [
+            field
+            for field in vm.env.get_class_fields(cls)
+            if vm.env.get_field_name(cls, field).signature[0] in "L["
+            and vm.env.get_field_modifiers(cls, field) & 0x8 == 0
+        ]
+
+    right = references("Steady$Prey")[0]
+    strange = references("java.lang.Thread") + references("java.lang.Class")
+    assert len(strange) > 10
+    for left in strange:
+        vm._agent.read_tree(node, left, right, [right], 10, False, -1, False)
+    assert target.lives()
+
+
 def test_a_success_with_nothing_is_an_error_that_says_so(target: Target) -> None:
     klass = target.vm.find_class("Steady")
     declaration = false_answers.FUNCTIONS["get_class_signature"]
