@@ -195,7 +195,7 @@ def test_columns_of_other_things_are_refused(vm: jvmti.VM, strings: list[String]
         vm.map.get_object_array_element(array, numpy.array([2**31]))
     with pytest.raises(OverflowError, match="does not fit"):
         vm.map.get_object_array_element(array, [2**31])
-    with pytest.raises(TypeError, match="must be a String, not ObjectArray"):
+    with pytest.raises(errors.InvalidObject, match="must be a String, not ObjectArray"):
         vm.map.get_string_length([strings[0], array])
     with pytest.raises(TypeError):
         vm.map.get_string_length()
