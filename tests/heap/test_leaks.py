@@ -132,6 +132,33 @@ def test_a_healthy_program_has_no_suspects(java_program: programs.JavaPrograms) 
     assert repr(leaks) == "nothing of which there is much holds 10% of the heap"
 
 
+def test_what_all_classes_of_a_loader_hold_is_no_suspect(
+    java_program: programs.JavaPrograms,
+) -> None:
+    """Most of the heap is below the list that the loader keeps of its classes."""
+    with jvmti.attach(started(java_program, "classes").pid) as vm:
+        snapshot = vm.heap.snapshot()
+    [loader] = snapshot.objects("Leaks$Copying")
+    assert loader is not None
+    assert loader.retained > 0.3 * snapshot.dominators().total
+    assert snapshot.leaks(least=0.15).suspects == []
+
+
+def test_a_large_object_of_many_parts_is_not_named_by_a_few_of_them(
+    java_program: programs.JavaPrograms,
+) -> None:
+    with jvmti.attach(started(java_program, "engine").pid) as vm:
+        snapshot = vm.heap.snapshot()
+    [engine] = snapshot.objects("Leaks$Engine")
+    assert engine is not None
+    least = 0.7 * engine.retained / snapshot.dominators().total
+    [suspect] = [one for one in snapshot.leaks(least=least).suspects if "Engine" in one.text]
+    assert suspect.object == engine
+    assert (suspect.children, suspect.children_class) == (0, "")
+    assert "Leaks$Engine> (" in suspect.text
+    assert suspect.owner == "static Leaks$Engine.INSTANCE"
+
+
 def test_the_command_says_what_python_says(file: Path) -> None:
     ended = jvmti_heap("leaks", file)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,3 +1,5 @@
+import java.io.InputStream;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -20,6 +22,8 @@ import java.util.concurrent.CountDownLatch;
  *       holds the first three
  *   <li>{@code reflection}: none; methods were called by reflection so often that the VM of older
  *       releases made a class loader for each
+ *   <li>{@code classes}: none; a loader has many classes with static fields, two of which share
+ *   <li>{@code engine}: none; a large object of many parts, a few of which are of one class
  * </ul>
  *
  * <p>Two commands: {@code g} lets the carts grow by a thousand, end of input ends.
@@ -110,6 +114,31 @@ public class Leaks {
         static ClassLoader current;
     }
 
+    /** Of which a loader makes many classes. */
+    static class Settings0000 {
+        static byte[] own = new byte[3000];
+        static Object shared;
+    }
+
+    /** Its class loader: the same class again and again, by other names. */
+    static class Copying extends ClassLoader {
+        Class<?> copy(byte[] file, int number) throws Exception {
+            String latin = new String(file, "ISO-8859-1");
+            String name = String.format("Settings%04d", number);
+            byte[] made = latin.replace("Settings0000", name).getBytes("ISO-8859-1");
+            Class<?> found = defineClass("Leaks$" + name, made, 0, made.length);
+            return Class.forName(found.getName(), true, this);
+        }
+    }
+
+    static class Engine {
+        final Cart[] carts = new Cart[80];
+        final Object[] belts = {new int[10000], new int[10000]};
+        final Object[] wheels = {new long[5000], new long[5000]};
+        final Object[] pipes = {new char[20000], new char[20000]};
+        static final Engine INSTANCE = new Engine();
+    }
+
     static final List<Thread> POOL = new ArrayList<>();
     static final List<Object> KEPT = new ArrayList<>();
 
@@ -192,6 +221,29 @@ public class Leaks {
         }
     }
 
+    static void classes() throws Exception {
+        byte[] file;
+        try (InputStream in = Leaks.class.getResourceAsStream("Leaks$Settings0000.class")) {
+            file = in.readAllBytes();
+        }
+        Copying loader = new Copying();
+        Cart shared = new Cart();
+        for (int i = 1; i <= 600; i++) {
+            Field field = loader.copy(file, i).getDeclaredField("shared");
+            if (i <= 2) {
+                field.setAccessible(true);
+                field.set(null, shared);
+            }
+        }
+        KEPT.add(loader);
+    }
+
+    static void engine() {
+        for (int i = 0; i < Engine.INSTANCE.carts.length; i++) {
+            Engine.INSTANCE.carts[i] = new Cart();
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         for (String leak : arguments) {
             switch (leak) {
@@ -205,6 +257,8 @@ public class Leaks {
                     break;
                 case "loaders": loaders(4); break;
                 case "reflection": reflection(); break;
+                case "classes": classes(); break;
+                case "engine": engine(); break;
                 default: throw new IllegalArgumentException(leak);
             }
         }

@@ -40,6 +40,8 @@ _PLATFORM_LEAST = 1 << 20
 """Bytes that something in the JDK's own classes has to hold to be a suspect, at that part."""
 _PROGRAM_SHARE = 0.25
 """What of the bytes must be of a class of the program's for it to be what accumulates."""
+_FEW_SHARE = 0.5
+"""What few must have of all that is held there; otherwise it is a large object of many parts."""
 
 
 class Suspect(NamedTuple):
@@ -49,7 +51,7 @@ class Suspect(NamedTuple):
         object: where it is held together: the accumulation point, or one of several.
         retained: bytes that are held there.
         part: of the whole heap, from 0 to 1.
-        children_class: the class of what accumulates.
+        children_class: the class of what accumulates; empty for a large object of many parts.
         children: how many of that class there are.
         path: a way to the object from a root, what leads to each object and the object.
         owner: the field that holds it: ``"static com.acme.CartStore.abandoned"``.
@@ -232,10 +234,30 @@ class _Search:
                     left[above] -= drop.retained
                     break
         return [
-            _Point(numpy.array([drop.object.index], numpy.uint32), drop.retained)
+            point
             for drop in drops
             if left[drop.object.index] >= self._least
+            for point in [_Point(numpy.array([drop.object.index], numpy.uint32), drop.retained)]
+            if not self._is_of_classes(point)
         ]
+
+    def _is_of_classes(self, point: _Point) -> bool:
+        """Whether what is held is mostly what the static fields of classes hold.
+
+        So it is at the list that a loader keeps of its classes.  These are there once each, and do
+        not accumulate; what does, below one of them, is found there.
+        """
+        dump, tree = self._snapshot._dump, self._tree
+        held, level = 0, tree.children_of_all(point.members)
+        for _ in range(_LEVELS):
+            is_class = (dump.extent[level] & EXTENT_CLASS) != 0
+            held += int(tree.retained[level[is_class]].sum())
+            level = level[~is_class]
+            level = level[self._passed[dump.class_of[level]]]
+            if not len(level):
+                break
+            level = tree.children_of_all(level)
+        return 2 * held >= point.retained
 
     def _crowds(self, drops: list[_Point]) -> list[_Point]:
         """Objects of one class that nothing holds alone, which are much together."""
@@ -270,11 +292,13 @@ class _Search:
     def _contents(self, point: _Point) -> tuple[str, int]:
         """The class of what accumulates below some objects, and how many there are.
 
+        Nothing does in a large object of many parts.
+
         Where these are few of the program's, as the nodes of a tree of its own, or entries of a
         collection that is not the JDK's, it is what they in turn hold.
         """
         best, members = self._level(point.members, single=len(point.members) == 1)
-        if best is None:
+        if best is None or self._is_part_of(point, members):
             return "", 0
         for _ in range(_LEVELS):
             is_link = LINK.match(self._snapshot.classes.names[best]) is not None
@@ -292,6 +316,11 @@ class _Search:
                 break
             best, members = further, below
         return self._snapshot.classes.names[best], len(members)
+
+    def _is_part_of(self, point: _Point, members: Indices) -> bool:
+        """Whether these are too few, and too little, for what is held to be named by them."""
+        held = int(self._tree.retained[members].sum())
+        return len(members) < _MANY and held < _FEW_SHARE * point.retained
 
     def _level(self, above: Indices, *, single: bool) -> tuple[int | None, Indices]:
         """What there is most of below some objects, or among them: its class, and the objects.
