@@ -104,6 +104,16 @@ def test_part_of_the_name_finds_the_only_jvm_that_has_it(
         find("  ")
 
 
+def test_a_name_that_is_only_in_the_arguments_is_told(java_program: JavaPrograms) -> None:
+    program = java_program("Idle", jvm_args=["-Dserver.home=/opt/Acme-Server-14"])
+    program.expect("ready")
+    for name in ("acme-server-14", "Acme-Server-14"):
+        with pytest.raises(NoMatch) as none:
+            find(name)
+        told = [line for line in str(none.value).splitlines() if "has it in its arguments" in line]
+        assert told == [f"  {program.pid} Idle (has it in its arguments)"]
+
+
 def test_what_is_no_jvm_is_refused() -> None:
     with pytest.raises(NoSuchProcess, match="no process 0"):
         find(0)

@@ -154,7 +154,11 @@ def find(target: int | str | Process) -> Process:
     if len(matches) == 1:
         return matches[0]
     candidates = [process.describe() for process in (matches or running)]
-    listing = "".join(f"\n  {line}" for line in candidates)
+    given = "" if matches else target.lower()
+    listing = "".join(
+        f"\n  {line}{_where_given(process, given)}"
+        for process, line in zip(matches or running, candidates, strict=True)
+    )
     if matches:
         raise SeveralMatch(
             f"{len(matches)} JVMs match {target!r}; name one by its pid:{listing}", candidates
@@ -162,6 +166,17 @@ def find(target: int | str | Process) -> Process:
     if running:
         raise NoMatch(f"no JVM has {target!r} in its main class or jar; running are:{listing}")
     raise NoMatch(f"no JVM has {target!r} in its main class or jar: no JVM can be seen from here")
+
+
+def _where_given(process: Process, text: str) -> str:
+    """What to say of a JVM in whose arguments a text is: many servers start by a class of others.
+
+    Tomcat's main class is ``Bootstrap``, Keycloak's ``QuarkusEntryPoint``.
+    """
+    words = (*process.jvm_arguments, *process.arguments)
+    if text and any(text in word.lower() for word in words):
+        return " (has it in its arguments)"
+    return ""
 
 
 def inspect(pid: int) -> Process:
