@@ -86,7 +86,7 @@ def _print(found: dict[str, Any], properties: bool) -> None:
     out = console()
 
     def line(name: str, value: object) -> None:
-        out.print(f"{name + ':':<21}{printable(str(value))}")
+        out.print(f"{name + ':':<22}{printable(str(value))}")
 
     line("process", f"{found['pid']} {found['main']}")
     if found["arguments"]:
