@@ -3,34 +3,49 @@
     python tests/robustness/failing.py --jvm 17 --every 1
 
 The agent is built so that every allocation goes through one function, which fails the one that it
-is told to (`native/agent/failing_allocations.cpp`).  A mixed session tells which allocations it
-makes, and from where; then it is repeated with one of them failing, each time another.  The JVM
-goes on, the controller gets an error that says so or its answer, and the next session works.
+is told to (`native/agent/failing_allocations.cpp`).  Each piece of work is a session of its own,
+which tells which allocations it makes, and from where; then it is repeated with the first of each
+new place failing.  The JVM goes on, nothing of the session is left, the controller gets its answer
+or an error that says so, and the next session works.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import mmap
 import os
 import struct
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import random_calls  # noqa: E402
 import steady  # noqa: E402
 
 import agent_builds  # noqa: E402
+import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 import programs  # noqa: E402
+from jvmti.env.events import EVENTS  # noqa: E402
 from jvmti.env.structures import HeapCallbacks  # noqa: E402
-from jvmti.spec.constants import HeapFilter, HeapVisitControl  # noqa: E402
+from jvmti.spec.constants import (  # noqa: E402
+    HeapFilter,
+    HeapObjectFilter,
+    HeapVisitControl,
+    IterationControl,
+)
 from jvmti.target.errors import AttachError  # noqa: E402
 
 _MOST_PLACES = 2000
@@ -65,13 +80,13 @@ class Allocations:
     def place(self) -> int:
         return int(_HEAD.unpack_from(self._memory)[3])
 
-    def first_of_each_place(self) -> list[int]:
-        """The numbers of the allocations that were the first at their places."""
+    def first_of_each_place(self) -> dict[int, int]:
+        """The places that have allocated, each with the number of its first allocation."""
         count = min(int(_HEAD.unpack_from(self._memory)[4]), _MOST_PLACES)
         found = (
             _PLACE.unpack_from(self._memory, _HEAD.size + i * _PLACE.size) for i in range(count)
         )
-        return sorted(first for _, first in found)
+        return dict(found)
 
 
 def library() -> Path:
@@ -79,117 +94,321 @@ def library() -> Path:
 
 
 def launch(started: programs.JavaPrograms, allocations: Allocations) -> steady.Steady:
-    arguments = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", steady.NO_SIGNAL]
+    arguments = [f"-agentpath:{library()}=reserve", steady.NO_SIGNAL]
+    arguments += ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     program = started(
         "Steady", jvm_args=arguments, env={"JVMTI_ALLOCATIONS": str(allocations.path)}
     )
     return steady.Steady(program)
 
 
-def mixed(vm: jvmti.VM, tell: Any) -> None:
-    """Calls, batches, maps, handlers, streams, stops, walks and scans, each by itself."""
-    env, jni = vm.env, vm.jni
-    pieces: list[Any] = [
-        lambda: [one.name for one in vm.threads],
-        lambda: vm.threads["prey-0"].frames[:3],
-        lambda: env.add_capabilities(
-            {"can_tag_objects", "can_get_bytecodes", "can_get_line_numbers", "can_suspend",
-             "can_generate_all_class_hook_events", "can_generate_garbage_collection_events"}
-        ),
-        lambda: env.map.get_class_signature(env.get_loaded_classes()[:20]),
-        lambda: vm.find_class("Steady")["prey"].call("giveString", "text", None, None),
-        lambda: vm.find_class("Steady")["prey"]["strings"].value,
-        lambda: [one.lines for one in vm.find_class("Steady").methods],
-        lambda: jni.new_string("text " * 100),
-        lambda: env.destroy_raw_monitor(env.create_raw_monitor("one")),
-        lambda: env.deallocate(env.allocate(100)),
-        lambda: vm.new_env().dispose_environment(),
-        lambda: handled(vm),
-        lambda: streamed(vm),
-        lambda: suspended(vm),
-        lambda: walked(vm),
-        lambda: vm.heap.scan(classes="java.lang.Thread").close(),
-        lambda: vm.find_class("Steady")["prey"].referrers(),
-        lambda: vm.find_class("Steady$Prey").instances(),
-        lambda: vm.stats,
-    ]  # fmt: skip
-    for piece in pieces:
-        try:
-            piece()
-        except jvmti.errors.Error as error:
-            tell(error)
+Piece = Callable[[Any], object]
+PIECES: list[Piece] = []
+"""Sessions of their own, from attach to detach: what each is about, and what allocates in it."""
+ANSWERS = (jvmti.errors.Error, LookupError, ValueError)
+"""What a call may raise when memory is short: the package's errors, or that a thing is missing."""
 
 
-def handled(vm: jvmti.VM) -> None:
-    with vm.env.on("ThreadStart", lambda event: event.thread.name, own=True):
-        vm.find_class("Steady")["prey"].cls.loader  # noqa: B018
-        thread = vm.find_class("java.lang.Thread").new()
-        thread.call("start")
-        thread.call("join")
+def piece(function: Piece) -> Piece:
+    PIECES.append(function)
+    return function
 
 
-def walked(vm: jvmti.VM) -> None:
-    callbacks = HeapCallbacks(heap_iteration_callback=lambda *them: HeapVisitControl.ABORT)
-    vm.env.iterate_through_heap(HeapFilter(0), None, callbacks)
+def prey(vm: Any) -> Any:
+    return vm.find_class("Steady")["prey"]
 
 
-def streamed(vm: jvmti.VM) -> None:
-    with vm.env.stream("GarbageCollectionFinish") as stream:
-        vm.env.force_garbage_collection()
-        stream.read()
+def with_everything(vm: Any) -> Any:
+    env = vm.env
+    env.add_capabilities(env.get_potential_capabilities())
+    return env
 
 
-def suspended(vm: jvmti.VM) -> None:
-    with vm.threads["prey-1"].suspended() as thread:
-        assert thread is None or thread
+@piece
+def threads(vm: Any) -> None:
+    _ = [one.name for one in vm.threads], vm.threads.snapshot(5)
+    vm.env.add_capabilities({"can_suspend", "can_access_local_variables"})
+    thread = vm.threads["prey-0"]
+    with thread.suspended():
+        for frame in thread.frames[:4]:
+            _ = frame.where, frame.monitors, frame.locals.read()
+    with vm.threads.suspended():
+        vm.env.get_time()
 
 
-def session(target: steady.Steady, errors: Counter[str]) -> None:
-    """One mixed session from attach to detach."""
+@piece
+def suspensions(vm: Any) -> None:
+    env = with_everything(vm)
+    chosen = [vm.threads[f"prey-{number}"] for number in range(3)]
+    env.suspend_thread(chosen[0])
+    env.suspend_thread_list(chosen)
+    _ = env.get_thread_list_stack_traces(chosen, 5)
+    env.resume_thread_list(chosen[1:])
 
-    def tell(error: Exception) -> None:
-        errors[f"{type(error).__name__}: {error}"[:160]] += 1
 
+@piece
+def classes(vm: Any) -> None:
+    _ = [one.name for one in vm.classes("Steady*")], vm.modules, vm.class_loaders
+    cls = vm.find_class("Steady$Prey")
+    with_everything(vm)
+    _ = [(one.lines, one.local_variables, one.bytecodes) for one in cls.methods]
+    _ = cls.fields, cls.superclasses, cls.constant_pool, cls.disassemble()
+    vm.env.map.get_class_signature(vm.env.get_loaded_classes() * 50)  # in shared memory
+    with vm.env.batch() as batch:
+        batch.get_class_signature(cls)
+
+
+@piece
+def objects(vm: Any) -> None:
+    found = prey(vm)
+    _ = found.fields(), found["strings"].value, str(found["objects"])
+    _ = vm.find_class("java.lang.System").call("getProperties").value
+    found.call("giveString", "text", None, found)
+    vm.find_class("Steady$Prey").new(5, "text")
+    found["aString"] = "text"
+    with contextlib.suppress(jvmti.JavaException):
+        found.call("giveObject", vm.find_class("java.util.ArrayList").new(-1))
+    with found.locked(5):
+        vm.env.get_time()
+
+
+@piece
+def jni(vm: Any) -> None:
+    jni, env = vm.jni, with_everything(vm)
+    cls = vm.find_class("Steady$Prey")
+    jni.push_local_frame(16)
+    local = [jni.new_string("text " * 100), jni.new_int_array(9), jni.new_local_ref(prey(vm))]
+    jni.get_string_utf_region(local[0], 0, 5)
+    jni.set_int_array_region(local[1], 0, [1, 2, 3])
+    jni.new_object_array(3, jni.find_class("java/lang/Object"), local[0])
+    jni.pop_local_frame(None)
+    jni.new_weak_global_ref(prey(vm))
+    jni.monitor_enter(prey(vm))
+    jni.monitor_exit(prey(vm))
+    jni.to_reflected_method(
+        cls, jni.get_method_id(cls, "giveObject", "(Ljava/lang/Object;)Ljava/lang/Object;"), False
+    )
+    memory = env.allocate(100)
+    jni.get_direct_buffer_address(jni.new_direct_byte_buffer(memory, 100))
+    env.deallocate(env.allocate(10))
+    _ = env.get_jni_function_table(), env.get_extension_functions(), env.get_extension_events()
+    for event in env.get_extension_events():
+        env.set_extension_event_callback(event.extension_event_index, lambda *_: None)
+
+
+@piece
+def monitors(vm: Any) -> None:
+    env = vm.env
+    monitor = env.create_raw_monitor("one")
+    env.raw_monitor_enter(monitor)
+    env.raw_monitor_notify_all(monitor)
+    env.raw_monitor_wait(monitor, 1)
+    env.raw_monitor_exit(monitor)
+    env.destroy_raw_monitor(monitor)
+    thread = vm.find_class("java.lang.Thread").new()
+    env.run_agent_thread(thread, lambda _: env.get_time(), None, 5)
+    thread.call("join")
+    vm.new_env().dispose_environment()
+
+
+@piece
+def placed(vm: Any) -> None:
+    """What is to be undone if the session ends: by the functions themselves, and by stops."""
+    env = with_everything(vm)
+    cls, held = vm.find_class("Steady$Prey"), vm.find_class("Steady$Preyed")
+    deeper = cls.methods["deeper"]
+    env.set_breakpoint(deeper, 0)
+    env.set_field_access_watch(held, vm.jni.get_field_id(held, "rounds", "J"))
+    env.set_field_modification_watch(held, vm.jni.get_field_id(held, "rounds", "J"))
+    with env.on("Breakpoint", lambda event: event.thread.name, vm.threads["prey-1"], timeout=5):
+        time.sleep(0.02)
+    env.clear_breakpoint(deeper, 0)
+
+
+@piece
+def stops(vm: Any) -> None:
+    cls = vm.find_class("Steady$Prey")
+    how = {"thread": vm.threads["prey-0"], "caller": "Steady*", "do": lambda stop: stop.where}
+    with cls.methods["deeper"].breakpoint(when="value > 2", **how):
+        time.sleep(0.01)
+    with cls.methods["deeper"].breakpoint(hits="every 5") as found:
+        stop = found.next(5)
+        if stop is not None:
+            _ = stop.locals.read()
+            stop.step("over", timeout=1)
+    with vm.catch("java.lang.*"), cls.fields["anInt"].watch(write=True, read=False):
+        time.sleep(0.01)
+
+
+@piece
+def handled(vm: Any) -> None:
+    env = with_everything(vm)
+    events = ("ThreadStart", "ThreadEnd", "ClassFileLoadHook", "ClassPrepare", "VMObjectAlloc",
+              "NativeMethodBind", "Exception", "MonitorWait", "MonitorWaited")  # fmt: skip
+    made = [env.on(event, lambda it: repr(it) and None, own=True, timeout=5) for event in events]
+    thread = vm.find_class("java.lang.Thread").new()
+    thread.call("start")
+    thread.call("join")
+    env.retransform_classes([vm.find_class("Steady$Spare")])
+    for one in made:
+        one.cancel()
+
+
+@piece
+def streamed(vm: Any) -> None:
+    env = with_everything(vm)
+    declarations = [one.declaration for one in EVENTS.values() if one.__name__ != "SingleStep"]
+    events = [one.constant for one in declarations]
+    stacked = [one.constant for one in declarations if not one.vm_stopped]
+    with env.stream(events, objects=True) as stream, env.stream(stacked, stack=4):
+        env.force_garbage_collection()
+        stream.read(0.05)
+    waits = ["MonitorContendedEntered", "MonitorWaited"]
+    of_classes = ["ClassPrepare", "ThreadStart", "Exception", "VMObjectAlloc"]
+    with (
+        env.stream(of_classes, classes=["Steady*", "java.lang.*"], subclasses=False),
+        env.stream(waits, waits=True, thread=vm.threads["prey-0"]),
+        env.stream("MethodExit", min_duration=0.0, methods="deeper") as calls,
+        env.stream("Exception", exceptions="java.lang.*"),
+    ):
+        calls.read(0.05)
+
+
+@piece
+def heap(vm: Any) -> None:
+    vm.heap.histogram()
+    vm.heap.scan(strings=True, fields=True).close()
+    vm.heap.scan("Steady*", arrays=True).close()
+    vm.heap.snapshot()
+
+
+@piece
+def holders(vm: Any) -> None:
+    found = prey(vm)
+    _ = found.referrers(), found.path_to_root(), found.retained_size()
+    _ = vm.find_class("Steady$Prey").instances(), vm.find_class("java.lang.Class").instances()
+    with_everything(vm)
+    _ = vm.threads["prey-0"].frames[1].locals.read()
+
+
+@piece
+def walks(vm: Any) -> None:
+    env = with_everything(vm)
+    left = iter(range(3000))
+
+    def visit(*_: Any) -> HeapVisitControl:
+        return HeapVisitControl.ABORT if next(left, 0) > 2000 else HeapVisitControl.OBJECTS
+
+    env.iterate_through_heap(HeapFilter(0), None, HeapCallbacks(heap_iteration_callback=visit))
+    follow = HeapCallbacks(
+        heap_reference_callback=visit,
+        string_primitive_value_callback=lambda *_: HeapVisitControl.ABORT,
+    )
+    env.follow_references(HeapFilter(0), None, prey(vm), follow)
+    env.iterate_over_heap(HeapObjectFilter.EITHER, lambda *_: IterationControl.ABORT)
+
+
+@piece
+def intercepted(vm: Any) -> None:
+    env = vm.env
+    env.set_jni_function_table({"SetByteArrayRegion": lambda original, *_: original()})
+    time.sleep(0.02)
+    env.set_jni_function_table({})
+
+
+def random_functions(seed: int, vm: Any) -> None:
+    """Some of everything, the same each time."""
+    fuzzer = random_calls.Fuzzer(seed)
+    fuzzer.template = spare_file()
+    fuzzer.begin(vm)
+    fuzzer.batch(150)
+    fuzzer.heal()
+
+
+PIECES += [partial(random_functions, seed) for seed in range(12)]
+
+
+def name_of(work: Any) -> str:
+    return str(work.__name__ if hasattr(work, "__name__") else f"random {work.args[0]}")
+
+
+def spare_file() -> bytes:
+    return (compiler.classes("Steady") / "Steady$Spare.class").read_bytes()
+
+
+def session(target: steady.Steady, work: Piece) -> list[str]:
+    """A session with one piece of work, from attach to detach; the errors that came of it."""
+    told: list[str] = []
     try:
         vm = jvmti.attach(target.pid, timeout=30)
-    except (jvmti.errors.Error, AttachError) as error:
-        tell(error)
-        return
+    except (*ANSWERS, AttachError) as error:
+        return [f"attach: {type(error).__name__}: {error}"]
+    vm.timeout = 30
     try:
-        mixed(vm, tell)
-    finally:
-        try:
-            vm.detach(timeout=30)
-        except jvmti.errors.Error as error:
-            tell(error)
+        work(vm)
+    except ANSWERS as error:
+        told.append(f"{type(error).__name__}: {error}")
+    told += [f"handler: {error}" for error in vm.handler_errors]
+    try:
+        vm.detach(timeout=30)
+    except ANSWERS as error:
+        told.append(f"detach: {type(error).__name__}: {error}")
+    return told
+
+
+@dataclass
+class Outcome:
+    """What came of failing allocations."""
+
+    places: set[int] = field(default_factory=set)
+    """Where the agent allocated in a session in which nothing failed."""
+    reached: set[int] = field(default_factory=set)
+    """Those of them whose allocation failed."""
+    answers: Counter[str] = field(default_factory=Counter)
+
+
+def is_whole(target: steady.Steady) -> bool:
+    """Whether nothing that a session did is left in the program."""
+    return target.goes_on() and target.prey_runs() and target.locks_are_free()
 
 
 def fail_each(
-    target: steady.Steady, allocations: Allocations, every: int | None = None
-) -> Counter[str]:
-    """Let allocations fail: the first at each place, or every so-many-th.  What was answered."""
-    errors: Counter[str] = Counter()
-    session(target, errors)
-    allocations.start()
-    session(target, errors)
-    assert not errors, errors
-    numbers = (
-        allocations.first_of_each_place() if every is None else range(1, allocations.made, every)
-    )
-    rest = target.at_rest()
-    for number in numbers:
-        allocations.start(number)
-        session(target, errors)
-        place = allocations.place
+    target: steady.Steady,
+    allocations: Allocations,
+    *,
+    first: int = 0,
+    step: int = 1,
+    every: int | None = None,
+) -> Outcome:
+    """Let the first allocation of each place fail, of some or all places; or every so-many-th."""
+    looks = itertools.count(1)
+    outcome = Outcome()
+    rest = None
+    for work in PIECES:
+        session(target, work)  # what happens once in the JVM's life is no part of the next
         allocations.start()
-        assert target.program.running(), (number, hex(place), target.program.crash())
-        after: Counter[str] = Counter()
-        session(target, after)
-        assert not after, (number, hex(place), after)
-    assert target.settles_at(rest), (rest, target.footprint())
-    assert target.goes_on()
-    assert target.locks_are_free()
-    return errors
+        told = session(target, work)
+        made, seen = allocations.made, allocations.first_of_each_place()
+        assert not told, (name_of(work), told)
+        rest = rest or target.at_rest()
+        new = {number: place for place, number in seen.items() if place not in outcome.places}
+        outcome.places |= set(seen)
+        for number in sorted(new)[first::step] if every is None else range(1, made, every):
+            allocations.start(number)
+            told = session(target, work)
+            failed, place = allocations.failed, allocations.place
+            allocations.start()
+            assert target.program.running(), (name_of(work), number, target.program.crash())
+            if failed and next(looks) % 10 == 0:
+                assert is_whole(target), (name_of(work), number, hex(place))
+            outcome.answers.update(f"{name_of(work)}: {one}"[:160] for one in told)
+            if failed:
+                outcome.reached.add(new.get(number, place))
+        told = session(target, work)
+        assert not told, (name_of(work), told)
+        assert is_whole(target), name_of(work)
+        assert target.settles_at(rest), (name_of(work), rest, target.footprint())
+    return outcome
 
 
 def main() -> None:
@@ -203,8 +422,10 @@ def main() -> None:
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     try:
         target = launch(started, allocations)
-        for message, count in fail_each(target, allocations, chosen.every).most_common():
+        outcome = fail_each(target, allocations, every=chosen.every)
+        for message, count in outcome.answers.most_common():
             print(f"{count:5} {message}")
+        print(f"{len(outcome.places)} places, {len(outcome.reached)} failed")
     finally:
         started.close()
 
