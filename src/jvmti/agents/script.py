@@ -21,12 +21,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jvmti.model.vm import VM
 from jvmti.spec.errors import Error
 from jvmti.spec.text import printable
 from jvmti.target.options import AgentOptions
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 UNLOAD_TIMEOUT = 10.0
 """Seconds that the end of a JVM waits for ``agent_onunload``, if nothing else is asked for."""

@@ -7,12 +7,15 @@ import contextlib
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import jvmti
 from jvmti.agents.script import Script, log_to_stderr, print_error
 from jvmti.commands.failure import FAILED
 from jvmti.commands.targets import add_target, named_target
-from jvmti.model.vm import VM
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 
 class Command:

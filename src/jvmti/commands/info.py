@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.model.allowed import allowed
 from jvmti.model.usage import usage
-from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration, size
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.text import printable
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 
 class Command:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_after, add_json, add_target, count, opened, seconds
 from jvmti.model.contention import INTERVAL, LockUse, LockWatch
-from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration
 from jvmti.spec.text import printable
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 _SECONDS = 5.0
 _TOP = 20

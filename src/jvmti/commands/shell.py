@@ -10,11 +10,14 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from jvmti.agents.script import log_to_stderr
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.targets import add_target, opened
-from jvmti.model.vm import VM, add_capabilities
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 _STANDARD_INPUT = "-"
 
@@ -69,6 +72,8 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> int:
         """Run the code, or the prompt until it is left."""
+        from jvmti.model.vm import add_capabilities
+
         words = _words(given)
         log_to_stderr()
         for number in (signal.SIGTERM, signal.SIGHUP):

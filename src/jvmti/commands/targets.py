@@ -10,13 +10,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jvmti
 from jvmti.commands.failure import UNREACHABLE, USAGE, CommandFailed
-from jvmti.model.vm import VM
 from jvmti.spec.errors import TargetLost
 from jvmti.target.options import AgentOptions
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
 
 _PATIENCE = 5.0
 """How long a program that we started may take to end before it is killed, in seconds."""

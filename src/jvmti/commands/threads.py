@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import time
 from fnmatch import fnmatchcase
-from typing import Any
-
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_after, add_json, add_target, frames, opened, seconds
 from jvmti.commands.watching import Picture, watch
-from jvmti.model.locks import LockFinder, Look
-from jvmti.model.threads import ThreadSnapshot, described
-from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import processor_time
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.text import printable
+
+if TYPE_CHECKING:
+    from jvmti.model.locks import Look
+    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.vm import VM
 
 _STATES = ("NEW", "RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING", "TERMINATED")
 _NAMED = 12
@@ -84,6 +84,8 @@ class Command:
             given.parser.error("--watch is for people; --json prints once")
         if given.watch and given.group:
             given.parser.error("--watch shows a line for each thread; --group prints once")
+        from jvmti.model.locks import LockFinder
+
         with opened(given) as vm:
             if given.launched:
                 time.sleep(given.after)
@@ -209,6 +211,10 @@ def _print(
     look: Look | None,
     circles: list[list[int]],
 ) -> None:
+    from rich.text import Text
+
+    from jvmti.model.threads import described
+
     out = console()
     process = vm.process
     out.print(

@@ -6,10 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.text import Text
-
 from jvmti.report.tables import console, plain, table
 
 _MARGIN = 6
@@ -34,6 +30,10 @@ def watch(columns: Sequence[str], interval: float, look: Callable[[int | None], 
         interval: seconds in between.
         look: gives what is shown, for the number of rows that there is room for; ``None`` is any.
     """
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.text import Text
+
     live = None
     if console().is_terminal:
         live = Live(console=Console(highlight=False), auto_refresh=False)

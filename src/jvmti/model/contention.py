@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jvmti.events.waits import Waits
 from jvmti.model.locks import Lock, LockFinder, Look
 from jvmti.spec.constants import ThreadState
 
@@ -125,6 +124,8 @@ class LockWatch:
         self._vm = vm
         self._timeout = timeout
         self._finder = LockFinder(vm)
+        from jvmti.events.waits import Waits
+
         self._waits = Waits()
         self._uses: dict[tuple[str, str, str], LockUse] = {}
         self._seen: dict[tuple[int, str], _Seen] = {}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import IO, Any
-
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import IO, TYPE_CHECKING, Any
 
 from jvmti.spec.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
 
 _RIGHT = ">"
 WIDEST = 44
@@ -21,6 +19,8 @@ WIDEST = 44
 
 def console() -> Console:
     """Where output goes: a terminal with its abilities, or whatever takes plain text."""
+    from rich.console import Console
+
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
@@ -41,6 +41,11 @@ def table(
         styles: a style for each row.
         width: the width to fit, where not the terminal's.
     """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     cells = [[_cell(cell) for cell in row] for row in rows]
     heads = [name.lstrip(_RIGHT) for name in columns]
