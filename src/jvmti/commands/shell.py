@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import importlib.util
 import os
 import signal
 import sys
@@ -13,13 +12,11 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from jvmti.agents.script import log_to_stderr
-from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.python_code import add_code, code, is_plain, words_after_target
 from jvmti.commands.targets import add_target, opened
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
-
-_STANDARD_INPUT = "-"
 
 
 class Command:
@@ -45,13 +42,7 @@ class Command:
             f"{parser.prog} [options] TARGET [-c CODE | SCRIPT] [ARGUMENT …]\n"
             f"       {parser.prog} [options] [-c CODE | SCRIPT] [ARGUMENT …] -- java …"
         )
-        parser.add_argument(
-            "words",
-            nargs=argparse.REMAINDER,
-            metavar="SCRIPT",
-            help="a Python file, - for standard input, and what it finds in sys.argv",
-        )
-        parser.add_argument("-c", "--code", metavar="CODE", help="run this and end")
+        add_code(parser)
         parser.add_argument(
             "--capabilities",
             default="",
@@ -66,19 +57,16 @@ class Command:
         parser.add_argument(
             "--no-banner", action="store_true", help="begin without saying what the JVM allows"
         )
-        parser.add_argument(
-            "--plain", action="store_true", help="Python's own prompt, not IPython's"
-        )
 
     def run(self, given: argparse.Namespace) -> int:
         """Run the code, or the prompt until it is left."""
         from jvmti.model.vm import add_capabilities
 
-        words = _words(given)
+        words = words_after_target(given)
         log_to_stderr()
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _leave)
-        source = _source(given, words)
+        source = code(given, words)
         with opened(given, apart=True, hold=given.hold) as vm:
             wanted = given.capabilities
             add_capabilities(vm, wanted if wanted == "all" else _names(wanted))
@@ -91,42 +79,6 @@ class Command:
         return 0
 
 
-def _words(given: argparse.Namespace) -> list[str]:
-    """What follows the target; options between the two are understood, too."""
-    words: list[str] = given.words
-    if given.launched is not None:
-        # The target's place has the first of them then.
-        return words if given.target is None else [given.target, *words]
-    if words and words[0].startswith("-") and words[0] != _STANDARD_INPUT:
-        target = given.target
-        given.target = None
-        given.parser.parse_args([*words, target], given)
-        words = [given.target, *given.words][:-1]
-        given.target = target
-    return words
-
-
-def _source(given: argparse.Namespace, words: list[str]) -> tuple[str, str] | None:
-    """The code to run and what it is called; ``None`` for a prompt. Takes the script off words."""
-    if given.launched is not None:
-        given.target = None
-    if given.code is not None:
-        return given.code, "-c"
-    if words and words[0] != _STANDARD_INPUT:
-        file = words.pop(0)
-        try:
-            with open(file, encoding="utf-8") as opened_file:
-                return opened_file.read(), file
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise CommandFailed(f"{file} cannot be read: {why}", USAGE) from None
-    if words:
-        return sys.stdin.read(), words.pop(0)
-    if not sys.stdin.isatty():
-        return sys.stdin.read(), _STANDARD_INPUT
-    return None
-
-
 def _names(text: str) -> list[str]:
     return [name for name in text.replace(",", " ").split() if name]
 
@@ -137,7 +89,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
     from jvmti.shell.scripts import names_at_hand
 
     names = names_at_hand(vm, {})
-    plain = given.plain or importlib.util.find_spec("IPython") is None
+    plain = is_plain(given)
     if not given.no_banner:
         coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(banner(vm, bold=coloured) + "\n", flush=True)
