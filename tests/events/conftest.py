@@ -6,6 +6,7 @@
 `code`      the methods of its main class
 `another`   a second environment, with every capability but the solo ones
 `launched`  starts a program that is held in the OnLoad phase
+`kind`      a platform thread, and a virtual one where there are any
 `streamed`  the program Streamed, which knows how many events it causes
 """
 
@@ -62,6 +63,14 @@ def vm(program: programs.JavaProgram) -> Iterator[jvmti.VM]:
         yield attached
         assert attached.handler_errors == []
     assert program.ask("echo alive") == "alive"
+
+
+@pytest.fixture(params=["thread", "virtual"])
+def kind(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> str:
+    """Which kind of thread the program runs a command on."""
+    if request.param == "virtual" and jvm.feature < 21:
+        pytest.skip("this release has no virtual threads")
+    return str(request.param)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
@@ -15,18 +14,11 @@ from events.seen import Code, Seen
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import ClassStatus, ThreadState
 
-on_both_kinds = pytest.mark.parametrize("kind", ["thread", "virtual"])
-
 
 def needs(env: jvmti.Env, *names: str) -> None:
     """Skip where the VM does not offer a capability, as the interpreter-only one."""
     if Capabilities.of(*names) & ~env.get_capabilities():
         pytest.skip(f"this VM has no {' '.join(names)}")
-
-
-def set_of(kind: str, jvm: jvms.Jvm) -> None:
-    if kind == "virtual" and jvm.feature < 21:
-        pytest.skip("this release has no virtual threads")
 
 
 READ: dict[str, tuple[str, Any]] = {
@@ -53,16 +45,13 @@ WRITTEN: dict[str, Any] = {
 }
 
 
-@on_both_kinds
 def test_local_variables_of_all_types_are_read_and_written_in_a_breakpoint(
     kind: str,
     program: programs.JavaProgram,
     vm: jvmti.VM,
     code: Code,
-    jvm: jvms.Jvm,
     evidence: Evidence,
 ) -> None:
-    set_of(kind, jvm)
     env = vm.env
     functions = [f"{verb}_local_{type_}" for verb in ("get", "set") for type_, _ in READ.values()]
     evidence.proves(*functions)
@@ -103,16 +92,13 @@ def test_a_variable_of_a_caller_is_changed(
     assert vm.handler_errors == []
 
 
-@on_both_kinds
 def test_a_popped_frame_is_entered_again(
     kind: str,
     program: programs.JavaProgram,
     vm: jvmti.VM,
     code: Code,
-    jvm: jvms.Jvm,
     evidence: Evidence,
 ) -> None:
-    set_of(kind, jvm)
     needs(vm.env, "can_pop_frame")
     evidence.proves("pop_frame")
     entered: list[int] = []
@@ -152,12 +138,10 @@ def test_a_handler_leaves_its_frame_while_it_has_another_thread_suspended(
     assert answer == "101"
 
 
-@on_both_kinds
 def test_a_handler_leaves_one_frame_at_a_time(
-    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     """HotSpot would pop the frame and return from its caller, with any value, and crash."""
-    set_of(kind, jvm)
     needs(vm.env, "can_pop_frame", "can_force_early_return")
     entered: list[int] = []
 
@@ -260,22 +244,20 @@ def test_a_method_is_made_to_return_early_from_a_handler(
     assert (str(returned) if type_ == "object" else returned) == expected
 
 
+@pytest.mark.parametrize("kind", ["virtual"], indirect=True)
 def test_a_virtual_thread_is_made_to_return_early(
-    program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, kind: str
 ) -> None:
-    set_of("virtual", jvm)
     needs(vm.env, "can_force_early_return")
     vm.env.set_breakpoint(code["inner"], 0)
     with vm.env.on("Breakpoint", lambda event: vm.env.force_early_return_int(event.thread, 100)):
         assert program.ask("virtual runner nested 4") == "101"
 
 
-@on_both_kinds
 def test_an_exception_is_thrown_into_the_handler_s_own_thread(
-    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     """Asynchronously: the thread throws it at the place where the handler stopped it."""
-    set_of(kind, jvm)
     jni = vm.jni
     failure = jni.find_class("java/lang/ArithmeticException")
     make = jni.get_method_id(failure, "<init>", "(Ljava/lang/String;)V")

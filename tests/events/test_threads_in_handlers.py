@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
@@ -16,14 +15,6 @@ from events.seen import Code
 from jvmti.env.events import EVENTS
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import ErrorCode
-
-on_both_kinds = pytest.mark.parametrize("kind", ["thread", "virtual"])
-
-
-def set_of(kind: str, jvm: jvms.Jvm) -> None:
-    if kind == "virtual" and jvm.feature < 21:
-        pytest.skip("this release has no virtual threads")
-
 
 # ---- a thread suspends itself ------------------------------------------------------------------
 
@@ -79,7 +70,6 @@ ASKS: dict[str, Any] = {
 }
 
 
-@on_both_kinds
 @pytest.mark.parametrize("how", ASKS)
 def test_a_handler_suspends_its_thread_which_another_resumes(
     how: str,
@@ -87,10 +77,8 @@ def test_a_handler_suspends_its_thread_which_another_resumes(
     program: programs.JavaProgram,
     vm: jvmti.VM,
     code: Code,
-    jvm: jvms.Jvm,
     evidence: Evidence,
 ) -> None:
-    set_of(kind, jvm)
     evidence.proves("suspend_thread_list" if how == "list" else "suspend_thread")
     stopped = Stopped(program, vm, code, kind)
     stopped.suspend(lambda event: ASKS[how](vm.env, event))
