@@ -122,6 +122,9 @@ const char* prepare(JavaVM* vm) {
   check_answers(agent.env);
   fail_allocations(agent.env);
   agent.env->GetVersionNumber(&agent.version);
+  jvmtiCapabilities stopping{};
+  stopping.can_signal_thread = 1;
+  agent.env->AddCapabilities(&stopping);
   jvmtiEventCallbacks callbacks{};
   callbacks.VMInit = vm_init;
   callbacks.VMDeath = vm_death;

@@ -476,10 +476,12 @@ class Trampoline:
         return lines
 
     def frames(self) -> list[str]:
-        """The lines that keep frames from being left that the VM cannot leave during the event."""
+        """The lines that keep away what the VM cannot carry out during the event."""
         declaration = self.declaration
         names = {name for name, _ in self.parameters}
         lines = []
+        if declaration.expects_no_exception:
+            lines.append("StopThreadLater later(jni);")
         if declaration.frames is not Frames.LEAVABLE:
             jni = "jni" if declaration.jni_env else "nullptr"
             thread = "thread" if "thread" in names else "nullptr"
@@ -685,7 +687,9 @@ class Recorder(Trampoline):
         linkage = "[[gnu::noinline]] static " if quick else ""
         lines = [f"{linkage}void JNICALL {symbol}({', '.join(parameters)}) {{"]
         lines += [f"  static_cast<void>({one});" for one in names]
-        if not self.declaration.vm_stopped and self.declaration.frames is not Frames.LEAVABLE:
+        careful = self.declaration.frames is not Frames.LEAVABLE
+        careful = careful or self.declaration.expects_no_exception
+        if not self.declaration.vm_stopped and careful:
             lines += [f"  {self.frames()[0]}"]
         if name in ("ThreadStart", "ThreadEnd"):
             lines.append("  if (of_service_thread(jni, thread)) return;")

@@ -13,6 +13,7 @@
 
 #include "channel.h"
 #include "clock.h"
+#include "log.h"
 #include "own.h"
 #include "session.h"
 
@@ -164,6 +165,19 @@ void frame_ends(jvmtiEnv* told, int event) {
 void handler_ended() {
   jvmtiEnv* env = marks;
   if (env != nullptr && !sees_steps) env->SetThreadLocalStorage(nullptr, nullptr);
+}
+
+// ---- an exception of another thread --------------------------------------------------------------
+
+StopThreadLater::~StopThreadLater() {
+  if (!jni_->ExceptionCheck()) return;
+  jthrowable thrown = jni_->ExceptionOccurred();
+  jni_->ExceptionClear();
+  jthread current = nullptr;
+  agent.env->GetCurrentThread(&current);
+  jvmtiError error = agent.env->StopThread(current, thrown);
+  // Any function of JNI would meet it now; the VM frees the two references behind the callback.
+  if (error != JVMTI_ERROR_NONE) log("an exception of StopThread is lost: error %d", error);
 }
 
 // ---- frames that cannot be left ---------------------------------------------------------------

@@ -44,4 +44,18 @@ class FixedFrames {
   FixedFrames* next_ = nullptr;
 };
 
+// For a callback that must not return with an exception: the VM gives a thread the exception of
+// StopThread in whatever function of JNI it calls next, also in ours.  It is sent once more then, and
+// reaches the thread when the callback has returned.
+class StopThreadLater {
+ public:
+  explicit StopThreadLater(JNIEnv* jni) : jni_(jni) {}
+  ~StopThreadLater();
+  StopThreadLater(const StopThreadLater&) = delete;
+  StopThreadLater& operator=(const StopThreadLater&) = delete;
+
+ private:
+  JNIEnv* jni_;
+};
+
 }  // namespace jvmti

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
+import pytest
+
 import jvmti
 import programs
 from conformance.evidence import Evidence
@@ -107,3 +112,29 @@ def test_exceptions_that_a_handler_s_own_calls_throw_are_not_told_again(
     assert len(depth) == 1
     assert "Events$Failure" in failures[0]
     assert "inner" in failures[0]
+
+
+@pytest.mark.parametrize("form", ["handler", "stop"])
+def test_a_thread_can_be_stopped_while_its_exception_is_handled(
+    form: str, program: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """HotSpot ends where the callback of the event returns with the exception of StopThread."""
+
+    def stop_it(event: Any) -> None:
+        thread = event.thread
+        if thread.name == "lonely":
+            stopping = threading.Thread(target=thread.stop, args=("java.lang.Error", "stopped"))
+            stopping.start()
+            stopping.join(30)
+            # The exception comes to the thread in the next work that the VM does on it.
+            vm.env.get_frame_count(None)
+
+    if form == "handler":
+        with vm.env.on("Exception", stop_it, timeout=60):
+            answer = program.ask("uncaught lonely")
+    else:
+        with vm.catch("Events$Failure", do=stop_it):
+            answer = program.ask("uncaught lonely")
+    # Which of the two ends the thread is the VM's choice: it looks for the other one now and then.
+    assert answer in ("alone", "stopped")
+    assert program.ask("fail again").split()[0] == "again"

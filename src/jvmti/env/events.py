@@ -93,6 +93,7 @@ class EventDeclaration:
     waits: bool = False
     frames: Frames = Frames.FIXED
     carries_exceptions: bool = False
+    expects_no_exception: bool = False
 
     @property
     def name(self) -> str:
@@ -146,6 +147,7 @@ def event(
     waits: bool = False,
     frames: Frames = Frames.FIXED,
     carries_exceptions: bool = False,
+    expects_no_exception: bool = False,
 ) -> Callable[[V], V]:
     """Declare one event.
 
@@ -170,6 +172,7 @@ def event(
         waits: whether it begins or ends waiting for a monitor: a stream names the very object then.
         frames: how a frame can be left while it is handled.
         carries_exceptions: whether the program gets an exception that a handler throws.
+        expects_no_exception: whether the VM ends where one waits as the callback returns.
     """
 
     def declare(cls: V) -> V:
@@ -193,6 +196,7 @@ def event(
             waits=waits,
             frames=frames,
             carries_exceptions=carries_exceptions,
+            expects_no_exception=expects_no_exception,
         )
         EVENTS[number] = cls
         return cls
@@ -656,6 +660,7 @@ class MethodExit(JvmtiEvent):
     limit=None,
     stops=True,
     frames=Frames.LEAVABLE,
+    expects_no_exception=True,
 )
 @frozen(eq=False)
 class Exception(JvmtiEvent):
