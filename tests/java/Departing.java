@@ -36,6 +36,8 @@ public class Departing {
             case "again": got = again(); break;
             case "allocate": got = allocate(3); break;
             case "allocateMany": got = allocateMany(3); break;
+            case "sampled": got = sampled(3); break;
+            case "cloned": got = cloned(3); break;
             case "multi": got = multi(3); break;
             case "literal": got = literal(3); break;
             case "loadOne": got = loadOne(3); break;
@@ -80,6 +82,10 @@ public class Departing {
 
     static int allocate(int value) { kept = new int[3000]; return value; }
     static int allocateMany(int value) { for (int i = 0; i < 200; i++) kept = new Object[100]; return value; }
+    /** More than the room of a thread, and twenty times what is allocated between two samples. */
+    static int sampled(int value) { for (int i = 0; i < 100_000; i++) kept = new Object[100]; return value; }
+    /** One object that the VM allocates itself. */
+    static int cloned(int value) { kept = new int[value].clone(); return value; }
     static int multi(int value) { kept = new int[5][200]; return value; }
     static int literal(int value) { kept = "a literal that nobody has resolved"; return value; }
     static int loadOne(int value) { kept = new java.util.zip.CRC32(); return value; }

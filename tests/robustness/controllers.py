@@ -28,6 +28,7 @@ class Controller:
             env=environment,
         )
         self.lines: list[str] = []
+        self._ended = False
         self._more = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -38,6 +39,9 @@ class Controller:
             with self._more:
                 self.lines.append(line.strip())
                 self._more.notify_all()
+        with self._more:
+            self._ended = True
+            self._more.notify_all()
 
     def says(self, start: str) -> str:
         """Wait for a line that begins so."""
@@ -46,13 +50,15 @@ class Controller:
             return next((line for line in self.lines if line.startswith(start)), None)
 
         with self._more:
-            assert self._more.wait_for(said, SOON), (start, self.lines)
-            return said() or ""
+            self._more.wait_for(lambda: said() or self._ended, SOON)
+            found = said()
+            assert found, (start, self.lines)
+            return found
 
-    def write(self) -> None:
-        """An empty line to its standard input."""
+    def write(self, *words: object) -> None:
+        """A line to its standard input, empty unless something is said."""
         assert self.process.stdin is not None
-        self.process.stdin.write("\n")
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
 
     def kill(self) -> None:

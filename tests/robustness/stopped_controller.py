@@ -8,11 +8,15 @@ input.
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jvmti
+from jvmti.env.events import EVENTS
 from jvmti.env.structures import HeapCallbacks
 from jvmti.spec.constants import HeapFilter, HeapObjectFilter, HeapVisitControl, IterationControl
 from jvmti.spec.errors import CallTimeout, Error
@@ -21,6 +25,14 @@ SLEEPS = "sleeping-"
 """Before a walk: its callback sleeps instead of waiting to be stopped."""
 HANDLED = "event-"
 """Before an event: it is answered by a handler."""
+SERVED = "events"
+"""Events and functions as lines say, in one session with `tests/java/Departing.java`."""
+MET = "met"
+"""Such a line: an event, answered by a handler that calls until it is stopped."""
+LIVED = "lived"
+"""An event of a JVM's life, in one that the controller launches itself."""
+INTERCEPTED = "intercepted"
+"""A function of JNI."""
 NONE = HeapFilter(0)
 
 
@@ -87,7 +99,7 @@ WALKS = (
     "iterate_over_objects_reachable_from_object",
 )
 
-EVENTS = (
+STEADY_EVENTS = (
     "Breakpoint", "MethodEntry", "MethodExit", "SingleStep", "FieldModification",
     "ClassFileLoadHook",
 )  # fmt: skip
@@ -138,6 +150,99 @@ def answer(vm: jvmti.VM, limit: float | None) -> None:
         sys.stdin.readline()
 
 
+def held_up(vm: jvmti.VM, name: str) -> Callable[..., None]:
+    """A handler that is in the middle of a conversation, wherever it is stopped."""
+    env = vm.env.with_timeout(600)
+    busy = False
+
+    def told(*_: Any) -> None:
+        nonlocal busy
+        if busy:
+            return
+        busy = True
+        say(f"busy {name}")
+        try:
+            while True:
+                env.get_phase()
+        except Error as error:
+            say(f"raised {error!r}")
+
+    return told
+
+
+def meet(vm: jvmti.VM, event: str, act: str, limit: str) -> None:
+    """Have an event of the program answered, of its main thread where that can be asked."""
+    env, cls = vm.env, vm.find_class("Departing")
+    (declared,) = (one.declaration for one in EVENTS.values() if one.__name__ == event)
+    thread = vm.threads["main"] if declared.thread_filtered and event not in ANYWHERE else None
+    with contextlib.ExitStack() as undo:
+        if event == "SampledObjectAlloc":
+            env.set_heap_sampling_interval(2_000_000)
+        elif event in ("FieldAccess", "FieldModification"):
+            kind = event.removeprefix("Field").lower()
+            number = vm.jni.get_static_field_id(cls, "number", "I")
+            getattr(env, f"set_field_{kind}_watch")(cls, number)
+            undo.callback(getattr(env, f"clear_field_{kind}_watch"), cls, number)
+        elif event in ("Breakpoint", "FramePop"):
+            env.set_breakpoint(cls.methods[act], 0)
+            undo.callback(env.clear_breakpoint, cls.methods[act], 0)
+        if event == "FramePop":
+            undo.enter_context(
+                env.on("Breakpoint", lambda it: env.notify_frame_pop(it.thread, 0), thread=thread)
+            )
+        undo.enter_context(env.on(event, held_up(vm, event), thread=thread, timeout=float(limit)))
+        say(f"ready {event}")
+        sys.stdin.readline()
+
+
+ANYWHERE = {
+    "ThreadEnd": "of another thread",
+    "VirtualThreadStart": "of another thread",
+    "VirtualThreadEnd": "of another thread",
+    "SampledObjectAlloc": "HotSpot 11 refuses to send it for one thread",
+}
+"""Events that are asked for of all threads, and why."""
+
+
+def intercept(vm: jvmti.VM) -> None:
+    """Have a function of JNI answered that the program goes through when it reads a line."""
+    told = held_up(vm, INTERCEPTED)
+    vm.env.set_jni_function_table({"SetByteArrayRegion": lambda original, *_: told()})
+    say(f"ready {INTERCEPTED}")
+    sys.stdin.readline()
+    vm.env.set_jni_function_table({})
+
+
+def live(event: str, limit: str, output: str, *command: str) -> None:
+    """Launch a JVM, and have an event of its life answered; what it prints goes to a file."""
+    with open(output, "wb") as stream:
+        vm = jvmti.launch(list(command), hold=True, stdin=subprocess.DEVNULL, stdout=stream)
+    assert vm.popen is not None
+    say(f"launched {event} {vm.popen.pid}")
+    vm.env.on(event, held_up(vm, event), timeout=float(limit))
+    try:
+        vm.proceed()
+    except Error as error:
+        say(f"raised {error!r}")
+    sys.stdin.readline()
+    assert vm.popen.wait(60) == 0
+
+
+def serve(vm: jvmti.VM) -> None:
+    """Do one thing after another in one session, as lines say, until there are no more."""
+    vm.env.add_capabilities(vm.env.get_potential_capabilities())
+    for line in sys.stdin:
+        what, *arguments = line.split()
+        if what == MET:
+            meet(vm, *arguments)
+        elif what == LIVED:
+            live(*arguments)
+        else:
+            intercept(vm)
+        assert vm.threads["main"].frames
+        say(f"usable {what if what == INTERCEPTED else arguments[0]}")
+
+
 def record(vm: jvmti.VM) -> None:
     """Have a stream that the program waits for, and do not read it."""
     env = vm.env
@@ -149,9 +254,13 @@ def record(vm: jvmti.VM) -> None:
 
 def main() -> None:
     """Do what the arguments say."""
-    vm = jvmti.attach(int(sys.argv[1]))
     what = sys.argv[2]
     limit = None if sys.argv[3] == "default" else float(sys.argv[3])
+    vm = jvmti.attach(int(sys.argv[1]))
+    if what == SERVED:
+        serve(vm)
+        vm.detach(timeout=30)
+        return
     if what.startswith(HANDLED):
         handle(vm, what.removeprefix(HANDLED), limit)
     elif what == "stream":

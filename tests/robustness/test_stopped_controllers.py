@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import standing
 import steady
 from controllers import SOON, Controller
-from stopped_controller import EVENTS, HANDLED, SLEEPS, WALKS
+from stopped_controller import HANDLED, SLEEPS, STEADY_EVENTS, WALKS
 
 import jvmti
 
@@ -52,9 +53,7 @@ def controller(target: steady.Steady) -> Iterator[Callable[..., Controller]]:
 
 def stop(controller: Controller) -> None:
     """Stop its process, wherever it is, and see that it stands."""
-    controller.process.send_signal(signal.SIGSTOP)
-    stat = Path(f"/proc/{controller.process.pid}/stat")
-    assert steady.wait_until(lambda: stat.read_text().rpartition(") ")[2][0] == "T", SOON)
+    standing.Signal().stop(controller.process.pid)
 
 
 def moves(target: steady.Steady) -> bool:
@@ -69,6 +68,17 @@ def moves(target: steady.Steady) -> bool:
             return len(places) > 2
 
         return steady.wait_until(is_elsewhere, SOON)
+
+
+@pytest.fixture(params=["v1", "v2"])
+def group(request: pytest.FixtureRequest) -> Iterator[standing.Group]:
+    """A control group that can be frozen, as the container of a controller is."""
+    try:
+        made = standing.Group(request.param)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    yield made
+    made.close()
 
 
 def leave(controller: Controller) -> None:
@@ -105,6 +115,19 @@ def stop_a_walk(target: steady.Steady, walking: Controller) -> None:
 
 
 @pytest.mark.oldest_and_newest
+def test_a_walk_whose_controller_is_frozen_gives_the_vm_back(
+    target: steady.Steady, controller: Callable[..., Controller], group: standing.Group
+) -> None:
+    walking = controller("iterate_through_heap", 1)
+    walking.says("busy")
+    group.stop(walking.process.pid)
+    assert target.goes_on()
+    group.let_go(walking.process.pid)
+    assert "has been ended" in walking.says("raised CallTimeout")
+    leave(walking)
+
+
+@pytest.mark.oldest_and_newest
 @pytest.mark.parametrize("walk", ["iterate_through_heap", "iterate_over_reachable_objects"])
 def test_a_walk_gives_the_vm_back_at_its_limit_whatever_its_callback_does(
     walk: str, target: steady.Steady, controller: Callable[..., Controller]
@@ -117,7 +140,9 @@ def test_a_walk_gives_the_vm_back_at_its_limit_whatever_its_callback_does(
     leave(walking)
 
 
-@pytest.mark.parametrize("event", [event for event in EVENTS if event != "ClassFileLoadHook"])
+@pytest.mark.parametrize(
+    "event", [event for event in STEADY_EVENTS if event != "ClassFileLoadHook"]
+)
 def test_a_handler_whose_controller_is_stopped_lets_threads_go_on_at_its_limit(
     event: str, jvm: Jvm, target: steady.Steady, controller: Callable[..., Controller]
 ) -> None:
@@ -127,6 +152,18 @@ def test_a_handler_whose_controller_is_stopped_lets_threads_go_on_at_its_limit(
     handling.says("busy")
     stop(handling)
     assert moves(target)
+    leave(handling)
+
+
+@pytest.mark.oldest_and_newest
+def test_a_handler_whose_controller_is_frozen_lets_threads_go_on_at_its_limit(
+    target: steady.Steady, controller: Callable[..., Controller], group: standing.Group
+) -> None:
+    handling = controller(HANDLED + "MethodEntry", 0.05)
+    handling.says("busy")
+    group.stop(handling.process.pid)
+    assert moves(target)
+    group.let_go(handling.process.pid)
     leave(handling)
 
 
