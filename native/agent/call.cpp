@@ -136,13 +136,14 @@ In<List<kinds::Field>>::In(Call& call, int parameter) {
     reader.fail();
     return;
   }
+  Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
   items_ = static_cast<const FieldRecord**>(std::calloc(count + 1, sizeof(FieldRecord*)));
   if (items_ == nullptr) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
   for (uint32_t i = 0; i < count; ++i) {
-    uint64_t handle = reader.number<uint64_t>();
+    uint64_t handle = items.number<uint64_t>();
     items_[i] = call.session.fields.find(handle);
     if (items_[i] == nullptr) {
       call.refuse(JVMTI_ERROR_INVALID_FIELDID, "item %u: field %llx was not issued here", i,
@@ -209,18 +210,14 @@ In<List<Text>>::In(Call& call, int parameter) {
     return;
   }
   items_ = static_cast<char**>(std::calloc(count + 1, sizeof(char*)));
-  if (items_ == nullptr) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return;
-  }
+  if (items_ == nullptr) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  // To the end also if it is refused: in a map request the next row's follows.
   for (uint32_t i = 0; i < count; ++i) {
-    items_[i] = const_cast<char*>(read_text(call, reader));
-    if (items_[i] == nullptr) {
-      call.refuse(JVMTI_ERROR_NULL_POINTER, "item %u is null", i);
-      return;
-    }
+    char* text = const_cast<char*>(read_text(call, reader));
+    if (text == nullptr) call.refuse(JVMTI_ERROR_NULL_POINTER, "item %u is null", i);
+    if (items_ != nullptr) items_[i] = text;
   }
-  count_ = static_cast<jint>(count);
+  if (!call.refused()) count_ = static_cast<jint>(count);
 }
 
 In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
@@ -232,17 +229,15 @@ In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
   }
   items_ = static_cast<jvmtiClassDefinition*>(std::calloc(count + 1, sizeof *items_));
   borrowed_ = static_cast<Borrowed*>(std::calloc(count + 1, sizeof(Borrowed)));
-  if (items_ == nullptr || borrowed_ == nullptr) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return;
-  }
+  if (items_ == nullptr || borrowed_ == nullptr) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t handle = reader.number<uint64_t>();
     uint32_t size = reader.number<uint32_t>();
     const uint8_t* bytes = reader.take(size);
+    if (call.refused()) continue;
     if (!borrowed_[i].borrow(call, handle, kinds::Class::kind, false)) {
       call.refuse(JVMTI_ERROR_INVALID_CLASS, "definition %u: not a live class", i);
-      return;
+      continue;
     }
     items_[i].klass = static_cast<jclass>(borrowed_[i].reference());
     items_[i].class_byte_count = static_cast<jint>(size);

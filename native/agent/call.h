@@ -360,6 +360,8 @@ class ObjectListInput {
       reader.fail();
       return;
     }
+    // Taken whole: in a map request the next row's follows, also if this one is refused.
+    Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
     borrowed_ = static_cast<Borrowed*>(std::calloc(count + 1, sizeof(Borrowed)));
     items_ = static_cast<typename Kind::C*>(std::calloc(count + 1, sizeof(typename Kind::C)));
     if (borrowed_ == nullptr || items_ == nullptr) {
@@ -367,7 +369,7 @@ class ObjectListInput {
       return;
     }
     for (uint32_t i = 0; i < count; ++i) {
-      uint64_t handle = reader.number<uint64_t>();
+      uint64_t handle = items.number<uint64_t>();
       if (!borrowed_[i].borrow(call, handle, Kind::kind, Kind::any_array) && !null_allowed) {
         call.refuse(Kind::error, "item %u: handle %llx is not a live %s of this session", i,
                     static_cast<unsigned long long>(handle), Kind::name);

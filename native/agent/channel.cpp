@@ -198,20 +198,7 @@ bool Channel::fill_from(const uint8_t* data, size_t size) {
 
 // Makes `need` bytes available from inbox_.start; false at the end of the conversation.
 bool Channel::fill(size_t need) {
-  size_t capacity = need > kInbox ? need : kInbox;
-  if (inbox_.start + need > inbox_.size || inbox_.data == nullptr) {
-    if (inbox_.data != nullptr && inbox_.start > 0) {
-      std::memmove(inbox_.data, inbox_.data + inbox_.start, inbox_.end - inbox_.start);
-      inbox_.end -= inbox_.start;
-      inbox_.start = 0;
-    }
-    if (capacity > inbox_.size) {
-      uint8_t* grown = static_cast<uint8_t*>(std::realloc(inbox_.data, capacity));
-      if (grown == nullptr) return false;
-      inbox_.data = grown;
-      inbox_.size = capacity;
-    }
-  }
+  if (!reserve(need)) return false;
   while (inbox_.end - inbox_.start < need) {
     ssize_t received = 0;
     if (take_at_once(&received)) {
@@ -230,6 +217,25 @@ bool Channel::fill(size_t need) {
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN && limited) overran_ = true;
     if (received <= 0) return false;
+  }
+  return true;
+}
+
+// Makes room for `need` bytes from inbox_.start.
+bool Channel::reserve(size_t need) {
+  size_t capacity = need > kInbox ? need : kInbox;
+  if (inbox_.start + need > inbox_.size || inbox_.data == nullptr) {
+    if (inbox_.data != nullptr && inbox_.start > 0) {
+      std::memmove(inbox_.data, inbox_.data + inbox_.start, inbox_.end - inbox_.start);
+      inbox_.end -= inbox_.start;
+      inbox_.start = 0;
+    }
+    if (capacity > inbox_.size) {
+      uint8_t* grown = static_cast<uint8_t*>(std::realloc(inbox_.data, capacity));
+      if (grown == nullptr) return false;
+      inbox_.data = grown;
+      inbox_.size = capacity;
+    }
   }
   return true;
 }
@@ -286,9 +292,11 @@ bool Channel::receive(Header* header) {
   if (inbox_.start == inbox_.end) {
     inbox_.start = inbox_.end = 0;
     if (inbox_.size > 4 * kInbox) {
-      std::free(inbox_.data);
-      inbox_.data = nullptr;
-      inbox_.size = 0;
+      uint8_t* small = static_cast<uint8_t*>(std::realloc(inbox_.data, kInbox));
+      if (small != nullptr) {
+        inbox_.data = small;
+        inbox_.size = kInbox;
+      }
     }
   }
   if (!fill(sizeof *header)) return false;
@@ -297,10 +305,42 @@ bool Channel::receive(Header* header) {
     log("a frame of %u bytes is refused", header->size);
     return false;
   }
+  while (!reserve(sizeof *header + header->size)) {
+    if (!skip(*header)) return false;
+    exhausted(*header);
+    if (!fill(sizeof *header)) return false;
+    std::memcpy(header, inbox_.data + inbox_.start, sizeof *header);
+    if (header->size > protocol::kMaximumRequest) return false;
+  }
   if (!fill(sizeof *header + header->size)) return false;
   payload_ = inbox_.data + inbox_.start + sizeof *header;
   inbox_.start += sizeof *header + header->size;
   return true;
+}
+
+// Reads over a call that there is no memory for, so that the next frame can be read; false for what
+// has nobody that an answer would reach.
+bool Channel::skip(const Header& header) {
+  if (header.kind != protocol::kCall && header.kind != protocol::kBatch &&
+      header.kind != protocol::kMap) {
+    return false;
+  }
+  size_t left = sizeof header + header.size;
+  while (left > 0) {
+    if (inbox_.start == inbox_.end) inbox_.start = inbox_.end = 0;
+    if (!fill(1)) return false;
+    size_t here = inbox_.end - inbox_.start;
+    if (here > left) here = left;
+    inbox_.start += here;
+    left -= here;
+  }
+  if (passed_ >= 0) close(take_descriptor());
+  return true;
+}
+
+void Channel::exhausted(const Header& header) {
+  Header reply{0, protocol::kReturn, 0, JVMTI_ERROR_OUT_OF_MEMORY, header.sequence, 0, 0};
+  send(reply, nullptr, 0);
 }
 
 void Channel::malformed(const Header& header, const char* why) {
@@ -590,7 +630,8 @@ void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
   if (!call.refused()) prepare(call, header);
   size_t start = out.size();
   if (!call.refused()) invoke(call, *function);
-  if (arguments.failed()) {
+  // What had no memory for its arguments has not read them.
+  if (arguments.failed() && call.status != JVMTI_ERROR_OUT_OF_MEMORY) {
     call.status = 0;
     call.refuse(protocol::kMalformedRequest, "the arguments end too early");
   }
@@ -720,7 +761,7 @@ void Channel::map(const Header& header) {
     // Copied once, so that nothing changes between its check and its use.
     request_size = static_cast<size_t>(said);
     copy = static_cast<uint8_t*>(std::malloc(request_size + 1));
-    if (copy == nullptr) return malformed(header, "no memory for the request");
+    if (copy == nullptr) return exhausted(header);
     std::memcpy(copy, shared.data() + sizeof said, request_size);
     request = copy;
   }

@@ -136,6 +136,8 @@ class Channel {
   enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
+  bool reserve(size_t need);
+  bool skip(const Header& header);
   ssize_t take(int flags);
   bool await(short events);
   bool take_at_once(ssize_t* received);
@@ -147,6 +149,8 @@ class Channel {
   void map(const Header& header);
   void hello(const Header& header);
   void malformed(const Header& header, const char* why);
+  // There is no memory for the frame.
+  void exhausted(const Header& header);
 
   // What the frame in progress has read and written, and stays as it is while a conversation goes
   // on within it.

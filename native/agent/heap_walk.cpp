@@ -42,9 +42,11 @@ void HeapWalk::write_block() {
   }
   block_.fill(0, kinds);
   bool failed = order_.failed() || data_.failed();
+  bool exhausted = order_.exhausted() || data_.exhausted();
   for (Writer& rows : rows_) {
     block_.bytes(rows.data(), rows.size());
     failed = failed || rows.failed();
+    exhausted = exhausted || rows.exhausted();
     rows.clear();
   }
   if (kinds > 1) block_.bytes(order_.data(), order_.size());
@@ -52,8 +54,9 @@ void HeapWalk::write_block() {
   order_.clear();
   data_.clear();
   if (!failed && !block_.failed()) return;
-  call_.refuse(protocol::kReplyTooLarge, "an array of the heap is larger than a message may be");
   over_ = true;
+  if (exhausted || block_.exhausted()) return call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  call_.refuse(protocol::kReplyTooLarge, "an array of the heap is larger than a message may be");
 }
 
 jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {

@@ -44,14 +44,16 @@ jvmtiError NewEnv(Call& call, const In<jint>& version, jint* number) {
   // GetEnv knows other interfaces too, JNI among them, whose tables are no JVM TI environments.
   bool is_jvmti = version.c() == 0 || (version.c() & JVMTI_VERSION_MASK_INTERFACE_TYPE) ==
                                           JVMTI_VERSION_INTERFACE_JVMTI;
-  *number = is_jvmti ? static_cast<jint>(call.session.new_environment(version.c())) : 0;
-  if (*number == 0) {
+  uint32_t made = 0;
+  jvmtiError error = is_jvmti ? call.session.new_environment(version.c(), &made)
+                              : JVMTI_ERROR_UNSUPPORTED_VERSION;
+  *number = static_cast<jint>(made);
+  if (error == JVMTI_ERROR_UNSUPPORTED_VERSION) {
     call.refuse(JVMTI_ERROR_UNSUPPORTED_VERSION,
                 "this VM has JVM TI 0x%x, which 0 stands for, and no version 0x%x",
                 static_cast<unsigned>(agent.version), static_cast<unsigned>(version.c()));
-    return JVMTI_ERROR_UNSUPPORTED_VERSION;
   }
-  return JVMTI_ERROR_NONE;
+  return error;
 }
 
 jvmtiError Identify(Call& call, const In<kinds::Object>& object, jobject* same) {
@@ -221,7 +223,8 @@ jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
   char found[LentFiles::kLongestName];
   if (!call.session.files.lend(descriptor, room.c(), found)) {
     // No room is told apart: it is for the user to make some.
-    jvmtiError why = errno == ENOSPC ? JVMTI_ERROR_OUT_OF_MEMORY : JVMTI_ERROR_ACCESS_DENIED;
+    jvmtiError why = errno == ENOSPC || errno == ENOMEM ? JVMTI_ERROR_OUT_OF_MEMORY
+                                                        : JVMTI_ERROR_ACCESS_DENIED;
     call.refuse(why, "the VM has no name for the file: %s", strerror(errno));
     return why;
   }

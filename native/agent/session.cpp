@@ -182,7 +182,8 @@ bool Session::begin(bool held) {
   held_ = early_ = held;
   control_channel_ = make<Channel>(*this, control_);
   if (control_channel_ == nullptr) return false;
-  if (new_environment(0) == 0) return false;
+  uint32_t number = 0;
+  if (new_environment(0, &number) != JVMTI_ERROR_NONE) return false;
   if (held) {
     // One that stays without it tells when the VM can do what JNI needs.
     if (agent.plain_env == nullptr) agent.plain_env = get_environment(0);
@@ -443,9 +444,9 @@ size_t Session::environment_count() {
   return count;
 }
 
-uint32_t Session::new_environment(jint version) {
+jvmtiError Session::new_environment(jint version, uint32_t* number) {
   jvmtiEnv* env = get_environment(version);
-  if (env == nullptr) return 0;
+  if (env == nullptr) return JVMTI_ERROR_UNSUPPORTED_VERSION;
   Environment* environment = spare_environment();
   bool good = environment != nullptr;
   if (good) {
@@ -458,10 +459,11 @@ uint32_t Session::new_environment(jint version) {
   if (!good) {
     if (environment != nullptr) keep_spare(environment);
     env->DisposeEnvironment();
-    return 0;
+    return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   env->SetEnvironmentLocalStorage(environment);
-  return environment->number;
+  *number = environment->number;
+  return JVMTI_ERROR_NONE;
 }
 
 Environment* Session::environment_at(size_t place) {

@@ -108,7 +108,7 @@ class Session {
   // Lets the controller know that the VM is live, if nobody speaks to it at this moment.
   void tell_live_now();
 
-  uint32_t new_environment(jint version);
+  jvmtiError new_environment(jint version, uint32_t* number);
   Environment* enter_environment(uint32_t number);
   void leave_environment(JNIEnv* jni, Environment* environment);
   // True for the number of an environment that was disposed while the session lasts.

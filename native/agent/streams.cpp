@@ -159,6 +159,10 @@ Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
   if (stream == nullptr) {
     std::free(memory);
     if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
+    if (memory == nullptr) {
+      call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+      return nullptr;
+    }
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY, "this JVM has %d streams already",
                 static_cast<int>(kMaximumStreams));
     return nullptr;
@@ -710,7 +714,10 @@ void Recording::begin(const void* what) {
   if (thread.depth == thread.capacity) {
     uint32_t capacity = thread.capacity == 0 ? 64 : thread.capacity * 2;
     void* grown = std::realloc(thread.begun, capacity * sizeof *thread.begun);
-    if (grown == nullptr) return;
+    if (grown == nullptr) {
+      refuse();
+      return;
+    }
     thread.begun = static_cast<StreamedThread::Begun*>(grown);
     thread.capacity = capacity;
   }

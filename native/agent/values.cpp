@@ -86,6 +86,8 @@ class ValueWriter {
   ValueWriter& operator=(const ValueWriter&) = delete;
 
   bool good() const { return good_; }
+  // For want of memory, which the result says then.
+  void fail() { good_ = false; }
 
   // So many values are to come, as far as is known: what they need grows no more.
   void expect(size_t values) { good_ = letters_.reserve(values) && numbers_.reserve(values) && good_; }
@@ -310,7 +312,12 @@ class Walk {
   bool lead_aside(const In<List<kinds::Field>>& aside) {
     for (jint i = 0; i < aside.count(); ++i) {
       Link link{};
-      if (!open(aside.record(i), &link) || !aside_.push(link)) return false;
+      if (!open(aside.record(i), &link)) return false;
+      if (!aside_.push(link)) {
+        jni_->DeleteLocalRef(link.of);
+        call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+        return false;
+      }
     }
     return true;
   }
@@ -356,7 +363,10 @@ class Walk {
       // somebody else's.
       if (at != nullptr && above.size() < kDeepest && jni_->IsInstanceOf(at, next_.of) &&
           jni_->IsInstanceOf(at, before_.of)) {
-        if (!above.push(at)) break;
+        if (!above.push(at)) {
+          writer_.fail();
+          break;
+        }
         at = jni_->GetObjectField(at, before_.id);
         continue;
       }
@@ -442,7 +452,9 @@ jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   Walk walk(call, writer, fields, most.c());
-  if (!walk.follow(next.record()) || !walk.lead_aside(aside)) return JVMTI_ERROR_INVALID_FIELDID;
+  if (!walk.follow(next.record()) || !walk.lead_aside(aside)) {
+    return static_cast<jvmtiError>(call.status);
+  }
   if (kind_of(start.handle()) == kinds::ObjectArray::kind) {
     walk.chains(static_cast<jobjectArray>(start.c()));
   } else {
@@ -460,7 +472,7 @@ jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::F
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   Walk walk(call, writer, fields, most.c());
   if (!walk.follow(right.record()) || !walk.follow_first(left.record())) {
-    return JVMTI_ERROR_INVALID_FIELDID;
+    return static_cast<jvmtiError>(call.status);
   }
   walk.tree(call.jni->NewLocalRef(root.c()));
   return writer.finish(size, data, count, objects);

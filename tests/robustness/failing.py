@@ -16,6 +16,7 @@ import contextlib
 import itertools
 import mmap
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -53,6 +54,10 @@ _HEAD = struct.Struct("<5q")
 _PLACE = struct.Struct("<2q")
 _SIZE = _HEAD.size + _MOST_PLACES * _PLACE.size
 _NEVER = -1
+
+
+_REFUSED = re.compile("attach: (AgentLoadFailed|TargetLost)")
+"""What an attach says for which there was no memory."""
 
 
 class Allocations:
@@ -257,14 +262,17 @@ def handled(vm: Any) -> None:
 @piece
 def streamed(vm: Any) -> None:
     env = with_everything(vm)
-    declarations = [one.declaration for one in EVENTS.values() if one.__name__ != "SingleStep"]
+    left_out = {"SingleStep"}
+    if int(vm.java_version.split(".")[0]) < 21:
+        left_out |= {"VirtualThreadStart", "VirtualThreadEnd"}
+    declarations = [one.declaration for one in EVENTS.values() if one.__name__ not in left_out]
     events = [one.constant for one in declarations]
     stacked = [one.constant for one in declarations if not one.vm_stopped]
     with env.stream(events, objects=True) as stream, env.stream(stacked, stack=4):
         env.force_garbage_collection()
         stream.read(0.05)
     waits = ["MonitorContendedEntered", "MonitorWaited"]
-    of_classes = ["ClassPrepare", "ThreadStart", "Exception", "VMObjectAlloc"]
+    of_classes = ["ClassPrepare", "Exception", "VMObjectAlloc"]
     with (
         env.stream(of_classes, classes=["Steady*", "java.lang.*"], subclasses=False),
         env.stream(waits, waits=True, thread=vm.threads["prey-0"]),
@@ -364,7 +372,11 @@ class Outcome:
     """Where the agent allocated in a session in which nothing failed."""
     reached: set[int] = field(default_factory=set)
     """Those of them whose allocation failed."""
+    failed: int = 0
+    """How many allocations failed."""
     answers: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    """What no allocation that fails may do."""
 
 
 def is_whole(target: steady.Steady) -> bool:
@@ -372,60 +384,114 @@ def is_whole(target: steady.Steady) -> bool:
     return target.goes_on() and target.prey_runs() and target.locks_are_free()
 
 
-def fail_each(
-    target: steady.Steady,
-    allocations: Allocations,
-    *,
-    first: int = 0,
-    step: int = 1,
-    every: int | None = None,
-) -> Outcome:
-    """Let the first allocation of each place fail, of some or all places; or every so-many-th."""
-    looks = itertools.count(1)
-    outcome = Outcome()
-    rest = None
-    for work in PIECES:
-        session(target, work)  # what happens once in the JVM's life is no part of the next
-        allocations.start()
-        told = session(target, work)
-        made, seen = allocations.made, allocations.first_of_each_place()
+class Trial:
+    """One JVM after the other in which allocations fail: a new one where one did not live on."""
+
+    def __init__(self, started: programs.JavaPrograms, allocations: Allocations) -> None:
+        self.started = started
+        self.allocations = allocations
+        self.outcome = Outcome()
+        self._looks = itertools.count(1)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.allocations.start()
+        self.target = launch(self.started, self.allocations)
+        self.rest: steady.Footprint | None = None
+
+    def look(self, work: Piece) -> tuple[int, dict[int, int | None]]:
+        """How many allocations a piece of work makes, and the first of each new place."""
+        session(self.target, work)  # what happens once in the JVM's life is no part of the next
+        self.allocations.start()
+        told = session(self.target, work)
+        made, seen = self.allocations.made, self.allocations.first_of_each_place()
         assert not told, (name_of(work), told)
-        rest = rest or target.at_rest()
-        new = {number: place for place, number in seen.items() if place not in outcome.places}
-        outcome.places |= set(seen)
-        for number in sorted(new)[first::step] if every is None else range(1, made, every):
-            allocations.start(number)
-            told = session(target, work)
-            failed, place = allocations.failed, allocations.place
-            allocations.start()
-            assert target.program.running(), (name_of(work), number, target.program.crash())
-            if failed and next(looks) % 10 == 0:
-                assert is_whole(target), (name_of(work), number, hex(place))
-            outcome.answers.update(f"{name_of(work)}: {one}"[:160] for one in told)
-            if failed:
-                outcome.reached.add(new.get(number, place))
-        told = session(target, work)
-        assert not told, (name_of(work), told)
-        assert is_whole(target), name_of(work)
-        assert target.settles_at(rest), (name_of(work), rest, target.footprint())
-    return outcome
+        self.rest = self.rest or self.target.at_rest()
+        new: dict[int, int | None] = {
+            number: at for at, number in seen.items() if at not in self.outcome.places
+        }
+        self.outcome.places |= set(seen)
+        return made, new
+
+    def fail(self, work: Piece, number: int, place: int | None = None) -> None:
+        """Do a piece of work in which the allocation of this number fails."""
+        begun = time.monotonic()
+        self.allocations.start(number)
+        told = session(self.target, work)
+        failed, caller = self.allocations.failed, self.allocations.place
+        self.allocations.start()
+        took = time.monotonic() - begun
+        what = f"{name_of(work)}: allocation {number}, {'made to fail' if failed else 'not met'}"
+        if failed:
+            self.outcome.reached.add(place or caller)
+            self.outcome.failed += 1
+        self.outcome.answers.update(f"{name_of(work)}: {one}"[:200] for one in told)
+        print(f"{what} ({took:.1f} s): {told}"[:400], flush=True)
+        if (failed and next(self._looks) % 10 == 0) or not self.target.program.running():
+            self.check(what)
+        elif any("Timeout" in one for one in told):
+            self.check(f"{what}: {told}")
+        wrong = [one for one in told if "OUT_OF_MEMORY" not in one and not _REFUSED.match(one)]
+        if wrong:
+            self.outcome.faults.append(f"{what}: {wrong}"[:400])
+
+    def check(self, what: str) -> None:
+        """The program goes on, and nothing of the sessions is left; otherwise take a new one."""
+        trouble = None
+        try:
+            if not self.target.program.running():
+                trouble = f"the JVM ended: {self.target.program.crash()}"
+            elif not is_whole(self.target):
+                trouble = "not as it was"
+        except BaseException as error:  # as pytest fails
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            trouble = str(error)
+        if trouble is not None:
+            self.outcome.faults.append(f"{what}: {trouble}")
+            self.target.program.kill()
+            self._begin()
+
+    def close(self, work: Piece) -> None:
+        """The piece of work does as ever, and the JVM has what it had."""
+        told = session(self.target, work)
+        if told:
+            self.outcome.faults.append(f"{name_of(work)} after its failures: {told}")
+        self.check(name_of(work))
+        if self.rest is not None and not self.target.settles_at(self.rest):
+            now = self.target.footprint()
+            self.outcome.faults.append(f"{name_of(work)}: {self.rest} has become {now}")
+            self.rest = self.target.at_rest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", default="17")
     parser.add_argument("--every", type=int, help="not the first at each place, but every N-th")
+    parser.add_argument("--only", nargs="*", help="only pieces whose names begin like this")
     chosen = parser.parse_args()
     os.environ["JVMTI_AGENT_LIBRARY"] = str(library())
     directory = Path(tempfile.mkdtemp(prefix=f"failing-{chosen.jvm}-"))
     allocations = Allocations(directory)
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     try:
-        target = launch(started, allocations)
-        outcome = fail_each(target, allocations, every=chosen.every)
+        trial = Trial(started, allocations)
+        for work in PIECES:
+            if not name_of(work).startswith(tuple(chosen.only or [""])):
+                continue
+            made, new = trial.look(work)
+            print(f"{name_of(work)}: {made} allocations, {len(new)} new places", flush=True)
+            if chosen.every is not None:
+                new = dict.fromkeys(range(1, made + 1, chosen.every))
+            for number, place in sorted(new.items()):
+                trial.fail(work, number, place)
+            trial.close(work)
+        outcome = trial.outcome
         for message, count in outcome.answers.most_common():
             print(f"{count:5} {message}")
-        print(f"{len(outcome.places)} places, {len(outcome.reached)} failed")
+        seen, failed = len(outcome.places), len(outcome.reached)
+        print(f"{seen} places, {failed} of them failed, in {outcome.failed} sessions")
+        print(f"{len(outcome.faults)} faults", *outcome.faults, sep="\n")
     finally:
         started.close()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import struct
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from jvmti.spec.errors import (
     Error,
     HandlerOverran,
     JavaException,
+    OutOfMemory,
     SessionClosed,
     TargetLost,
 )
@@ -51,6 +53,9 @@ OTHERS = 0x1000
 
 OWN = protocol.OWN_WORK
 """In the number of an event: this controller's own work has caused it."""
+
+_UNTIL_THERE_IS_ROOM = 0.1
+"""Seconds until a thread that the target had no channel for asks again."""
 
 CLASS_FILE = b"\xca\xfe\xba\xbe"
 
@@ -532,7 +537,12 @@ class Handlers:
         try:
             while session.closed is None:
                 if channel is None or channel.broken is not None:
-                    channel = session.open(events=True)
+                    try:
+                        channel = session.open(events=True)
+                    except OutOfMemory as error:
+                        log.debug("events: %s", error)
+                        time.sleep(_UNTIL_THERE_IS_ROOM)
+                        continue
                 try:
                     self._serve_channel(channel, me, last)
                 except TargetLost:

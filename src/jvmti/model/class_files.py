@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.env.structures import ClassDefinition
 from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import Error, UnmodifiableClass
+from jvmti.spec.errors import Error, ErrorCode, UnmodifiableClass, error_for
 
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile
@@ -63,6 +63,9 @@ def read_class_file(cls: Class) -> ClassFile:
                     raise
             finally:
                 vm.stops.redefinitions.settle(cls)
+    if not found:
+        detail = "the VM has not shown the class file; the target had no memory to tell of it"
+        raise error_for(ErrorCode.OUT_OF_MEMORY, "class_file", detail)
     return ClassFile(found[-1])
 
 

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import Error, ProtocolError
+from jvmti.spec.errors import Error, ErrorCode, ProtocolError, error_for
 from jvmti.wire.channel import Frame
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.protocol import Kind
@@ -70,6 +70,8 @@ class Batch:
         calls, self._calls, self._parts = self._calls, [], []
         reply = self.session.request(Kind.BATCH, 0, 0, payload, "batch")
         self._arguments.clear()
+        if reply.status == ErrorCode.OUT_OF_MEMORY:
+            raise error_for(reply.status, "batch", "the target has no memory for the replies")
         if reply.status:
             raise ProtocolError("the replies of the batch are too large for one message")
         view = memoryview(reply.payload)
