@@ -390,8 +390,11 @@ jvmtiError find_original(Call& call) {
   }
   {
     // What was found before is kept for good, because a thread may still be between two of its steps.
+    // It is found anew only where another agent has changed the table since.
     Locked locked(mutex);
-    if (holder.load() == nullptr && clean) {
+    bool known = original != nullptr && known_slots == slots &&
+                 std::memcmp(original, table, slots * sizeof *entries) == 0;
+    if (holder.load() == nullptr && clean && !known) {
       original = table;
       known_slots = slots;
       table = nullptr;
