@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -148,6 +147,24 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
+def launched_reports(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """Where sanitizers report on the JVMs that tests launch, when they run with any."""
+    if not agent_builds.SANITIZED:
+        return None
+    directory = tmp_path_factory.mktemp("sanitizer")
+    agent_builds.preload_in_launched(directory)
+    return directory
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sanitizers_are_silent(launched_reports: Path | None) -> Iterator[None]:
+    """What a sanitizer reports on a launched JVM fails the run, at its end."""
+    yield
+    if launched_reports and (found := agent_builds.reports(launched_reports)):
+        pytest.fail("\n".join(one.read_text()[:6000] for one in found), pytrace=False)
+
+
+@pytest.fixture(scope="session")
 def is_whole_run(request: pytest.FixtureRequest) -> bool:
     """Whether this run has all tests of conformance and events, on all JVMs.
 
@@ -183,9 +200,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(config, "workerinput", None)
-    if agent_builds.SANITIZED and worker is None:
-        library = agent_builds.sanitized(agent_builds.SANITIZED)
-        os.environ["JVMTI_AGENT_LIBRARY"] = str(library)
+    if worker is None:
+        agent_builds.choose()
     shared = worker["pieces"] if worker else tempfile.mkdtemp(prefix="jvmti-evidence-")
     config.stash[PIECES] = Path(shared)
 

@@ -8,7 +8,6 @@ of its crash report is shown.
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import re
 import signal
@@ -228,9 +227,8 @@ class JavaPrograms:
         directory = self.directory / f"java-{len(self.started)}"
         command = [*wrapper, self.jvm.java, *self.jvm.args]
         command += [f"-XX:ErrorFile={directory}/hs_err_%p.log", "-XX:-CreateCoredumpOnCrash"]
-        environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-        if agent_builds.SANITIZED:
-            environment |= agent_builds.environment(agent_builds.SANITIZED, directory)
+        inherited = agent_builds.environment_of_java(directory)
+        environment = {name: value for name, value in inherited.items() if name not in VARIABLES}
         program = JavaProgram([*command, *arguments], directory, {**environment, **(env or {})})
         self.started.append(program)
         return program

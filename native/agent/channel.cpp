@@ -460,7 +460,7 @@ Channel::Outcome Channel::ask(JNIEnv* environment, Header opening, const Writer&
   suspend(&outer);
   jni = environment;
   conversation_ = opening.conversation = opening.sequence = ++conversations_;
-  deadline = limit < 0 ? -1 : now_in_milliseconds() + limit;
+  deadline = milliseconds_from_now(limit);
   opening.size = static_cast<uint32_t>(payload.size());
   Outcome outcome = converse_until_answer(opening, payload, answer);
   resume(&outer);
@@ -697,7 +697,8 @@ void Channel::call(const Header& header) {
   Reader arguments(payload_, header.size);
   limit_ = -1;
   if ((header.flags & protocol::kFlagLimited) != 0) {
-    limit_ = now_in_milliseconds() + arguments.number<int64_t>();
+    int64_t limit = arguments.number<int64_t>();
+    limit_ = milliseconds_from_now(limit < 0 ? 0 : limit);
   }
   Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
   single(made, header, arguments, outbox_);

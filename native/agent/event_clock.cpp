@@ -9,7 +9,7 @@
 
 namespace jvmti {
 
-bool EventClock::counts_ = false;
+std::atomic<bool> EventClock::counts_{false};
 EventClock::Known EventClock::known_{{kNever}, {0}, {0}};
 
 void EventClock::prepare() {
@@ -20,13 +20,13 @@ void EventClock::prepare() {
   char name[8] = "";
   ssize_t length = read(file, name, sizeof name - 1);
   close(file);
-  counts_ = length >= 3 && std::strncmp(name, "tsc\n", 4) == 0;
+  counts_.store(length >= 3 && std::strncmp(name, "tsc\n", 4) == 0, std::memory_order_relaxed);
 }
 
 int64_t EventClock::ask() {
   int64_t time = nanoseconds_now();
 #ifdef __x86_64__
-  if (!counts_) return time;
+  if (!counts_.load(std::memory_order_relaxed)) return time;
   static std::atomic<bool> asking{false};
   // What was found out last, by whoever asks.
   static uint64_t last_start = 0;

@@ -53,7 +53,7 @@ class EventClock {
   };
   static constexpr uint64_t kNever = ~uint64_t{0};  // while there is no start, or another is made
   static Known known_;
-  static bool counts_;
+  static std::atomic<bool> counts_;
 };
 
 }  // namespace jvmti

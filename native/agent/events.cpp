@@ -91,7 +91,7 @@ Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int number, int ev
       jni_(usable(environment, jni)),
       event_(number),
       limit_(limit),
-      deadline_(limit_ < 0 ? -1 : now_in_milliseconds() + limit_),
+      deadline_(milliseconds_from_now(limit_)),
       channel_(borrow()),
       call_{*environment.session,
             channel_ != nullptr ? *channel_ : environment.session->control_channel(),

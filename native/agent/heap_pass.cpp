@@ -25,7 +25,7 @@ std::atomic<uint64_t>* word(uint8_t* data, size_t number) {
 }  // namespace
 
 PassControl::PassControl(Call& call, int64_t limit)
-    : call_(call), until_(limit < 0 ? -1 : now_in_milliseconds() + limit) {}
+    : call_(call), until_(milliseconds_from_now(limit)) {}
 
 bool PassControl::open(uint64_t size) {
   int descriptor = call_.channel.take_descriptor();

@@ -46,7 +46,14 @@ function(jvmti_compile_options target)
   endif()
   if(JVMTI_SANITIZE)
     target_compile_options(${target} PRIVATE
-      "-fsanitize=${JVMTI_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+      "-fsanitize=${JVMTI_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+    if(JVMTI_SANITIZE STREQUAL thread)
+      # It does not know fences; what is shared beside those of the agent is atomic.
+      target_compile_options(${target} PRIVATE -Wno-tsan)
+    elseif(JVMTI_SANITIZE MATCHES undefined)
+      # Enumerations are C's here: any number goes through to the VM, which answers that it is none.
+      target_compile_options(${target} PRIVATE -fno-sanitize=enum)
+    endif()
   endif()
   target_compile_definitions(${target} PRIVATE
     "JVMTI_PACKAGE_VERSION=\"${jvmti_version}\"")

@@ -9,7 +9,7 @@ controllers (`walking_controller.py`) at once, which are killed, stopped, contin
 Afterwards the program's heart must beat on, the agent must have nothing left, no thread may be
 suspended, and the program must come to its end.  What did not go well keeps its directory: the
 crash report, the program's output, a log of the steps of each controller, and stacks where
-something hung.
+something hung.  With `JVMTI_TEST_SANITIZED=address,undefined` it runs on an agent with sanitizers.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import agent_builds  # noqa: E402
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -75,9 +76,11 @@ def adopt_orphans() -> None:
 
 
 def collectors_of(jvm: jvms.Jvm) -> list[str]:
-    """Those that this JVM starts with."""
+    """Those that this JVM starts with; ZGC wants addresses where sanitizers have their memory."""
     found = []
     for name, flags in COLLECTORS.items():
+        if agent_builds.SANITIZED and "-XX:+UseZGC" in flags:
+            continue
         done = subprocess.run(
             [jvm.java, *jvm.args, *flags, "-Xmx32m", "-version"], capture_output=True, check=False
         )
@@ -159,6 +162,7 @@ class Walk:
                         stderr=err,
                         stdin=subprocess.DEVNULL,
                         cwd=self.directory,
+                        env=agent_builds.environment_of_java(self.directory),
                     )
             self.pid = self.program.pid
         else:
@@ -201,7 +205,8 @@ class Walk:
 
     def crashed(self) -> bool:
         crash = self.status is not None and self.status < 0 and self.status != -signal.SIGKILL
-        return crash or any(self.directory.glob("hs_err*"))
+        reports = [*self.directory.glob("hs_err*"), *agent_builds.reports(self.directory)]
+        return crash or bool(reports)
 
     def await_beats(self, count: int, seconds: float, what: str) -> None:
         until = time.monotonic() + seconds
@@ -448,6 +453,7 @@ def run(
 ) -> list[Outcome]:
     """Walk for some time; every outcome is told as a line of JSON, and the sum at the end."""
     adopt_orphans()
+    agent_builds.choose()
     root = directory or Path(tempfile.mkdtemp(prefix=f"walk-{jvm.name}-"))
     collectors = collectors_of(jvm)
     tell(

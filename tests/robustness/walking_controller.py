@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import walk_steps  # noqa: E402
 
+import agent_builds  # noqa: E402
 import jvmti  # noqa: E402
 from jvmti.spec.constants import Event, EventMode  # noqa: E402
 
@@ -113,7 +114,7 @@ def begin(command: list[str], directory: Path) -> jvmti.VM:
     with (directory / "stdout").open("ab") as out, (directory / "stderr").open("ab") as err:
         vm = jvmti.launch(
             command[1:], hold=True, stdout=out, stderr=err, cwd=directory, start_new_session=True,
-            timeout=120,
+            timeout=120, env=agent_builds.environment_of_java(directory),
         )  # fmt: skip
     assert vm.popen is not None
     print(vm.popen.pid, flush=True)
