@@ -25,10 +25,10 @@ REPORT = "sanitizer"
 
 _SUPPRESSED = Path(__file__).parent / "native" / "thread_sanitizer.supp"
 _RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so"}
-# HotSpot uses these signals itself.
+# HotSpot uses these signals itself, and asks for as much memory as the controller says.
 _COMMON = (
     "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:"
-    "allow_user_segv_handler=1:use_sigaltstack=0:halt_on_error=1"
+    "allow_user_segv_handler=1:use_sigaltstack=0:halt_on_error=1:allocator_may_return_null=1"
 )
 
 
