@@ -250,7 +250,8 @@ Buffer GetStringRegion(Call& call, const In<kinds::String>& string, const In<jin
                        const In<jint>& length) {
   jchar nothing;
   if (!within(start.c(), length.c(), call.jni->GetStringLength(string.c()))) {
-    call.jni->GetStringRegion(string.c(), start.c(), length.c(), &nothing);
+    // Outside of every string: the VM throws, and writes nothing whatever it takes the length for.
+    call.jni->GetStringRegion(string.c(), -1, 0, &nothing);
     return Buffer{};
   }
   Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(jchar));
@@ -284,7 +285,7 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
                          const In<jint>& length) {
   char nothing[4];
   if (!within(start.c(), length.c(), call.jni->GetStringLength(string.c()))) {
-    call.jni->GetStringUTFRegion(string.c(), start.c(), length.c(), nothing);
+    call.jni->GetStringUTFRegion(string.c(), -1, 0, nothing);
     return nullptr;
   }
   unsigned char* made = nullptr;

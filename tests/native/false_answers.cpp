@@ -17,23 +17,25 @@ namespace {
 
 enum Lie : uint8_t { kTruth, kSilence, kNulls, kCounts, kNegative, kZeroed, kHalf, kTooMany };
 
+// Functions of JVM TI by their slots, behind them those of JNI.
+constexpr unsigned kJni = 512;
+constexpr unsigned kPlaces = 1024;
+
 struct Page {
   uint64_t begin;  // of the library that is lied to
   uint64_t end;
-  uint32_t told;     // lies so far
-  uint8_t jvmti[512];
-  uint8_t jni[512];
+  uint8_t lies[kPlaces];
+  uint32_t reached[kPlaces];  // calls so far, whatever was answered
 };
 Page* page;
 jvmtiEnv* own;
 const jvmtiInterface_1_* truthful;
 
-Lie lie(uint8_t asked, void* caller) {
-  if (asked == kTruth) return kTruth;
+Lie lie(unsigned place, void* caller) {
   uint64_t at = reinterpret_cast<uint64_t>(caller);
   if (at < page->begin || at >= page->end) return kTruth;
-  __atomic_fetch_add(&page->told, 1, __ATOMIC_RELAXED);
-  return static_cast<Lie>(asked);
+  __atomic_fetch_add(&page->reached[place], 1, __ATOMIC_RELAXED);
+  return static_cast<Lie>(page->lies[place]);
 }
 
 void* zeroed(size_t size) {
@@ -100,7 +102,7 @@ struct Signature<jvmtiError(JNICALL*)(jvmtiEnv*, A...)> {
 #define FUNCTION(Name, slot, parameters, passed, lies)                             \
   decltype(jvmtiInterface_1_::Name) true_##Name;                                   \
   jvmtiError JNICALL false_##Name parameters {                                     \
-    Lie told = lie(page->jvmti[slot], __builtin_return_address(0));                \
+    Lie told = lie(slot, __builtin_return_address(0));                             \
     if (told == kTruth) return true_##Name passed;                                 \
     lies;                                                                          \
     return JVMTI_ERROR_NONE;                                                       \
@@ -120,7 +122,7 @@ struct False<slot, R(JNICALL*)(JNIEnv*, A...)> {
   static constexpr bool possible = !std::is_void<R>::value;
   static inline R(JNICALL* truth)(JNIEnv*, A...);
   static R JNICALL call(JNIEnv* jni, A... arguments) {
-    Lie told = lie(page->jni[slot], __builtin_return_address(0));
+    Lie told = lie(kJni + slot, __builtin_return_address(0));
     if (told == kTruth) return truth(jni, arguments...);
     return R{};
   }

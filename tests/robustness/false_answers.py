@@ -35,8 +35,11 @@ LIES = {
     7: "counts beyond everything",
 }
 
-_PAGE = struct.Struct("<QQI512s512s")
-_TOLD, _JVMTI, _JNI = 16, 20, 532
+_RANGE = struct.Struct("<QQ")
+_JNI, _PLACES = 512, 1024
+_LIES = _RANGE.size
+_REACHED = struct.Struct(f"<{_PLACES}I")
+_SIZE = _LIES + _PLACES + _REACHED.size
 
 NOT_LIED_ABOUT = {
     "GetVersion": "it is what tells how long the table is",
@@ -142,13 +145,20 @@ def build(directory: Path, headers: list[Path]) -> Path:
     return library
 
 
+def places(declaration: Declaration, *, jni: bool) -> list[int]:
+    """Where a function of the VM stands in the page."""
+    if jni:
+        return [_JNI + slot for slot, _ in _forms(declaration)]
+    return [declaration.slot]
+
+
 class Liar:
-    """The page that says which lie is told."""
+    """The page that says which lie is told, and counts what was asked."""
 
     def __init__(self, path: Path) -> None:
-        path.write_bytes(bytes(mmap.PAGESIZE))
+        path.write_bytes(bytes(_SIZE))
         with path.open("r+b") as file:
-            self.page = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+            self.page = mmap.mmap(file.fileno(), _SIZE)
 
     def lie_to(self, pid: int, library: str) -> None:
         """Name the library that is lied to, where it lies in a process."""
@@ -159,27 +169,22 @@ class Liar:
         )
         assert found, library
         begin = min(int(one, 16) for one, _ in found)
-        self.page[:16] = struct.pack("<QQ", begin, max(int(one, 16) for _, one in found))
+        self.page[:_LIES] = _RANGE.pack(begin, max(int(one, 16) for _, one in found))
 
     @property
-    def told(self) -> int:
-        (told,) = struct.unpack_from("<I", self.page, _TOLD)
-        return int(told)
+    def reached(self) -> tuple[int, ...]:
+        """How often the library has called each of the VM's functions, by their places."""
+        return _REACHED.unpack_from(self.page, _LIES + _PLACES)
 
     @contextmanager
     def lying(self, declaration: Declaration, lie: int, *, jni: bool = False) -> Iterator[None]:
-        places = (
-            [_JNI + slot for slot, _ in _forms(declaration)] if jni else [_JVMTI + declaration.slot]
-        )
-        for place in places:
-            self.page[place] = lie
+        for place in places(declaration, jni=jni):
+            self.page[_LIES + place] = lie
         try:
             yield
         finally:
-            for place in places:
-                self.page[place] = 0
+            for place in places(declaration, jni=jni):
+                self.page[_LIES + place] = 0
 
 
-assert _PAGE.size <= mmap.PAGESIZE
-
-__all__ = ["LIES", "Liar", "build", "jni_lied_about", "lied_about"]
+__all__ = ["LIES", "Liar", "build", "jni_lied_about", "lied_about", "places"]
