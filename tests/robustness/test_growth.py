@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-NOISE = 400 * 1024
+NOISE = 640 * 1024
 """Bytes that the C library and the VM may take on the side, in all."""
 
 
