@@ -1,5 +1,6 @@
 // JNI functions that hand out memory or references, for which copies and handles stand in.
 
+#include <limits>
 #include <dlfcn.h>
 #include <link.h>
 
@@ -299,6 +300,8 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
   return reinterpret_cast<char*>(made);
 }
 
+constexpr jint kRoom = 256;  // elements; no array has a region of the largest length
+
 #define JVMTI_ARRAY_FUNCTIONS(Name, Type)                                                         \
   Buffer Get##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array) {              \
     jsize length = call.jni->GetArrayLength(array.c());                                           \
@@ -318,9 +321,11 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
   }                                                                                               \
   Buffer Get##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                  \
                                 const In<jint>& start, const In<jint>& length) {                  \
-    Type nothing;                                                                                 \
+    Type room[kRoom];                                                                             \
     if (!within(start.c(), length.c(), call.jni->GetArrayLength(array.c()))) {                    \
-      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), length.c(), &nothing);               \
+      /* The VM throws. Were it to take the array for longer, there is room for it. */            \
+      jint asked = length.c() > kRoom ? std::numeric_limits<jint>::max() : length.c();            \
+      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), asked, room);                        \
       return Buffer{};                                                                            \
     }                                                                                             \
     Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(Type));              \
