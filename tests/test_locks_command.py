@@ -6,9 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from jvmti.commands.locks import _print as print_locks
+from jvmti.model.contention import LockUse
 
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
@@ -108,6 +112,19 @@ def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:
         text,
         re.M,
     )
+
+
+def test_a_lock_without_a_known_holder_says_how_often_it_looked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    process = SimpleNamespace(pid=7, main="App", java_version="17")
+    use = LockUse("monitor", "Cart", "1f", waits=1, total=0.02)
+    for looks, text in ((1, "the one look"), (30, "any of 30 looks")):
+        watch = SimpleNamespace(
+            seconds=3.0, looks=looks, source="jvmti", reason="", deadlocks=[], threads=[]
+        )
+        print_locks(SimpleNamespace(process=process), watch, [use], 5)
+        assert f"not held in {text}; look more often with --interval\n" in capsys.readouterr().out
 
 
 def test_threads_are_chosen_by_name_and_state(contended: JavaProgram) -> None:

@@ -1,8 +1,9 @@
 // JNI functions that hand out memory or references, for which copies and handles stand in.
 
-#include <limits>
 #include <dlfcn.h>
 #include <link.h>
+
+#include <limits>
 
 #include "events.h"
 #include "lent_memory.h"
@@ -300,7 +301,9 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
   return reinterpret_cast<char*>(made);
 }
 
-constexpr jint kRoom = 256;  // elements; no array has a region of the largest length
+// Elements that fit where a region outside of its array is asked for, so that the VM throws.  A longer
+// request is passed on as the largest length there is, which no array has.
+constexpr jint kRoom = 256;
 
 #define JVMTI_ARRAY_FUNCTIONS(Name, Type)                                                         \
   Buffer Get##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array) {              \

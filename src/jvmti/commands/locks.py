@@ -137,8 +137,9 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
         for (thread, place), looks in use.holders.most_common(_PLACES):
             often = f"  ({looks} of {watch.looks} looks)" if watch.looks > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
-        if not use.holders:
-            out.print("    nobody was seen holding it for long" if watch.source else "")
+        if not use.holders and watch.source:
+            looks = "the one look" if watch.looks == 1 else f"any of {watch.looks} looks"
+            out.print(f"    not held in {looks}; look more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
             long += " or longer" if waiter.at_least else ""
