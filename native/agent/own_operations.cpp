@@ -222,9 +222,9 @@ jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
   }
   char found[LentFiles::kLongestName];
   if (!call.session.files.lend(descriptor, room.c(), found)) {
-    // No room is told apart: it is for the user to make some.
-    jvmtiError why = errno == ENOSPC || errno == ENOMEM ? JVMTI_ERROR_OUT_OF_MEMORY
-                                                        : JVMTI_ERROR_ACCESS_DENIED;
+    jvmtiError why = errno == ENOSPC   ? JVMTI_ERROR_NOT_AVAILABLE  // the user can make room
+                     : errno == ENOMEM ? JVMTI_ERROR_OUT_OF_MEMORY
+                                       : JVMTI_ERROR_ACCESS_DENIED;
     call.refuse(why, "the VM has no name for the file: %s", strerror(errno));
     return why;
   }

@@ -532,7 +532,7 @@ class Operations(Calling):
 
         Args:
             room: bytes that must be free in a directory where the VM writes more files beside
-                it; 0 for a VM that writes none.
+                it; 0 for a VM that writes none. No such directory is NOT_AVAILABLE.
         """
         ...
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import HeapError, NoRoom
 from jvmti.heap.room import free_memory, free_of_groups
-from jvmti.spec.errors import Error, OutOfMemory
+from jvmti.spec.errors import Error, NotAvailable
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 
@@ -92,9 +92,7 @@ def _asked(vm: VM, words: list[str], timeout: float) -> str:
 def _lend(vm: VM, descriptor: int, room: int) -> str:
     try:
         return str(vm._session.call(OPERATIONS["lend_file"], 1, (room,), descriptor=descriptor))
-    except OutOfMemory:
-        if not room:
-            raise
+    except NotAvailable:
         raise NoRoom(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
             f"{room >> 20} MB free that they may take; nothing was done"
