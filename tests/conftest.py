@@ -28,7 +28,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import agent_builds
+import bytecode  # noqa: F401 - before what it keeps
 import compiler
+import cost
 import jvms
 import programs
 from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence, counts
@@ -199,6 +201,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if meter := cost.meter():
+        config.pluginmanager.register(meter)
     worker = getattr(config, "workerinput", None)
     if worker is None:
         agent_builds.choose()
