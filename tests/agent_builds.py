@@ -7,6 +7,7 @@ test, as a crash does.  The scripts of the long runs take the variable too.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -32,7 +33,9 @@ _COMMON = (
 )
 
 
-def build(name: str, *options: str) -> Path:
+def build(
+    name: str, *options: str, target: str = "jvmti_agent", library: str = "libjvmti.so"
+) -> Path:
     """Build the agent with these options of CMake; what is there already is only completed."""
     place = jvms.ROOT / "build" / name
     programs = Path(sys.executable).parent
@@ -40,12 +43,15 @@ def build(name: str, *options: str) -> Path:
     configure = [cmake, "-G", "Ninja", "-S", jvms.ROOT / "native", "-B", place]
     configure += [f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}", *options]
-    for command in (configure, [cmake, "--build", place, "--target", "jvmti_agent"]):
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout
-    return place / "agent" / "libjvmti.so"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of a run may want it
+        for command in (configure, [cmake, "--build", place, "--target", target]):
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout
+    return place / "agent" / library
 
 
 @cache

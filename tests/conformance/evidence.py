@@ -60,7 +60,7 @@ class Book:
 
         Args:
             pieces: the directory of all their books.
-            finished: the files of tests that this process has run to their end.
+            finished: the tests that count and that this process has run.
         """
         shown = {
             function: {jvm: sorted(what) for jvm, what in by_jvm.items()}
@@ -71,7 +71,7 @@ class Book:
         draft.replace(draft.with_suffix(".json"))
 
     def gather(self, pieces: Path) -> set[str]:
-        """Note what all processes of the run have left so far; return the files they finished."""
+        """Note what all processes of the run have left so far; return the tests they finished."""
         finished: set[str] = set()
         for piece in pieces.glob("*.json"):
             left = json.loads(piece.read_text())
