@@ -138,8 +138,8 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
             often = f"  ({looks} of {watch.looks} looks)" if watch.looks > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
         if not use.holders and watch.source:
-            looks = "the one look" if watch.looks == 1 else f"any of {watch.looks} looks"
-            out.print(f"    not held in {looks}; look more often with --interval")
+            asked = "the one look" if watch.looks == 1 else f"any of {watch.looks} looks"
+            out.print(f"    not held in {asked}; look more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
             long += " or longer" if waiter.at_least else ""
