@@ -116,9 +116,15 @@ def environment_of_java(directory: Path) -> dict[str, str]:
     return {**os.environ, **chosen}
 
 
+def _is_finding(report: Path) -> bool:
+    """Whether a sanitizer reports more than memory that is refused, as `malloc` refuses it, too."""
+    lines = report.read_text(errors="replace").splitlines()
+    return any(line and "Sanitizer failed to allocate 0x" not in line for line in lines)
+
+
 def reports(directory: Path) -> list[Path]:
     """What sanitizers have reported on a program."""
-    found = sorted(directory.glob(f"{REPORT}.*"))
+    found = [one for one in sorted(directory.glob(f"{REPORT}.*")) if _is_finding(one)]
     # That of undefined behaviour writes there when it is not the only one.
     output = directory / "stderr"
     if output.exists() and b": runtime error: " in output.read_bytes():

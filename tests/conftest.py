@@ -261,6 +261,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
     items.sort(key=lambda item: (comes_last(item), not is_long(item)))
+    if agent_builds.SANITIZED:
+        for item in items:
+            for mark in item.iter_markers("not_sanitized"):
+                item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
 
 
 @pytest.hookimpl(trylast=True)

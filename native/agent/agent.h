@@ -3,6 +3,8 @@
 
 #include <jvmti.h>
 
+#include <atomic>
+
 #include "containers.h"
 #include "known_threads.h"
 #include "lock.h"
@@ -18,8 +20,8 @@ struct Agent {
   jvmtiEnv* plain_env;  // without capabilities, where a controller holds the VM in OnLoad
   jint version;      // of JVM TI, as the VM says
   jint jni_version;  // 0 until the start phase
-  bool live;         // VMInit has been
-  bool dead;         // VMDeath has been
+  std::atomic<bool> live;  // VMInit has been
+  std::atomic<bool> dead;  // VMDeath has been
 
   Mutex mutex{Guards::kAgent};
   Vector<Session*> sessions;

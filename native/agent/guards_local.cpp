@@ -26,7 +26,7 @@ char type_of_slot(const MethodDetails* details, const Code& code, jint slot) {
       type = type == '\0' || type == used ? used : kNoOneType;
     } else if (wide && at + 1 == slot) {
       second_half = true;
-    } else if (at == slot + 1) {
+    } else if (at - 1 == slot) {
       next_used = true;
     }
   };

@@ -16,7 +16,8 @@ constexpr jint kLastCritical = 225;   // ReleaseStringCritical
 Mutex mutex{Guards::kLists};
 uint64_t wishes = 0;  // how often it has been said which slots are wanted
 std::atomic<Environment*> holder{nullptr};
-jniNativeInterface* original = nullptr;
+std::atomic<jniNativeInterface*> found_table{nullptr};
+jniNativeInterface* original() { return found_table.load(std::memory_order_acquire); }
 size_t known_slots = 0;
 JniTally tallies[kJniSlots];
 std::atomic<bool> counted[kJniSlots];
@@ -24,7 +25,7 @@ std::atomic<bool> told[kJniSlots];
 
 }  // namespace
 
-void* jni_original(int slot) { return reinterpret_cast<void* const*>(original)[slot]; }
+void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())[slot]; }
 JniTally& jni_tally(int slot) { return tallies[slot]; }
 bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
 bool jni_told(int slot) { return told[slot].load(std::memory_order_relaxed); }
@@ -49,9 +50,9 @@ void jni_leave(Environment* environment) {
 
 void JniPending::take() {
   // Through the original table: these calls are our own.
-  if (!original->ExceptionCheck(jni_)) return;
-  thrown_ = original->ExceptionOccurred(jni_);
-  original->ExceptionClear(jni_);
+  if (!original()->ExceptionCheck(jni_)) return;
+  thrown_ = original()->ExceptionOccurred(jni_);
+  original()->ExceptionClear(jni_);
 }
 
 void JniPending::put_back() {
@@ -60,13 +61,13 @@ void JniPending::put_back() {
 }
 
 void JniPending::replace(jthrowable thrown) {
-  if (thrown_ != nullptr) original->DeleteLocalRef(jni_, thrown_);
+  if (thrown_ != nullptr) original()->DeleteLocalRef(jni_, thrown_);
   thrown_ = thrown;
 }
 
 void throw_unseen(JNIEnv* jni, jthrowable thrown) {
   if (thrown == nullptr) return;
-  const JNINativeInterface_* table = holder.load() == nullptr ? jni->functions : original;
+  const JNINativeInterface_* table = holder.load() == nullptr ? jni->functions : original();
   table->Throw(jni, thrown);
   table->DeleteLocalRef(jni, thrown);
 }
@@ -74,15 +75,15 @@ void throw_unseen(JNIEnv* jni, jthrowable thrown) {
 // A reflection answers for itself: its own class is java.lang.reflect.Field.
 jclass JniValues::class_of_field() {
   JNIEnv* jni = call_.jni;
-  if (says_ == Owner::kClass) return static_cast<jclass>(original->NewLocalRef(jni, owner_));
-  jclass type = original->GetObjectClass(jni, owner_);
+  if (says_ == Owner::kClass) return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
+  jclass type = original()->GetObjectClass(jni, owner_);
   if (says_ == Owner::kInstance) return type;
   jmethodID getter =
-      original->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
-  original->DeleteLocalRef(jni, type);
+      original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
+  original()->DeleteLocalRef(jni, type);
   jobject declaring =
-      getter == nullptr ? nullptr : original->CallObjectMethodA(jni, owner_, getter, nullptr);
-  original->ExceptionClear(jni);
+      getter == nullptr ? nullptr : original()->CallObjectMethodA(jni, owner_, getter, nullptr);
+  original()->ExceptionClear(jni);
   return static_cast<jclass>(declaring);
 }
 
@@ -92,7 +93,7 @@ void JniValues::put_field(jfieldID field) {
   out_.number(klass == nullptr
                   ? uint64_t{0}
                   : call_.session.fields.issue(call_.jni, call_.session.tags(), klass, field));
-  if (klass != nullptr) original->DeleteLocalRef(call_.jni, klass);
+  if (klass != nullptr) original()->DeleteLocalRef(call_.jni, klass);
 }
 
 void JniValues::put_arguments(const jvalue* values) {
@@ -204,7 +205,7 @@ jint utf_length(JNIEnv* jni, jstring string, jint start, jint length) {
   jint bytes = 1;
   for (jint done = 0; done < length;) {
     jint some = length - done < 256 ? length - done : 256;
-    original->GetStringRegion(jni, string, start + done, some, units);
+    original()->GetStringRegion(jni, string, start + done, some, units);
     for (jint i = 0; i < some; ++i) {
       bytes += units[i] != 0 && units[i] < 0x80 ? 1 : units[i] < 0x800 ? 2 : 3;
     }
@@ -223,7 +224,7 @@ jlong element_size(JNIEnv* jni, jobject buffer) {
                   {"Ljava/nio/FloatBuffer;", 4}, {"Ljava/nio/LongBuffer;", 8},
                   {"Ljava/nio/DoubleBuffer;", 8}};
   jlong size = 0;
-  jclass type = original->GetObjectClass(jni, buffer);
+  jclass type = original()->GetObjectClass(jni, buffer);
   while (type != nullptr && size == 0) {
     char* signature = nullptr;
     if (agent.env->GetClassSignature(type, &signature, nullptr) == JVMTI_ERROR_NONE) {
@@ -232,11 +233,11 @@ jlong element_size(JNIEnv* jni, jobject buffer) {
       }
       agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
     }
-    jclass above = original->GetSuperclass(jni, type);
-    original->DeleteLocalRef(jni, type);
+    jclass above = original()->GetSuperclass(jni, type);
+    original()->DeleteLocalRef(jni, type);
     type = above;
   }
-  if (type != nullptr) original->DeleteLocalRef(jni, type);
+  if (type != nullptr) original()->DeleteLocalRef(jni, type);
   return size;
 }
 
@@ -255,20 +256,20 @@ jint JniValues::elements() const {
   if (slot_ == kNewDirectByteBuffer) return wide_ > 0 && wide_ <= INT32_MAX ? jint(wide_) : 0;
   if (owner_ == nullptr) return 0;
   if (slot_ == kGetDirectBufferAddress) {
-    jlong bytes = original->GetDirectBufferCapacity(jni, owner_) * element_size(jni, owner_);
+    jlong bytes = original()->GetDirectBufferCapacity(jni, owner_) * element_size(jni, owner_);
     return bytes < 0 ? 0 : bytes > INT32_MAX ? INT32_MAX : jint(bytes);
   }
   if (slot_ == kGetStringChars || slot_ == kReleaseStringChars) {
-    return original->GetStringLength(jni, string);
+    return original()->GetStringLength(jni, string);
   }
   if (slot_ >= kFirstGetElements && slot_ < kFirstRegion) {
-    return original->GetArrayLength(jni, array);
+    return original()->GetArrayLength(jni, array);
   }
   if (slot_ >= kFirstRegion && slot_ <= kLastRegion) {
-    return within(before_, last_, original->GetArrayLength(jni, array));
+    return within(before_, last_, original()->GetArrayLength(jni, array));
   }
   if (slot_ == kGetStringRegion || slot_ == kGetStringUTFRegion) {
-    jint length = original->GetStringLength(jni, string);
+    jint length = original()->GetStringLength(jni, string);
     bool good = before_ >= 0 && last_ >= 0 && before_ <= length - last_;
     if (slot_ == kGetStringRegion || !good) return good ? last_ : 0;
     return utf_length(jni, string, before_, last_);
@@ -324,10 +325,10 @@ jobject answered_object(Call& call, uint64_t handle, jobject made, int slot) {
   jobject found = handle == 0 ? nullptr : call.session.objects.pin(handle, &weak);
   if (found == nullptr) return nullptr;
   jobject answer = made;
-  if (made == nullptr || !original->IsSameObject(call.jni, made, found)) {
-    answer = slot == kNewGlobalRef       ? original->NewGlobalRef(call.jni, found)
-             : slot == kNewWeakGlobalRef ? original->NewWeakGlobalRef(call.jni, found)
-                                         : original->NewLocalRef(call.jni, found);
+  if (made == nullptr || !original()->IsSameObject(call.jni, made, found)) {
+    answer = slot == kNewGlobalRef       ? original()->NewGlobalRef(call.jni, found)
+             : slot == kNewWeakGlobalRef ? original()->NewWeakGlobalRef(call.jni, found)
+                                         : original()->NewLocalRef(call.jni, found);
   }
   call.session.objects.unpin(call.jni, call.session.tags(), handle);
   return answer;
@@ -392,10 +393,10 @@ jvmtiError find_original(Call& call) {
     // What was found before is kept for good, because a thread may still be between two of its steps.
     // It is found anew only where another agent has changed the table since.
     Locked locked(mutex);
-    bool known = original != nullptr && known_slots == slots &&
-                 std::memcmp(original, table, slots * sizeof *entries) == 0;
+    bool known = original() != nullptr && known_slots == slots &&
+                 std::memcmp(original(), table, slots * sizeof *entries) == 0;
     if (holder.load() == nullptr && clean && !known) {
-      original = table;
+      found_table.store(table, std::memory_order_release);
       known_slots = slots;
       table = nullptr;
     }

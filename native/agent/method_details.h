@@ -44,7 +44,7 @@ class Code {
     bytes_ = static_cast<uint8_t*>(std::calloc(static_cast<size_t>(length) + 8, 1));
     boundaries_ = static_cast<uint8_t*>(std::calloc(static_cast<size_t>(length) + 1, 1));
     if (bytes_ != nullptr && boundaries_ != nullptr) {
-      std::memcpy(bytes_, bytes, static_cast<size_t>(length));
+      if (length > 0) std::memcpy(bytes_, bytes, static_cast<size_t>(length));
       length_ = length;
       mark_boundaries(bytes_, length_, boundaries_);
     } else {

@@ -86,7 +86,7 @@ void Producer::note_serving(int more) {
 
 void Producer::forget(uint32_t stream) {
   for (Producer* one = all.load(); one != nullptr; one = one->next_) {
-    one->places[stream].usual = nullptr;
+    one->places[stream].usual.store(nullptr, std::memory_order_relaxed);
   }
 }
 

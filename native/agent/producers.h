@@ -21,11 +21,21 @@ struct StreamedThread;
 // What a thread has of one stream; what most events read comes first.
 struct Place {
   uint64_t stream;  // its serial number: the place may be left over from an earlier stream
-  JNIEnv* usual;    // where a `QuickRecording` can do it: that of the Java thread
+  // Where a `QuickRecording` can do it: that of the Java thread.  Others may clear it.
+  std::atomic<JNIEnv*> usual;
   Lane* lane;
   uint64_t usual_number;  // the number of that thread, in the upper half
   StreamedThread* thread;
   JNIEnv* jni;  // of the Java thread that `thread` is about
+
+  void clear() {
+    stream = 0;
+    usual.store(nullptr, std::memory_order_relaxed);
+    lane = nullptr;
+    usual_number = 0;
+    thread = nullptr;
+    jni = nullptr;
+  }
 };
 
 class alignas(64) Producer {

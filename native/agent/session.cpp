@@ -701,7 +701,8 @@ void Session::shut_down() {
 void Session::undo(JNIEnv* jni) {
   suspensions.resume_all(jni);
   clear_placed(jni, nullptr);
-  jvmtiEnv* first = environments_.empty() ? nullptr : environments_[0]->env.load();
+  Environment* oldest = environment_at(0);
+  jvmtiEnv* first = oldest == nullptr ? nullptr : oldest->env.load();
   if (first == nullptr) first = agent.env;
   jint flags = verbose_flags.exchange(0);
   for (jint flag = 1; flag <= 4; flag *= 2) {
@@ -709,7 +710,8 @@ void Session::undo(JNIEnv* jni) {
   }
   if (!sampling_changed.exchange(false)) return;
   constexpr jint kDefaultInterval = 512 * 1024;
-  for (Environment* environment : environments_) {
+  Environment* environment;
+  for (size_t i = 0; (environment = environment_at(i)) != nullptr; ++i) {
     jvmtiEnv* env = environment->env;
     if (env != nullptr) env->SetHeapSamplingInterval(kDefaultInterval);
   }
@@ -720,9 +722,7 @@ void Session::end(JNIEnv* jni) {
   log("session of %s ends", name_);
   ending_ = true;
   suspensions.resume_all(jni);
-  for (Environment* environment : environments_) {
-    if (environment->env != nullptr) silence(environment);
-  }
+  silence_environments();
   close_streams(jni, nullptr);
   {
     Locked locked(mutex_);
@@ -732,10 +732,13 @@ void Session::end(JNIEnv* jni) {
     changed_.notify_all();
   }
   undo(jni);
-  // Waiters first; what they then hold, their own threads let go as they leave.
-  for (int attempt = 0; !forget_self_suspensions(jni, *this) || channel_count() > 0 ||
-                        in_flight() > 0 || !close_streams(jni, nullptr) || !suspensions.ended();
-       ++attempt) {
+  auto busy = [&] {
+    // Waiters first; what they then hold, their own threads let go as they leave.
+    if (!forget_self_suspensions(jni, *this) || channel_count() > 0) return true;
+    silence_environments();  // a call that has come back since may have made one
+    return in_flight() > 0 || !close_streams(jni, nullptr) || !suspensions.ended();
+  };
+  for (int attempt = 0; busy(); ++attempt) {
     // A call that was going on may have suspended the thread that another one waits for.
     suspensions.resume_all(jni);
     wake_waiters();
@@ -843,8 +846,16 @@ void Session::silence(Environment* environment) {
   if (env != nullptr) env->SetEventCallbacks(nullptr, 0);
 }
 
+void Session::silence_environments() {
+  Environment* environment;
+  for (size_t i = 0; (environment = environment_at(i)) != nullptr; ++i) {
+    if (environment->env != nullptr) silence(environment);
+  }
+}
+
 uint32_t Session::in_flight() {
   uint32_t count = 0;
+  Locked locked(mutex_);
   for (Environment* environment : environments_) count += environment->in_flight;
   return count;
 }

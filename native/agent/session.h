@@ -202,6 +202,7 @@ class Session {
   void leave(JNIEnv* jni);  // of who visits; the last frees what is left
   void tell_live();  // with the first connection for oneself
   void silence(Environment* environment);
+  void silence_environments();
   bool free_closed_streams(JNIEnv* jni, int milliseconds);
 
   int control_;

@@ -88,7 +88,7 @@ void JNICALL forget_thread(jvmtiEnv* lookup, JNIEnv*, jthread) {
   if (own == nullptr || lookup->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
   Place& place = own->places[reinterpret_cast<uintptr_t>(number)];
   place.thread = nullptr;
-  place.usual = nullptr;
+  place.usual.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -351,7 +351,7 @@ void Stream::give_back_lanes(Place* places) {
         registered[i]->serial == place.stream && !place.lane->shared) {
       place.lane->taken.store(false, std::memory_order_release);
     }
-    place = Place{};
+    place.clear();
   }
 }
 
@@ -643,7 +643,7 @@ uint32_t Stream::stack(JNIEnv* jni) {
 // ---- one event ----------------------------------------------------------------------------------
 
 void Recording::settle() {
-  *place_ = Place{};
+  place_->clear();
   place_->lane = stream_->take_lane();
   place_->stream = stream_->serial;
 }
@@ -667,7 +667,7 @@ void Recording::find_thread(jthread thread) {
   constexpr uint32_t kPlain = protocol::kWordsTime;
   bool usual = thread_ != nullptr && thread_->wanted && (stream_->words_ & ~kPlain) == 0 &&
                !stream_->virtual_threads_ && !stream_->objects_ && !place_->lane->shared;
-  place_->usual = usual ? jni_ : nullptr;
+  place_->usual.store(usual ? jni_ : nullptr, std::memory_order_relaxed);
   place_->usual_number = usual ? static_cast<uint64_t>(thread_->number) << 32 : 0;
 }
 

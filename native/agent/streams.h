@@ -496,7 +496,7 @@ class QuickRecording {
     }
     if (__builtin_expect(link->timed_first, false)) ticks_ = EventClock::ticks();
     Place& place = producer_->place_at(link->place);
-    if (place.usual != jni) return;
+    if (place.usual.load(std::memory_order_relaxed) != jni) return;
     stream_ = link->stream;
     lane_ = place.lane;
     first_ = static_cast<uint32_t>(event) | place.usual_number;

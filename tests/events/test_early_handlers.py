@@ -83,6 +83,7 @@ vm.proceed()
 """
 
 
+@pytest.mark.not_sanitized(reason="a JVM of another process does not preload the runtime")
 def test_the_program_goes_on_when_such_a_controller_is_killed(jvm: jvms.Jvm) -> None:
     tests = compiler.__file__.rpartition("/")[0]
     java = [jvm.java, *jvm.args, "-cp", str(compiler.classes("Lives")), "Lives", "end"]

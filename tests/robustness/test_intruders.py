@@ -154,6 +154,7 @@ def test_a_directory_that_others_can_change_is_not_used(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(made).st_mode) == 0o700
 
 
+@pytest.mark.not_sanitized(reason="another user's JVM does not preload the runtime")
 @pytest.mark.root
 @as_root
 @pytest.mark.parametrize("planted", ["symlink", "open directory", "directory of another user"])

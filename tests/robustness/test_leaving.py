@@ -49,6 +49,7 @@ def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
     comes_back_at_once(outcome)
 
 
+@pytest.mark.not_sanitized(reason="a sanitizer keeps freed memory for a while")
 def test_attaching_and_detaching_leaves_no_memory_threads_or_descriptors(
     java_program: programs.JavaPrograms,
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_controller_that_ends_without_detaching_leaves_nothing(
     assert target.settles_at(rest), (rest, target.footprint())
 
 
+@pytest.mark.not_sanitized(reason="a JVM of another process does not preload the runtime")
 def test_a_vm_held_in_onload_starts_when_its_controller_is_killed(
     java_program: programs.JavaPrograms, tmp_path: Path
 ) -> None:

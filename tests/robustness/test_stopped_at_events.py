@@ -195,6 +195,7 @@ def test_an_intercepted_function_goes_on_when_the_limit_has_passed(
     assert program.ask("echo", SOON) == "6"
 
 
+@pytest.mark.not_sanitized(reason="a JVM of another process does not preload the runtime")
 @pytest.mark.parametrize("event", LIFE)
 def test_a_vm_starts_and_ends_when_the_limit_has_passed(
     event: str, jvm: Jvm, tmp_path: Path, served: Served
