@@ -242,24 +242,39 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         BOOK.open(SAVED)
 
 
+INTERPRETED = (
+    *("conformance", "events", "robustness"),
+    *("test_crash_probes.py", "test_java_programs.py"),
+)
+"""The tests that the interpreter-only VM runs too, which differs in what it offers and survives."""
+
+
+def left_to_others(item: pytest.Item, two: set[jvms.Jvm]) -> bool:
+    """Whether a test is left to other JVMs, because it shows nothing more on its own.
+
+    Args:
+        item: the test.
+        two: the oldest and the newest JVM of this run.
+    """
+    jvm = item.callspec.params.get("jvm") if hasattr(item, "callspec") else None
+    if not isinstance(jvm, jvms.Jvm):
+        return False
+    if item.get_closest_marker("oldest_and_newest"):
+        return jvm not in two
+    below = item.path.relative_to(Path(__file__).parent).parts[0]
+    return jvm.name == "zero" and jvm not in two and below not in INTERPRETED
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose the JVMs of what is the same on all; put long tests first, and completeness last.
 
     Those of completeness look at what all the others have shown.
     """
-    between = set(jvms.selected()) - jvms.oldest_and_newest()
-    left_out = [
-        item
-        for item in items
-        if item.get_closest_marker("oldest_and_newest")
-        and isinstance(item, pytest.Function)
-        and hasattr(item, "callspec")
-        and item.callspec.params.get("jvm") in between
-    ]
+    two = jvms.oldest_and_newest()
+    left_out = {item for item in items if left_to_others(item, two)}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(left_out)
-        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: (comes_last(item), not is_long(item)))
     if agent_builds.SANITIZED:
         for item in items:

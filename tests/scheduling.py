@@ -14,6 +14,7 @@ import jvms
 if TYPE_CHECKING:
     import pytest
 
+CHOSEN = {str(jvm) for jvm in jvms.selected()}
 LONGEST = (
     "robustness/test_failing_allocations.py",
     "robustness/test_growth.py",
@@ -36,7 +37,7 @@ def unit_of(nodeid: str) -> str:
     """The file of a test, and the JVM that it runs on."""
     file, _, test = nodeid.partition("::")
     jvm = test.partition("[")[2].rstrip("]").partition("-")[0]
-    return f"{file} {jvm}" if jvm in map(str, jvms.selected()) else file
+    return f"{file} {jvm}" if jvm in CHOSEN else file
 
 
 class ByFileAndJvm(LoadScopeScheduling):

@@ -15,6 +15,8 @@ from documented import Reader, blocks
 if TYPE_CHECKING:
     from programs import JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 DOCS = jvms.ROOT / "docs"
 HOWTOS = sorted((DOCS / "howto").glob("[!i]*.md"))
 STEP_BY_STEP = [DOCS / "tutorial.md", DOCS / "breakpoints.md", *HOWTOS]

@@ -28,7 +28,11 @@ from test_documentation import STEP_BY_STEP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.oldest_and_newest,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+]
 
 PAGES = [
     page

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from programs import JavaProgram
 
+pytestmark = pytest.mark.oldest_and_newest
+
 HOSTILE = "\x1b[2J\x07\u202e\u0085"
 CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -27,6 +27,8 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.spec.capabilities import Capabilities
 from jvmti.target.agent_library import library_for_executable
 
+pytestmark = pytest.mark.oldest_and_newest
+
 START_VIRTUAL = "startVirtualThread", "(Ljava/lang/Runnable;)Ljava/lang/Thread;"
 
 

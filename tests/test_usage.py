@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from programs import JavaProgram, JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti"]
 
 

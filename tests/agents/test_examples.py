@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from jvms import Jvm
     from running import Runner
 
+pytestmark = pytest.mark.oldest_and_newest
+
 AGENTS = jvms.ROOT / "examples" / "agents"
 #: A quarter of what the C agents that the JDK used to bring have, in lines.
 LONGEST = {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from programs import JavaPrograms
     from running import Runner
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COUNTING = Path(__file__).parent / "counting.py"
 #: What each agent counts, and under which name it finds what the program counts itself.
 KINDS = {"steps": "step", "thrown": "Busy$Expected", "writes": "busy", "waits": "Busy$Lock"}

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from programs import JavaPrograms
     from running import Notes, Runner
 
+pytestmark = pytest.mark.oldest_and_newest
+
 ENDINGS = {"return": 0, "exit": 3, "halt": 4, "throw": 1}
 
 

@@ -19,6 +19,8 @@ from programs import VARIABLES
 if TYPE_CHECKING:
     from jvms import Jvm
 
+pytestmark = pytest.mark.oldest_and_newest
+
 PROGRAM = Path(__file__).parent / "jpype_program.py"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in VARIABLES}
 ENVIRONMENT["PYTHONPATH"] = str(PROGRAM.parents[1])

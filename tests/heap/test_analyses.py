@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import programs
 
+pytestmark = pytest.mark.oldest_and_newest
+
 
 class Leaking(NamedTuple):
     before: jvmti.heap.Snapshot

@@ -17,6 +17,8 @@ from heap.oracle import immediate, reachable
 from interrupts import interrupt_in
 from jvmti.heap import library
 
+pytestmark = pytest.mark.oldest_and_newest
+
 FIRST = 0x100000
 
 

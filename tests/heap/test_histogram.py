@@ -16,6 +16,8 @@ from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram, HistogramRow, inspected
 from jvmti.spec.errors import ProtocolError
 
+pytestmark = pytest.mark.oldest_and_newest
+
 HOLDINGS = {
     "Holdings$Order": 1000,
     "Holdings$Item": 10_000,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from heap.conftest import Dumped
     from jvmti.heap import Object, Snapshot
 
+pytestmark = pytest.mark.oldest_and_newest
+
 #: Of a record of 8-byte identifiers: where its length and its contents begin.
 INSTANCE, OBJECT_ARRAY, ARRAY_LENGTH, INSTANCE_LENGTH, CONTENTS = 0x21, 0x22, 13, 21, 25
 #: Loader, signers, protection domain and two reserved words in the record of a class.

@@ -30,6 +30,8 @@ from jvmti.commands import main
 from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.tables import plain, shown, table
 
+pytestmark = pytest.mark.oldest_and_newest
+
 COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 needs_places = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python tells the place from 3.11 on"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from programs import JavaProgram
 
+pytestmark = pytest.mark.oldest_and_newest
+
 
 @pytest.fixture(scope="module")
 def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import jvmti
 from jvmti.target.agent_library import library_for_executable
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from jvms import Jvm
     from programs import JavaPrograms
+
+pytestmark = pytest.mark.oldest_and_newest
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "threads.md"
 
