@@ -1,12 +1,15 @@
 """The errors that follow from the declarations: from phase, capabilities and kinds of parameters.
 
-Each case calls one function with valid arguments apart from what the case is about.
+Each case calls one function with valid arguments apart from what the case is about.  All cases of a
+function are one test, which goes on behind a case that fails and names all of those.
 """
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import pytest
@@ -270,8 +273,23 @@ def test_a_capability_that_the_vm_does_not_offer_cannot_be_added(
         assert not evidence.claims, "HotSpot offers all of them, once reserved"
 
 
-@pytest.mark.parametrize("name", [declaration.name for declaration in IN_SCOPE])
-def test_a_disposed_environment_refuses(
+Check = Callable[..., None]
+CASES: list[tuple[Check, Sequence[tuple[str, ...]]]] = []
+"""Each thing that can be wrong about a call, with the functions and parameters it is tried on."""
+
+
+def case(of: Sequence[str | tuple[str, ...]]) -> Callable[[Check], Check]:
+    """Let the test of each of these functions do this too."""
+
+    def add(check: Check) -> Check:
+        CASES.append((check, [(one,) if isinstance(one, str) else one for one in of]))
+        return check
+
+    return add
+
+
+@case([declaration.name for declaration in IN_SCOPE])
+def a_disposed_environment_refuses(
     name: str, given: Given, disposed_env: jvmti.Env, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = given.arguments(FUNCTIONS[name])
@@ -282,8 +300,8 @@ def test_a_disposed_environment_refuses(
         evidence.provokes(name, refuses_disposed)
 
 
-@pytest.mark.parametrize("name", with_phase(Phase.LIVE, Phase.START))
-def test_the_onload_phase_is_too_early(
+@case(with_phase(Phase.LIVE, Phase.START))
+def the_onload_phase_is_too_early(
     name: str, held_vm: jvmti.VM, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     def nothing_yet(kind: Any) -> Any:
@@ -296,8 +314,8 @@ def test_the_onload_phase_is_too_early(
     refuses(evidence, jvm, held_vm.env, name, arguments, "WRONG_PHASE")
 
 
-@pytest.mark.parametrize("name", with_phase(Phase.LIVE, Phase.START))
-def test_the_onload_phase_is_too_early_for_the_current_thread_too(
+@case(with_phase(Phase.LIVE, Phase.START))
+def the_onload_phase_is_too_early_for_the_current_thread_too(
     name: str, held_vm: jvmti.VM, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     inputs = shapes.inputs_of(FUNCTIONS[name])
@@ -314,23 +332,23 @@ def test_the_onload_phase_is_too_early_for_the_current_thread_too(
     refuses(evidence, jvm, held_vm.env, name, arguments, "WRONG_PHASE")
 
 
-@pytest.mark.parametrize("name", with_phase(Phase.ONLOAD_ONLY))
-def test_the_live_phase_is_too_late(
+@case(with_phase(Phase.ONLOAD_ONLY))
+def the_live_phase_is_too_late(
     name: str, env: jvmti.Env, given: Given, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     refuses(evidence, jvm, env, name, given.arguments(FUNCTIONS[name]), "WRONG_PHASE")
 
 
-@pytest.mark.parametrize("name", with_error("MUST_POSSESS_CAPABILITY"))
-def test_without_the_capability(
+@case(with_error("MUST_POSSESS_CAPABILITY"))
+def without_the_capability(
     name: str, given: Given, poor_env: jvmti.Env, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = given.arguments(FUNCTIONS[name])
     refuses(evidence, jvm, poor_env, name, arguments, "MUST_POSSESS_CAPABILITY")
 
 
-@pytest.mark.parametrize(("name", "parameter"), HANDLES)
-def test_a_wrong_handle(
+@case(HANDLES)
+def a_wrong_handle(
     name: str,
     parameter: str,
     env: jvmti.Env,
@@ -370,8 +388,8 @@ def test_a_wrong_handle(
             refuses(evidence, jvm, env, name, arguments, kind.ERROR)
 
 
-@pytest.mark.parametrize(("name", "parameter"), parameters_of_kind("jfieldID"))
-def test_a_field_of_another_class(
+@case(parameters_of_kind("jfieldID"))
+def a_field_of_another_class(
     name: str,
     parameter: str,
     env: jvmti.Env,
@@ -385,8 +403,8 @@ def test_a_field_of_another_class(
     refuses(evidence, jvm, env, name, arguments, "INVALID_FIELDID")
 
 
-@pytest.mark.parametrize("name", with_error("THREAD_NOT_ALIVE"))
-def test_a_thread_that_has_ended(
+@case(with_error("THREAD_NOT_ALIVE"))
+def a_thread_that_has_ended(
     name: str, env: jvmti.Env, given: Given, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = given.arguments(FUNCTIONS[name])
@@ -395,8 +413,8 @@ def test_a_thread_that_has_ended(
     refuses(evidence, jvm, env, name, arguments, "THREAD_NOT_ALIVE")
 
 
-@pytest.mark.parametrize(("name", "parameter"), NEGATIVE)
-def test_a_negative_number(
+@case(NEGATIVE)
+def a_negative_number(
     name: str, parameter: str, env: jvmti.Env, given: Given, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = {**given.arguments(FUNCTIONS[name]), parameter: -1}
@@ -411,8 +429,8 @@ def test_a_negative_number(
             env.resume_thread(suspended)
 
 
-@pytest.mark.parametrize(("name", "parameter"), parameters_of_kind("jframeID"))
-def test_a_depth_beyond_the_stack(
+@case(parameters_of_kind("jframeID"))
+def a_depth_beyond_the_stack(
     name: str, parameter: str, env: jvmti.Env, given: Given, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = {**given.arguments(FUNCTIONS[name]), parameter: 1000}
@@ -423,8 +441,8 @@ def test_a_depth_beyond_the_stack(
         env.resume_thread(arguments["thread"])
 
 
-@pytest.mark.parametrize("name", with_error("NATIVE_METHOD"))
-def test_a_native_method(
+@case(with_error("NATIVE_METHOD"))
+def a_native_method(
     name: str, env: jvmti.Env, given: Given, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     arguments = given.arguments(FUNCTIONS[name])
@@ -432,8 +450,8 @@ def test_a_native_method(
     refuses(evidence, jvm, env, name, arguments, "NATIVE_METHOD")
 
 
-@pytest.mark.parametrize("name", with_error("CLASS_NOT_PREPARED"))
-def test_a_class_that_is_loaded_only(
+@case(with_error("CLASS_NOT_PREPARED"))
+def a_class_that_is_loaded_only(
     name: str,
     env: jvmti.Env,
     witness: programs.JavaProgram,
@@ -455,8 +473,8 @@ ENUMERATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameter", "error"), ENUMERATIONS)
-def test_a_number_that_the_enumeration_does_not_have(
+@case(ENUMERATIONS)
+def a_number_that_the_enumeration_does_not_have(
     name: str,
     parameter: str,
     error: str,
@@ -483,8 +501,8 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_text_that_is_null(
+@case(TEXTS)
+def text_that_is_null(
     name: str, vm: jvmti.VM, held_vm: jvmti.VM, given: Given, evidence: Evidence
 ) -> None:
     """Python refuses None itself, so the null is put into the request."""
@@ -506,3 +524,34 @@ def test_text_that_is_null(
     reply = session.request(Kind.CALL, declaration.number, 1, payload, name)
     assert reply.status == jvmti.errors.ErrorCode.NULL_POINTER
     evidence.provokes(name, "NULL_POINTER")
+
+
+@pytest.mark.parametrize("name", [declaration.name for declaration in IN_SCOPE])
+def test_a_function_refuses_all_that_is_wrong(
+    name: str,
+    env: jvmti.Env,
+    vm: jvmti.VM,
+    held_vm: jvmti.VM,
+    poor_env: jvmti.Env,
+    disposed_env: jvmti.Env,
+    given: Given,
+    witness: programs.JavaProgram,
+    jvm: jvms.Jvm,
+    evidence: Evidence,
+) -> None:
+    at_hand = locals()
+    failed = []
+    for check, all_parameters in CASES:
+        takes = list(inspect.signature(check).parameters)
+        for parameters in all_parameters:
+            if parameters[0] != name:
+                continue
+            given_by_name = dict(zip(takes, parameters, strict=False))
+            further = {one: at_hand[one] for one in takes[len(parameters) :]}
+            try:
+                check(**given_by_name, **further)
+            except (Exception, pytest.fail.Exception) as error:
+                if str(error).startswith("Timeout"):
+                    raise
+                failed.append(f"{check.__name__}{parameters}:\n{traceback.format_exc(-3)}")
+    assert not failed, "\n".join([f"{len(failed)} cases of {name} failed", *failed])
