@@ -797,9 +797,23 @@ def test_everything_else_is_refused_in_a_callback(
     assert env.get_phase() == 4
 
 
-def test_a_walk_that_calls_nothing_visits_nothing(env: jvmti.Env) -> None:
-    env.iterate_through_heap(NONE, None, HeapCallbacks())
-    env.follow_references(NONE, None, None, HeapCallbacks())
+def test_a_walk_that_calls_nothing_visits_nothing(vm: jvmti.VM, env: jvmti.Env) -> None:
+    def answers(callbacks: HeapCallbacks) -> tuple[int, int]:
+        """Messages that two walks cost this side: requests, and answers to callbacks."""
+        before = vm.stats.messages
+        env.iterate_through_heap(NONE, None, callbacks)
+        between = vm.stats.messages
+        env.follow_references(NONE, None, None, callbacks)
+        return between - before, vm.stats.messages - between
+
+    def visit(*told: Any) -> HeapVisitControl:
+        return ABORT
+
+    # One message more is the look at the statistics.
+    nothing = answers(HeapCallbacks())
+    assert nothing == (2, 2)
+    every = HeapCallbacks(heap_iteration_callback=visit, heap_reference_callback=visit)
+    assert min(answers(every)) > 2
 
 
 def test_objects_of_a_primitive_type_do_not_exist(vm: jvmti.VM, env: jvmti.Env) -> None:

@@ -29,9 +29,21 @@ def test_the_process_grows_by_what_is_allocated_and_shrinks_when_it_is_given_bac
     assert reserved(witness.pid) - before < LARGE // 2
 
 
-def test_no_bytes_are_memory_too_and_none_is_nothing(env: jvmti.Env) -> None:
-    env.deallocate(env.allocate(0))
+def test_no_bytes_are_memory_too_and_none_is_nothing(vm: jvmti.VM, env: jvmti.Env) -> None:
+    def held() -> int:
+        agent = vm.stats.agent
+        assert agent is not None
+        return agent.memory
+
+    before = held()
+    memory = env.allocate(0)
+    assert held() == before + 1
     env.deallocate(None)
+    assert held() == before + 1
+    env.deallocate(memory)
+    assert held() == before
+    with pytest.raises(jvmti.errors.IllegalArgument):
+        env.deallocate(memory)
 
 
 def test_memory_cannot_be_given_back_twice(env: jvmti.Env) -> None:

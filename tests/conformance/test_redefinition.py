@@ -326,4 +326,21 @@ def test_classes_of_the_platform_can_be_redefined(vm: jvmti.VM, env: jvmti.Env) 
     stream = jni.call_static_object_method(loader, find, [name])
     read = jni.get_method_id(jni.find_class("java/io/InputStream"), "readAllBytes", "()[B")
     data = jni.get_byte_array_elements(jni.call_object_method(stream, read)).tobytes()
-    env.redefine_classes([ClassDefinition(klass, data)])
+    changed = ClassFile.parse(data)
+    changed.replace_text("The prefix must not be null", "redefined")
+    text = "Ljava/lang/CharSequence;"
+    make = jni.get_method_id(klass, "<init>", f"({text}{text}{text})V")
+
+    def refused() -> str:
+        """What the class says of a joiner without a prefix."""
+        with pytest.raises(jvmti.JavaException) as caught:
+            jni.new_object(klass, make, [name, None, name])
+        return str(caught.value)
+
+    assert "The prefix must not be null" in refused()
+    env.redefine_classes([ClassDefinition(klass, changed.to_bytes())])
+    try:
+        assert "redefined" in refused()
+    finally:
+        env.redefine_classes([ClassDefinition(klass, data)])
+    assert "The prefix must not be null" in refused()

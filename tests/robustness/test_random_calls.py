@@ -20,23 +20,30 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.stress, pytest.mark.slow, pytest.mark.timeout(300)]
 
+CALLS, FRAMES = 5_000, 4_000
+"""An amount of work, not of time: a slow machine does the same, and no machine waits."""
+
 
 def test_random_calls_leave_the_program_running(
     java_program: programs.JavaPrograms, tmp_path: Path
 ) -> None:
     target = steady.launch(java_program)
-    fuzzer = fuzz_calls.fuzz(target, 60_000, seed=7, directory=tmp_path, seconds=20)
-    assert fuzzer.calls >= 2_500
+    fuzzer = fuzz_calls.fuzz(target, CALLS, seed=7, directory=tmp_path, seconds=120)
+    assert fuzzer.calls >= CALLS
     assert fuzzer.statuses[0] > fuzzer.calls / 20, "hardly any call was a good one"
 
 
 def test_damaged_frames_leave_the_program_running(java_program: programs.JavaPrograms) -> None:
     target = steady.launch(java_program)
-    sent, answers = fuzz_frames.fuzz(target, 20_000, seed=7, seconds=20)
     # The interpreter-only VM takes its time.
-    assert sent >= (100 if java_program.jvm.name == "zero" else 1_000)
+    frames = 200 if java_program.jvm.name == "zero" else FRAMES
+    sent, answers = fuzz_frames.fuzz(target, frames, seed=7, seconds=120)
+    assert sent >= frames
     kinds = fuzz_frames.Kind
-    assert set(answers) <= {int(kinds.RETURN), int(kinds.MALFORMED), int(kinds.CALLBACK)}
+    wanted = {int(kinds.RETURN), int(kinds.MALFORMED)}
+    assert wanted <= set(answers) <= {*wanted, int(kinds.CALLBACK)}
+    # Some of the damage can be answered; most of a stream comes behind what cannot.
+    assert answers[kinds.RETURN] + answers[kinds.MALFORMED] > sent / 100
 
 
 def test_every_function_is_called_or_has_a_reason_not_to() -> None:
