@@ -33,25 +33,37 @@ _COMMON = (
 )
 
 
-def build(
-    name: str, *options: str, target: str = "jvmti_agent", library: str = "libjvmti.so"
-) -> Path:
+def build(name: str, *options: str) -> Path:
     """Build the agent with these options of CMake; what is there already is only completed."""
     place = jvms.ROOT / "build" / name
+    _build(place, place / ".lock", "jvmti_agent", options)
+    return place / "agent" / "libjvmti.so"
+
+
+def static() -> Path:
+    """The agent as a static library, of the objects that `make install` has compiled."""
+    place = jvms.ROOT / "build" / "dev"
+    _build(place, jvms.ROOT / "build" / ".lock", "jvmti_agent_static")
+    return place / "agent" / "libjvmti.a"
+
+
+def _build(place: Path, lock: Path, target: str, options: Sequence[str] = ()) -> None:
     programs = Path(sys.executable).parent
     cmake = programs / "cmake"
     configure = [cmake, "-G", "Ninja", "-S", jvms.ROOT / "native", "-B", place]
     configure += [f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}", *options]
+    commands = [configure, [cmake, "--build", place, "--target", target]]
     place.mkdir(parents=True, exist_ok=True)
-    with (place / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of a run may want it
-        for command in (configure, [cmake, "--build", place, "--target", target]):
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # several workers of a run may want it
+        if not options and (place / "build.ninja").exists():
+            del commands[0]  # another environment may have configured it
+        for command in commands:
             done = subprocess.run(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
             )
             assert done.returncode == 0, done.stdout
-    return place / "agent" / library
 
 
 @cache

@@ -99,9 +99,7 @@ def jdk_headers() -> list[Path]:
 @pytest.fixture(scope="session")
 def static_agent() -> Path:
     """Build the agent as a static library and return its path."""
-    return agent_builds.build(
-        "static", "-DJVMTI_AGENT_STATIC=ON", target="jvmti_agent_static", library="libjvmti.a"
-    )
+    return agent_builds.static()
 
 
 @pytest.fixture
