@@ -120,7 +120,7 @@ class Channel {
   Vector<uint64_t> issued;           // handles issued inside local frames
   Vector<uint32_t> frames;           // where each local frame starts in `issued`
   jrawMonitorID monitor_in_use = nullptr;  // by the call in progress
-  bool waiting = false;                    // in RawMonitorWait
+  std::atomic<bool> waiting{false};        // in RawMonitorWait
   std::atomic<bool> serviced{false};          // by a thread of the agent's, which nobody suspends
   int64_t deadline = -1;             // for the next frame, in milliseconds of the clock
   JniCall* jni_call = nullptr;  // the intercepted call that the conversation is about

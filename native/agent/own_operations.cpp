@@ -110,10 +110,9 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
 jvmtiError SetEventHandling(Call& call, const In<jvmtiEvent>& event, const In<jboolean>& answered,
                             const In<jboolean>& own, const In<jlong>& limit) {
   int number = event.c() - kFirstEvent;
-  if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
-  if (number < 0 || number >= kEventCount) return JVMTI_ERROR_INVALID_EVENT_TYPE;
   // Unlike JVM TI's own functions, operations come here for a disposed environment too.
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  if (number < 0 || number >= kEventCount) return JVMTI_ERROR_INVALID_EVENT_TYPE;
   Handling& handling = call.environment->handling[number];
   handling.own = own.c() != 0;
   handling.limit = limit.c();

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "class_names.h"
 #include "events.h"
 #include "guards.h"
 #include "log.h"
@@ -65,13 +66,13 @@ struct Stop {
   Index known_callers;  // methods: 1 for no, 2 for yes
   uint32_t known = 0;
   Stepping stepping;
-  Place* places = nullptr;
+  Installed* places = nullptr;
 };
 
-struct Place {
+struct Installed {
   Stop* stop;
-  Place* next_of_stop;
-  Place* next;  // in its bucket
+  Installed* next_of_stop;
+  Installed* next;  // in its bucket
   const void* key;
   void* member;
   jlocation location;
@@ -102,8 +103,8 @@ void free_condition(StopCondition* condition) {
 }
 
 void free_stop(JNIEnv* jni, Stop* stop) {
-  for (Place* place = stop->places; place != nullptr;) {
-    Place* next = place->next_of_stop;
+  for (Installed* place = stop->places; place != nullptr;) {
+    Installed* next = place->next_of_stop;
     if (jni != nullptr && place->klass != nullptr) jni->DeleteWeakGlobalRef(place->klass);
     free_condition(place->condition);
     std::free(place);
@@ -121,7 +122,7 @@ void free_stop(JNIEnv* jni, Stop* stop) {
 
 // ---- places in the VM -------------------------------------------------------------------------
 
-jvmtiError set_place(jvmtiEnv* env, int event, jclass klass, const Place& place) {
+jvmtiError set_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
   switch (event) {
     case kBreakpointEvent:
       return env->SetBreakpoint(static_cast<jmethodID>(place.member), place.location);
@@ -132,7 +133,7 @@ jvmtiError set_place(jvmtiEnv* env, int event, jclass klass, const Place& place)
   }
 }
 
-void clear_place(jvmtiEnv* env, int event, jclass klass, const Place& place) {
+void clear_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
   switch (event) {
     case kBreakpointEvent:
       env->ClearBreakpoint(static_cast<jmethodID>(place.member), place.location);
@@ -182,14 +183,14 @@ void Stops::leave(JNIEnv* jni, Stop* stop) {
   if (--stop->uses == 0) free_stop(jni, stop);
 }
 
-Place** Stops::bucket(const void* member) {
+Installed** Stops::bucket(const void* member) {
   uint64_t key = reinterpret_cast<uint64_t>(member) * 0x9E3779B97F4A7C15u;
   return &buckets_[key >> 56];
 }
 
 // Whether another stop has the same place; hold the mutex.
-bool Stops::shared(const Place& place) {
-  for (const Place* other = *bucket(place.member); other != nullptr; other = other->next) {
+bool Stops::shared(const Installed& place) {
+  for (const Installed* other = *bucket(place.member); other != nullptr; other = other->next) {
     if (other != &place && other->key == place.key && other->location == place.location &&
         other->stop->event == place.stop->event) {
       return true;
@@ -211,12 +212,12 @@ bool Stops::remove(Call& call, uint32_t number) {
   if (stop == nullptr) return false;
   stop->removed = true;
   jvmtiEnv* env = stop->environment->env;
-  for (Place* place = stop->places; place != nullptr; place = place->next_of_stop) {
+  for (Installed* place = stop->places; place != nullptr; place = place->next_of_stop) {
     if (place->key == place) continue;  // it never came about, or was taken away
     bool last;
     {
       Locked locked(mutex_);
-      Place** at = bucket(place->member);
+      Installed** at = bucket(place->member);
       while (*at != nullptr && *at != place) at = &(*at)->next;
       if (*at == place) *at = place->next;
       last = !shared(*place);
@@ -246,13 +247,13 @@ bool Stops::remove(Call& call, uint32_t number) {
 }
 
 void Stops::clear(JNIEnv* jni) {
-  for (Place*& first : buckets_) first = nullptr;
+  for (Installed*& first : buckets_) first = nullptr;
   while (!stops_.empty()) leave(jni, stops_.pop());
 }
 
 void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* member,
                   jlocation location, StopCondition* condition) {
-  Place* made = static_cast<Place*>(std::calloc(1, sizeof(Place)));
+  Installed* made = static_cast<Installed*>(std::calloc(1, sizeof(Installed)));
   jweak kept = made == nullptr ? nullptr : call.jni->NewWeakGlobalRef(klass);
   if (kept == nullptr) {
     free_condition(condition);
@@ -260,12 +261,12 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
-  *made = Place{stop, nullptr, nullptr, key, member, location, kept, condition};
+  *made = Installed{stop, nullptr, nullptr, key, member, location, kept, condition};
   bool first = false;
   size_t others = 0;
   {
     Locked locked(mutex_);
-    for (const Place* other = *bucket(member); other != nullptr; other = other->next) {
+    for (const Installed* other = *bucket(member); other != nullptr; other = other->next) {
       others += other->key == key && other->location == location;
     }
     if (others < kMost && !stop->removed) {
@@ -302,7 +303,7 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
   {
     // It stays in the stop's list, which nobody looks for threads in, and goes with the stop.
     Locked locked(mutex_);
-    Place** at = bucket(member);
+    Installed** at = bucket(member);
     while (*at != nullptr && *at != made) at = &(*at)->next;
     if (*at == made) *at = made->next;
     made->key = made;
@@ -311,17 +312,17 @@ void Stops::place(Call& call, Stop* stop, jclass klass, const void* key, void* m
 }
 
 bool Stops::remove_place(Call& call, Stop* stop, const void* key, jlocation location) {
-  Place* found = nullptr;
+  Installed* found = nullptr;
   bool last = false;
   {
     Locked locked(mutex_);
-    Place** of_stop = &stop->places;
+    Installed** of_stop = &stop->places;
     while (*of_stop != nullptr && ((*of_stop)->key != key || (*of_stop)->location != location)) {
       of_stop = &(*of_stop)->next_of_stop;
     }
     found = *of_stop;
     if (found == nullptr) return false;
-    Place** at = bucket(found->member);
+    Installed** at = bucket(found->member);
     while (*at != nullptr && *at != found) at = &(*at)->next;
     if (*at == found) *at = found->next;
     last = !shared(*found);
@@ -342,7 +343,7 @@ bool Stops::remove_place(Call& call, Stop* stop, const void* key, jlocation loca
 size_t Stops::at_place(int event, const void* member, jlocation location, Met* met) {
   size_t count = 0;
   Locked locked(mutex_);
-  for (Place* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
+  for (Installed* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
     if (place->member != member || place->location != location || place->stop->event != event) {
       continue;
     }
@@ -354,7 +355,7 @@ size_t Stops::at_place(int event, const void* member, jlocation location, Met* m
 
 bool Stops::has_place(int event, const void* member, jlocation location) {
   Locked locked(mutex_);
-  for (Place* place = *bucket(member); place != nullptr; place = place->next) {
+  for (Installed* place = *bucket(member); place != nullptr; place = place->next) {
     if (place->member == member && place->location == location && place->stop->event == event) {
       return true;
     }
@@ -403,22 +404,6 @@ class Heard {
   Environment* environment_;
 };
 
-// The name of a class in Java's words, `com.acme.Order$Line`; false where the VM does not say.
-bool name_of(jvmtiEnv* env, jclass klass, char* name, size_t room) {
-  char* signature = nullptr;
-  if (env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) return false;
-  size_t length = std::strlen(signature);
-  bool object = signature[0] == 'L' && length > 2 && length - 1 < room;
-  if (object) {
-    for (size_t i = 1; i < length - 1; ++i) name[i - 1] = signature[i] == '/' ? '.' : signature[i];
-    name[length - 2] = '\0';
-  }
-  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
-  return object;
-}
-
-constexpr size_t kLongestName = 1024;
-
 bool is_called_by(jvmtiEnv* env, JNIEnv* jni, Stop* stop) {
   jmethodID caller = nullptr;
   jlocation location = 0;
@@ -429,12 +414,12 @@ bool is_called_by(jvmtiEnv* env, JNIEnv* jni, Stop* stop) {
     uint32_t known = stop->known_callers.find(key);
     if (known != 0) return known == 2;
   }
-  char name[2 * kLongestName];
+  char name[2 * kLongestClassName];
   char* method = nullptr;
   jclass klass = nullptr;
   bool fits = false;
   if (env->GetMethodDeclaringClass(caller, &klass) == JVMTI_ERROR_NONE) {
-    if (name_of(env, klass, name, kLongestName) &&
+    if (class_name(env, klass, name, kLongestClassName) &&
         env->GetMethodName(caller, &method, nullptr, nullptr) == JVMTI_ERROR_NONE) {
       size_t length = std::strlen(name);
       snprintf(name + length, sizeof name - length, ".%s", method);
@@ -712,11 +697,11 @@ void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
 namespace {
 
 bool is_of_classes(jvmtiEnv* env, JNIEnv* jni, jobject thrown, const char* classes) {
-  char name[kLongestName];
+  char name[kLongestClassName];
   jclass klass = jni->GetObjectClass(thrown);
   bool fits = false;
   while (klass != nullptr) {
-    fits = name_of(env, klass, name, sizeof name) && fits_any(classes, name);
+    fits = class_name(env, klass, name, sizeof name) && fits_any(classes, name);
     jclass super = fits ? nullptr : jni->GetSuperclass(klass);
     jni->DeleteLocalRef(klass);
     klass = super;
@@ -808,8 +793,8 @@ void tell_of_class(jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass
   Met met[Stops::kMost];
   size_t count = heard.session().stops.of_event(event, met);
   if (count == 0) return;
-  char name[kLongestName];
-  bool named = name_of(env, klass, name, sizeof name);
+  char name[kLongestClassName];
+  bool named = class_name(env, klass, name, sizeof name);
   count = only(jni, met, count,
                [&](const Met& one) { return named && fits_any(one.stop->classes, name); });
   constexpr int64_t kLimit = 10000;  // milliseconds

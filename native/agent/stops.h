@@ -23,7 +23,7 @@ enum class Step { kInto = 1, kOver, kOut };
 
 struct Call;
 struct Stop;
-struct Place;
+struct Installed;
 class Session;
 class StopCondition;
 
@@ -70,13 +70,13 @@ class Stops {
 
  private:
   static constexpr size_t kBuckets = 256;
-  Place** bucket(const void* member);
-  bool shared(const Place& place);
+  Installed** bucket(const void* member);
+  bool shared(const Installed& place);
 
   Mutex mutex_{Guards::kLists};
   Vector<Stop*> stops_;
   uint32_t last_ = 0;
-  Place* buckets_[kBuckets] = {};
+  Installed* buckets_[kBuckets] = {};
 };
 
 // Generated trampolines call these first, with what they were called with.

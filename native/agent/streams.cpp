@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "class_names.h"
 #include "log.h"
 #include "own_references.h"
 
@@ -47,37 +48,6 @@ uint64_t key_of_text(const char* text) {
   }
   return Numbers::mix(key) | 1;
 }
-
-// A class as Java writes it: `java.util.List` of `Ljava/util/List;`, `int[]` of `[I`.
-void write_class_name(const char* signature, char* name, size_t room) {
-  static const char* const kPrimitives[26] = {
-      nullptr, "byte", "char", "double", nullptr, "float", nullptr, nullptr, "int",
-      "long",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-      "short", nullptr, nullptr, "void",  nullptr, nullptr, nullptr, "boolean"};
-  size_t dimensions = 0;
-  while (*signature == '[') {
-    ++signature;
-    ++dimensions;
-  }
-  size_t at = 0;
-  const char* primitive =
-      *signature >= 'A' && *signature <= 'Z' ? kPrimitives[*signature - 'A'] : nullptr;
-  if (primitive != nullptr && signature[1] == '\0') {
-    at = static_cast<size_t>(snprintf(name, room, "%s", primitive));
-  } else {
-    if (*signature == 'L') ++signature;
-    for (; *signature != '\0' && *signature != ';' && at + 1 < room; ++signature) {
-      name[at++] = *signature == '/' ? '.' : *signature;
-    }
-  }
-  for (; dimensions > 0 && at + 3 < room; --dimensions) {
-    name[at++] = '[';
-    name[at++] = ']';
-  }
-  name[at] = '\0';
-}
-
-constexpr size_t kLongestName = 4096;
 
 // A thread of the system can be another Java thread later, with its JNI environment at the same
 // address: the one that has run `main` comes again as DestroyJavaVM.  What a stream knows of the
@@ -484,7 +454,7 @@ bool Stream::wants_exception(JNIEnv* jni, jclass klass, const char* name) {
   while (above != nullptr && !wanted) {
     char* signature = nullptr;
     if (lookup_->GetClassSignature(above, &signature, nullptr) == JVMTI_ERROR_NONE) {
-      char above_name[kLongestName];
+      char above_name[kLongestClassName];
       write_class_name(signature, above_name, sizeof above_name);
       wanted = fits_any(exception_patterns_, above_name);
       lookup_->Deallocate(reinterpret_cast<unsigned char*>(signature));
@@ -505,7 +475,7 @@ uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
   }
   Writer payload;
   put_text(payload, signature);
-  char name[kLongestName];
+  char name[kLongestClassName];
   write_class_name(signature, name, sizeof name);
   lookup_->Deallocate(reinterpret_cast<unsigned char*>(signature));
   uint64_t bits = kKnown;
@@ -698,7 +668,7 @@ void Recording::leave_out(jfieldID field, uint64_t method, jmethodID id, jlocati
 bool Recording::wants_name(const char* name) {
   if (stream_->class_patterns_ == nullptr) return true;
   if (name == nullptr) return false;
-  char dotted[kLongestName];
+  char dotted[kLongestClassName];
   size_t at = 0;
   for (; name[at] != '\0' && at + 1 < sizeof dotted; ++at) {
     dotted[at] = name[at] == '/' ? '.' : name[at];

@@ -41,6 +41,14 @@ OWN_OF_THE_VM = (
 compile."""
 
 
+def _is_report(descriptor: Path) -> bool:
+    """Whether it is the file that a sanitizer has opened to report into."""
+    try:
+        return f"/{agent_builds.REPORT}." in os.readlink(descriptor)
+    except FileNotFoundError:
+        return False  # it has been closed meanwhile
+
+
 def footprint(pid: int) -> Footprint:
     names = []
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -55,8 +63,7 @@ def footprint(pid: int) -> Footprint:
     )
     descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
     if agent_builds.SANITIZED:
-        report = f"/{agent_builds.REPORT}."
-        descriptors = [one for one in descriptors if report not in os.path.realpath(one)]
+        descriptors = [one for one in descriptors if not _is_report(one)]
     return Footprint(
         len(descriptors),
         tuple(sorted(names)),

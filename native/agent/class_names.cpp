@@ -1,0 +1,43 @@
+#include "class_names.h"
+
+#include <stdio.h>
+
+namespace jvmti {
+
+void write_class_name(const char* signature, char* name, size_t room) {
+  static const char* const kPrimitives[26] = {
+      nullptr, "byte", "char", "double", nullptr, "float", nullptr, nullptr, "int",
+      "long",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+      "short", nullptr, nullptr, "void",  nullptr, nullptr, nullptr, "boolean"};
+  size_t dimensions = 0;
+  while (*signature == '[') {
+    ++signature;
+    ++dimensions;
+  }
+  size_t at = 0;
+  const char* primitive =
+      *signature >= 'A' && *signature <= 'Z' ? kPrimitives[*signature - 'A'] : nullptr;
+  if (primitive != nullptr && signature[1] == '\0') {
+    at = static_cast<size_t>(snprintf(name, room, "%s", primitive));
+  } else {
+    if (*signature == 'L') ++signature;
+    for (; *signature != '\0' && *signature != ';' && at + 1 < room; ++signature) {
+      name[at++] = *signature == '/' ? '.' : *signature;
+    }
+  }
+  for (; dimensions > 0 && at + 3 < room; --dimensions) {
+    name[at++] = '[';
+    name[at++] = ']';
+  }
+  name[at] = '\0';
+}
+
+bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t room) {
+  char* signature = nullptr;
+  if (env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) return false;
+  write_class_name(signature, name, room);
+  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  return true;
+}
+
+}  // namespace jvmti
