@@ -16,26 +16,21 @@ import textwrap
 import typing
 from pathlib import Path
 
+from jvmti import errors
 from jvmti.env.events import EVENTS, Frames, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import capabilities, constants, errors, types
+from jvmti.spec import capabilities, constants, types
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import Constant, Flags
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import ERRORS
 
-OTHERS = (
-    errors.JavaException,
-    errors.SessionClosed,
-    errors.TargetLost,
-    errors.CallTimeout,
-    errors.HandlerOverran,
-    errors.InHeapCallback,
-    errors.ForeignHandle,
-    errors.NotInThisVersion,
-    errors.ProtocolError,
+OTHERS = tuple(
+    cls
+    for name in re.findall(r"─ (\w+)", errors.__doc__ or "")
+    if not issubclass(cls := getattr(errors, name), errors.JvmtiError)
 )
 
 INTRODUCTION = """\
@@ -319,6 +314,9 @@ def error_page() -> str:
         for number, error in sorted(ERRORS.items())
     ]
     lines += ["", "## Beside the error codes", ""]
+    lines += ["Every exception of the package is a `jvmti.Error`; `help(jvmti.errors)` shows the"]
+    lines += ["tree. Each is in `jvmti.errors`, and is also the builtin exception named beside it."]
+    lines += [""]
     lines += ["| exception | also | when |", "| --- | --- | --- |"]
     for error in OTHERS:
         builtin = next(base for base in error.__mro__ if base.__module__ == "builtins")

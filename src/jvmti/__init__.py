@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 from jvmti import display
 
 if TYPE_CHECKING:
-    from jvmti import heap
+    from jvmti import errors, heap
     from jvmti.drivers.own import attach_self
     from jvmti.drivers.spark import attach_spark, spark_executors
     from jvmti.env.environment import Env
     from jvmti.jni.calls import JNI
     from jvmti.model.vm import VM
     from jvmti.report.progress import progress
-    from jvmti.spec import errors
     from jvmti.spec.capabilities import Capabilities
     from jvmti.spec.errors import Error, JavaException, JvmtiError
     from jvmti.target.errors import AttachError
@@ -175,7 +174,7 @@ _LATE = {
     "progress": "jvmti.report.progress",
     "spark_executors": "jvmti.drivers.spark",
 }
-_MODULES = {"errors": "jvmti.spec.errors", "heap": "jvmti.heap"}
+_MODULES = {"errors": "jvmti.errors", "heap": "jvmti.heap"}
 
 
 def __getattr__(name: str) -> Any:

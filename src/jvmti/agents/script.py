@@ -44,7 +44,7 @@ _REFUSALS = (LookupError, ValueError, TypeError, AttributeError, NotImplementedE
 _OURS = (__package__, "jvmti.commands", "jvmti.shell")
 
 
-class ScriptError(Exception):
+class ScriptError(Error):
     """A file cannot be used as an agent; the message says why."""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 
-from jvmti.spec.text import HarmlessError
+from jvmti.spec.errors import Error
 
 _U2 = struct.Struct(">H")
 _U4 = struct.Struct(">I")
 
 
-class MalformedClassFile(HarmlessError, ValueError):
+class MalformedClassFile(Error, ValueError):
     """The bytes are no class file, or one that breaks off or contradicts itself."""
 
 

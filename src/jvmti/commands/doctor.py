@@ -14,7 +14,6 @@ from jvmti.spec.capabilities import ONLOAD_ONLY, SOLO
 from jvmti.spec.errors import Error, JvmtiError
 from jvmti.spec.text import printable
 from jvmti.target.diagnose import Diagnosis, diagnose
-from jvmti.target.errors import AttachError
 
 
 class Command:
@@ -77,7 +76,7 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
                     f"{name} is held by another agent: {text}",
                     "end the tool that holds it, or do without",
                 )
-    except (AttachError, Error) as error:
+    except Error as error:
         diagnosis.add("session", False, str(error), "the checks above tell why")
 
 

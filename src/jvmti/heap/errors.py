@@ -1,15 +1,4 @@
-"""What can go wrong with heaps.
-
-::
-
-    HeapError            (jvmti.Error)
-     ├─ NotADump         the file is something else (also ValueError)
-     ├─ NoSuchClass      a pattern matches no class of the heap (also LookupError)
-     ├─ NoSuchField      no object in a column has the field (also LookupError)
-     ├─ TooManyObjects   more than can be numbered, or than were allowed
-     ├─ NoRoom           not enough memory for it (also MemoryError)
-     └─ Cancelled        a long step was cancelled
-"""
+"""What goes wrong with heaps; `jvmti.errors` lists the whole tree."""
 
 from __future__ import annotations
 

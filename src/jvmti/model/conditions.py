@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.model.locals import Variable
 from jvmti.model.values import to_python
-from jvmti.spec.errors import AbsentInformation, JvmtiError, NativeMethod
+from jvmti.spec.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import HarmlessError
 
 if TYPE_CHECKING:
     from jvmti.env.structures import LocalVariableEntry
@@ -78,7 +77,7 @@ class Condition(NamedTuple):
 NONE = Condition([], b"")
 
 
-class ConditionError(HarmlessError, ValueError):
+class ConditionError(Error, ValueError):
     """A condition that the agent cannot evaluate; the message names the part."""
 
 

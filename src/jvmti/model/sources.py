@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from jvmti.spec.errors import Error
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import HarmlessError, harmless, harmless_lines, printable
+from jvmti.spec.text import harmless, harmless_lines, printable
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -20,7 +21,7 @@ Place: TypeAlias = "str | Path"
 """A directory with sources, or a jar or zip file that has some."""
 
 
-class SourceNotFound(HarmlessError, LookupError):
+class SourceNotFound(Error, LookupError):
     """No source of a class was found; the message says where it was looked for.
 
     Attributes:

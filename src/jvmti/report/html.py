@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from jvmti.classfile import Annotation, ClassFile, MalformedClassFile
+from jvmti.classfile import Annotation, ClassFile
 from jvmti.display import Rows
 from jvmti.events.records import Records
 from jvmti.heap.elements import Content, Element, element, more, said, table, written
@@ -38,7 +38,7 @@ from jvmti.model.locks import Deadlock
 from jvmti.model.objects import Attributes, Object, String
 from jvmti.model.properties import Properties
 from jvmti.model.reading import read_fields
-from jvmti.model.sources import Source, SourceNotFound, last_line
+from jvmti.model.sources import Source, last_line
 from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
 from jvmti.model.values import supertypes
@@ -272,7 +272,7 @@ def _class_file(cls: Class) -> ClassFile | None:
         return None
     try:
         return cls.class_file
-    except (Error, MalformedClassFile):
+    except Error:
         return None
 
 
@@ -297,7 +297,7 @@ def _source(find: Callable[[], Source]) -> list[Content]:
     """The source, to be unfolded; nothing where it is not found, or is another version."""
     try:
         source = find()
-    except (Error, SourceNotFound, OSError, IndexError):
+    except (Error, OSError, IndexError):
         return []
     if not source.lines:
         return []

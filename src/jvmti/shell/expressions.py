@@ -12,13 +12,15 @@ import tokenize
 from collections.abc import Mapping
 from typing import Any
 
+from jvmti.spec.errors import Error
+
 _LOOKUPS = frozenset({"classes", "find_class", "get_frames", "named"})
 """Functions that may be called: they find what is there and change nothing."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-class NotEvaluated(Exception):
+class NotEvaluated(Error):
     """An expression is none of those that are evaluated here."""
 
 

@@ -92,7 +92,7 @@ def _line_magic(vm: VM, names: Mapping[str, Any], name: str, text: str) -> Calla
     def run(line: str) -> None:
         try:
             magics.run(vm, names, name, line)
-        except (magics.UsageError, LookupError, Error) as error:
+        except (LookupError, Error) as error:
             message = error.args[0] if isinstance(error, KeyError) else str(error)
             raise UsageError(printable(message)) from None
 

@@ -16,7 +16,7 @@ from jvmti.model.classes import Class, Method
 from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
 from jvmti.shell.expressions import NotEvaluated, evaluate
-from jvmti.spec.errors import WrongPhase
+from jvmti.spec.errors import Error, WrongPhase
 from jvmti.spec.frozen import frozen
 from jvmti.spec.text import printable
 
@@ -27,7 +27,7 @@ TOP = 25
 """Rows of a histogram."""
 
 
-class UsageError(Exception):
+class UsageError(Error):
     """A magic was used wrongly; the message says how it is used."""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
-from jvmti.shell.expressions import NotEvaluated, evaluate
+from jvmti.shell.expressions import evaluate
 from jvmti.shell.facts import facts
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.spec.errors import Error
@@ -59,7 +59,7 @@ class Prompt(code.InteractiveConsole):
         if command:
             try:
                 magics.run(self._vm, self._variables, command[1], command[2])
-            except (magics.UsageError, LookupError, Error) as error:
+            except (LookupError, Error) as error:
                 message = error.args[0] if isinstance(error, KeyError) else str(error)
                 print(f"UsageError: {printable(message)}", file=sys.stderr)
             return False
@@ -84,7 +84,7 @@ class Prompt(code.InteractiveConsole):
             return
         try:
             thing = evaluate(text, self._variables)
-        except (NotEvaluated, LookupError, AttributeError, Error) as error:
+        except (LookupError, AttributeError, Error) as error:
             print(f"{printable(text)}: {printable(str(error))}")
             return
         told = facts(thing)

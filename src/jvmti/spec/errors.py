@@ -1,25 +1,6 @@
-"""Everything that can go wrong, as exceptions.
+"""What goes wrong in a session: the base of all exceptions, and an exception for each error code.
 
-::
-
-    Error                     (Exception)
-     ├─ JvmtiError           a function of JVM TI gave an error code; one subclass for each code
-     │   ├─ InvalidThread
-     │   ├─ MustPossessCapability
-     │   └─ …
-     ├─ JavaException        the called Java code threw; carries the throwable
-     ├─ SessionClosed        the session was closed or detached before the call (RuntimeError)
-     ├─ TargetLost           the JVM died or the connection broke (ConnectionError)
-     ├─ CallTimeout          the call overran its time limit and still runs (TimeoutError)
-     ├─ HandlerOverran       a handler called after its event's thread had gone on (TimeoutError)
-     ├─ StopOver             a stop was used after its thread had gone on (RuntimeError)
-     ├─ InHeapCallback       called from a heap callback, where it is not allowed (RuntimeError)
-     ├─ LeavingFrame         runs Java code on a thread that is leaving its frame (RuntimeError)
-     ├─ ForeignHandle        a handle of another session was given (ValueError)
-     ├─ NotInThisVersion     the VM is too old to have the function (NotImplementedError)
-     └─ ProtocolError        what the agent sent makes no sense (RuntimeError)
-
-The last ten are this package's own; each is also the builtin exception named beside it.
+`jvmti.errors` lists the whole tree.
 """
 
 # The exceptions are named after the constants of JVM TI, which do not end in "Error".

@@ -1,41 +1,17 @@
-"""What can go wrong on the way to a JVM.
-
-    AttachError
-    ├── TargetNotFound          no process, or no JVM, answers to the given target
-    │   ├── NoSuchProcess
-    │   ├── NotAJvm
-    │   ├── NoMatch
-    │   └── SeveralMatch        ``candidates`` lists them
-    ├── AttachRefused           the JVM, or the system, says no
-    │   ├── AttachDisabled      -XX:+DisableAttachMechanism
-    │   ├── DynamicLoadingRefused   -XX:-EnableDynamicAgentLoading
-    │   ├── OwnProcess          the JVM is in the caller's own process
-    │   ├── NotPermitted        another user, namespace or group
-    │   ├── TargetExhausted         it has no descriptor or no thread left
-    │   └── SuspiciousFile      something that is not the JVM's own lies in the way
-    ├── AttachTimeout
-    │   └── JvmStopped          the process is stopped by a signal
-    ├── JvmDied                 it ended meanwhile
-    ├── AgentLibraryMissing     no agent library fits the target
-    ├── AgentLoadFailed         the JVM could not load the agent, or the agent refused
-    ├── OptionsTooLong          the JVM's attach protocol cannot carry them
-    ├── ProtocolError           an answer that makes no sense
-    └── LaunchFailed            a started program ended, or never became a JVM
-
-Malformed option strings are :class:`OptionsError`, a ``ValueError``.
-"""
+"""What goes wrong on the way to a JVM; `jvmti.errors` lists the whole tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jvmti.spec.text import HarmlessError
+from jvmti.spec.errors import Error
 
 __all__ = [
     "AgentLibraryMissing",
     "AgentLoadFailed",
     "AttachDisabled",
     "AttachError",
+    "AttachProtocolError",
     "AttachRefused",
     "AttachTimeout",
     "DynamicLoadingRefused",
@@ -49,7 +25,6 @@ __all__ = [
     "OptionsError",
     "OptionsTooLong",
     "OwnProcess",
-    "ProtocolError",
     "SeveralMatch",
     "SuspiciousFile",
     "TargetExhausted",
@@ -57,7 +32,7 @@ __all__ = [
 ]
 
 
-class AttachError(HarmlessError):
+class AttachError(Error):
     """A JVM could not be reached. The message says what was tried and what to do."""
 
 
@@ -162,7 +137,7 @@ class OptionsTooLong(AttachError):
     """An argument is longer than this JVM's attach protocol can carry."""
 
 
-class ProtocolError(AttachError):
+class AttachProtocolError(AttachError):
     """The JVM answered with something that is not in the attach protocol."""
 
 
@@ -177,5 +152,5 @@ class LaunchFailed(AttachError):
         self.returncode = returncode
 
 
-class OptionsError(ValueError):
+class OptionsError(Error, ValueError):
     """An agent option string breaks the grammar; the message quotes the part that does."""

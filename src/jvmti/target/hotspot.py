@@ -27,6 +27,7 @@ from jvmti.target.errors import (
     AgentLoadFailed,
     AttachDisabled,
     AttachError,
+    AttachProtocolError,
     AttachRefused,
     AttachTimeout,
     DynamicLoadingRefused,
@@ -34,7 +35,6 @@ from jvmti.target.errors import (
     JvmStopped,
     NotPermitted,
     OptionsTooLong,
-    ProtocolError,
     SuspiciousFile,
 )
 from jvmti.target.limits import (
@@ -108,7 +108,7 @@ class AttachPoint:
         """
         encoded = [os.fsencode(text) for text in (name, *arguments)]
         if any(b"\0" in text for text in encoded):
-            raise ProtocolError(f"the attach command {name!r} cannot carry a NUL character")
+            raise AttachProtocolError(f"the attach command {name!r} cannot carry a NUL character")
         if all(len(text) < _LONGEST_V1 for text in encoded) and len(arguments) <= _ARGUMENTS_V1:
             return self._answer(_request_v1(encoded), name)
         if self.version() < 2:
@@ -199,11 +199,11 @@ class AttachPoint:
         try:
             status = int(first)
         except ValueError:
-            raise ProtocolError(
+            raise AttachProtocolError(
                 f"JVM {self.handle.pid} answered {name!r} with {first[:80]!r} in place of a status"
             ) from None
         if status == 101:
-            raise ProtocolError(f"JVM {self.handle.pid} does not speak this attach protocol")
+            raise AttachProtocolError(f"JVM {self.handle.pid} does not speak this attach protocol")
         return status, rest.decode("utf-8", "replace")
 
     def _exchange(self, request: bytes, name: str) -> bytes:
@@ -221,7 +221,7 @@ class AttachPoint:
                     chunks.append(chunk)
                     size += len(chunk)
                     if size > _LONGEST_ANSWER:
-                        raise ProtocolError(f"the answer to {name!r} does not end")
+                        raise AttachProtocolError(f"the answer to {name!r} does not end")
             except TimeoutError:
                 raise self._silent(name) from None
             except (BrokenPipeError, ConnectionResetError):

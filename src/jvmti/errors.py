@@ -1,0 +1,151 @@
+"""Everything that can go wrong: the one tree of the package's exceptions.
+
+::
+
+    Error                         (Exception)
+     ├─ JvmtiError               a function of JVM TI gave an error code; one subclass for each
+     │   ├─ InvalidThread
+     │   ├─ MustPossessCapability
+     │   └─ …
+     ├─ JavaException            the called Java code threw; carries the throwable
+     ├─ SessionClosed            the session was over before the call (also RuntimeError)
+     ├─ TargetLost               the JVM died or the connection broke (also ConnectionError)
+     ├─ CallTimeout              the call overran its time limit (also TimeoutError)
+     │   └─ PassOverran          a pass over the heap overran its limit, and has ended
+     ├─ HandlerOverran           the event's thread has gone on without it (also TimeoutError)
+     ├─ StopOver                 the thread has gone on from this stop (also RuntimeError)
+     ├─ FrameGone                the thread has left the frame (also LookupError)
+     ├─ InHeapCallback           not allowed in a heap callback (also RuntimeError)
+     ├─ LeavingFrame             not allowed on a thread that leaves a frame (also RuntimeError)
+     ├─ ForeignHandle            a handle of another session was given (also ValueError)
+     ├─ NotInThisVersion         the VM is too old for the function (also NotImplementedError)
+     ├─ ProtocolError            the agent sent what makes no sense (also RuntimeError)
+     ├─ AttachError              a JVM could not be reached or started
+     │   ├─ TargetNotFound       no such process, or no JVM
+     │   │   ├─ NoSuchProcess
+     │   │   ├─ NotAJvm
+     │   │   ├─ NoMatch
+     │   │   └─ SeveralMatch     ``candidates`` lists them
+     │   ├─ AttachRefused        the JVM, or the system, says no
+     │   │   ├─ AttachDisabled   -XX:+DisableAttachMechanism
+     │   │   ├─ DynamicLoadingRefused  -XX:-EnableDynamicAgentLoading
+     │   │   ├─ OwnProcess       the JVM is in the caller's own process
+     │   │   ├─ NotPermitted     another user, namespace or group
+     │   │   ├─ TargetExhausted  it has no descriptor or no thread left
+     │   │   └─ SuspiciousFile   something that is not the JVM's own lies in the way
+     │   ├─ AttachTimeout        (also TimeoutError)
+     │   │   └─ JvmStopped       the process is stopped by a signal
+     │   ├─ JvmDied              it ended meanwhile
+     │   ├─ AgentLibraryMissing  no agent library fits the target
+     │   ├─ AgentLoadFailed      the JVM could not load the agent, or the agent refused
+     │   ├─ OptionsTooLong       the JVM's attach protocol cannot carry them
+     │   ├─ AttachProtocolError  the JVM's attach mechanism answered what makes no sense
+     │   └─ LaunchFailed         a started program ended, or never became a JVM
+     ├─ OptionsError             an agent option string breaks the grammar (also ValueError)
+     ├─ HeapError                something about a heap dump or a snapshot
+     │   ├─ NotADump             the file is something else (also ValueError)
+     │   ├─ NoSuchClass          a pattern matches no class of the heap (also LookupError)
+     │   ├─ NoSuchField          no object in a column has the field (also LookupError)
+     │   ├─ TooManyObjects       more than can be numbered, or than were allowed
+     │   ├─ NoRoom               not enough memory for it (also MemoryError)
+     │   ├─ Cancelled            a long step was cancelled
+     │   └─ QueryError           an expression over a heap cannot be evaluated
+     ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
+     ├─ MalformedClassFile       the bytes are no class file (also ValueError)
+     ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
+     ├─ SourceNotFound           no source of a class was found (also LookupError)
+     ├─ ScriptError              a file cannot be used as an agent
+     │   └─ ScriptFailed         its function for the beginning returned a number other than 0
+     ├─ UsageError               a command of the shell was used wrongly
+     └─ NotEvaluated             an expression is none that completion evaluates
+
+Each is defined where it is raised, and imported from there when it is first asked for here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from jvmti.spec import errors as _spec
+from jvmti.spec.errors import *  # noqa: F403
+from jvmti.target import errors as _target
+from jvmti.target.errors import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from jvmti.agents.script import ScriptError, ScriptFailed
+    from jvmti.classfile.reading import MalformedClassFile
+    from jvmti.heap.errors import (
+        Cancelled,
+        HeapError,
+        NoRoom,
+        NoSuchClass,
+        NoSuchField,
+        NotADump,
+        TooManyObjects,
+    )
+    from jvmti.heap.passes import PassOverran
+    from jvmti.heap.pauses import PauseTooLong
+    from jvmti.heap.query import QueryError
+    from jvmti.model.conditions import ConditionError
+    from jvmti.model.frames import FrameGone
+    from jvmti.model.sources import SourceNotFound
+    from jvmti.shell.expressions import NotEvaluated
+    from jvmti.shell.magics import UsageError
+
+_LATE = {
+    "Cancelled": "jvmti.heap.errors",
+    "ConditionError": "jvmti.model.conditions",
+    "FrameGone": "jvmti.model.frames",
+    "HeapError": "jvmti.heap.errors",
+    "MalformedClassFile": "jvmti.classfile.reading",
+    "NoRoom": "jvmti.heap.errors",
+    "NoSuchClass": "jvmti.heap.errors",
+    "NoSuchField": "jvmti.heap.errors",
+    "NotADump": "jvmti.heap.errors",
+    "NotEvaluated": "jvmti.shell.expressions",
+    "PassOverran": "jvmti.heap.passes",
+    "PauseTooLong": "jvmti.heap.pauses",
+    "QueryError": "jvmti.heap.query",
+    "ScriptError": "jvmti.agents.script",
+    "ScriptFailed": "jvmti.agents.script",
+    "SourceNotFound": "jvmti.model.sources",
+    "TooManyObjects": "jvmti.heap.errors",
+    "UsageError": "jvmti.shell.magics",
+}
+
+
+def __getattr__(name: str) -> type[Exception]:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: type[Exception] = getattr(importlib.import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "Cancelled",
+    "ConditionError",
+    "FrameGone",
+    "HeapError",
+    "MalformedClassFile",
+    "NoRoom",
+    "NoSuchClass",
+    "NoSuchField",
+    "NotADump",
+    "NotEvaluated",
+    "PassOverran",
+    "PauseTooLong",
+    "QueryError",
+    "ScriptError",
+    "ScriptFailed",
+    "SourceNotFound",
+    "TooManyObjects",
+    "UsageError",
+]
+__all__ += _spec.__all__
+__all__ += _target.__all__
