@@ -28,7 +28,7 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.refs import handles
 from jvmti.spec.errors import ErrorCode
 from jvmti.wire import protocol
-from jvmti.wire.channel import Frame
+from jvmti.wire.channel import Frame, Request
 from jvmti.wire.protocol import Kind, Status
 
 REFUSED = (jvmti.JvmtiError, jvmti.errors.JavaException)
@@ -86,7 +86,7 @@ def raw(
 ) -> Frame:
     """Send a hand-made frame on this thread's channel."""
     channel = vm._session.channel(10)
-    return channel.request(kind, function, environment, payload, timeout=30, name="probe")
+    return channel.request(Request(kind, function, environment, payload, "probe", 30))
 
 
 def near(cls: type[handles.Handle], real: int) -> list[int]:
@@ -691,7 +691,7 @@ def test_a_frame_too_large_ends_its_channel_only(vm: jvmti.VM) -> None:
             struct.pack(protocol.HEADER, 0xFFFFFFFF, Kind.CALL, 0, 17, 1, 1, 0) + bytes(100)
         )
         with pytest.raises(jvmti.errors.TargetLost):
-            channel.request(Kind.CALL, 17, 1, bytes(8), timeout=10)
+            channel.request(Request(Kind.CALL, 17, 1, bytes(8), timeout=10))
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(too_large).result(30)

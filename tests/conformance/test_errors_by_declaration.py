@@ -38,6 +38,7 @@ from jvmti.spec import shapes
 from jvmti.spec.constants import Event
 from jvmti.spec.declaration import Declaration, Phase
 from jvmti.spec.errors import NotInThisVersion
+from jvmti.wire.channel import Request
 from jvmti.wire.protocol import Kind
 
 IN_SCOPE = [declaration for declaration in FUNCTIONS.values() if not declaration.callback]
@@ -521,7 +522,7 @@ def text_that_is_null(
     null = b"\xff\xff\xff\xff"
     payload = payload.replace((6).to_bytes(4, "little") + b"<null>\0", null)
     assert null in payload
-    reply = session.request(Kind.CALL, declaration.number, 1, payload, name)
+    reply = session.request(Request(Kind.CALL, declaration.number, 1, payload, name))
     assert reply.status == jvmti.errors.ErrorCode.NULL_POINTER
     evidence.provokes(name, "NULL_POINTER")
 

@@ -21,6 +21,7 @@ from jvmti.refs import handles
 from jvmti.spec import shapes
 from jvmti.spec.constants import Event, EventMode
 from jvmti.spec.declaration import Declaration, Table
+from jvmti.wire.channel import Request
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.ownership import RELEASE
 from jvmti.wire.protocol import Kind
@@ -503,7 +504,7 @@ class Fuzzer:
             parts.append(_ENTRY.pack(declaration.number, environment, len(data)) + data)
         payload = _U32.pack(count) + b"".join(parts)
         self.keep(payload)
-        reply = self.session.request(Kind.BATCH, 0, 0, payload, "random batch", 60.0)
+        reply = self.session.request(Request(Kind.BATCH, 0, 0, payload, "random batch", 60.0))
         self.calls += count
         view = memoryview(reply.payload)
         at = 0

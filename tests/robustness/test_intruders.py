@@ -20,6 +20,7 @@ import jvmti
 from jvmti.target import listener, listening
 from jvmti.target.agent_library import own_library
 from jvmti.target.errors import SuspiciousFile
+from jvmti.wire.channel import Request
 from jvmti.wire.protocol import Flag, Kind
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def map_request(vm: jvmti.VM, descriptor: int) -> Any:
     """A map request of get_phase in the given memory."""
     number = jvmti.env.interface.FUNCTIONS["get_phase"].number
     return vm._session.channel().request(
-        Kind.MAP, number, 1, b"", flags=int(Flag.SHARED), descriptor=descriptor, timeout=10
+        Request(Kind.MAP, number, 1, timeout=10, flags=int(Flag.SHARED), descriptor=descriptor)
     )
 
 

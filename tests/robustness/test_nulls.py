@@ -24,6 +24,7 @@ from jvmti.refs import handles
 from jvmti.spec import shapes
 from jvmti.spec.constants import EventMode
 from jvmti.spec.declaration import Declaration
+from jvmti.wire.channel import Request
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.protocol import Kind
 
@@ -127,7 +128,9 @@ def give_nulls(vm: jvmti.VM, careful: Careful, times: int = 1) -> Counter[int]:
         for _ in range(times):
             for place, payload in careful.cases(declaration):
                 name = f"{declaration.name}({place}=null)"
-                reply = vm._session.request(Kind.CALL, declaration.number, 1, payload, name, 30.0)
+                reply = vm._session.request(
+                    Request(Kind.CALL, declaration.number, 1, payload, name, 30.0)
+                )
                 answers[reply.status] += 1
     return answers
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from jvmti.spec.errors import TargetLost
-from jvmti.wire.channel import HEADER, Channel
+from jvmti.wire.channel import HEADER, Channel, Request
 from jvmti.wire.protocol import Kind
 from processors import one_processor
 
@@ -46,7 +46,7 @@ class Answering:
         looked = 0
         for _ in range(requests):
             before = self.looks
-            self.channel.request(Kind.CALL, 0, 0, b"")
+            self.channel.request(Request(Kind.CALL))
             looked += self.looks > before
         return looked
 

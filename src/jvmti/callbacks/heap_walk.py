@@ -38,7 +38,7 @@ from jvmti.spec.constants import (
     PrimitiveType,
 )
 from jvmti.spec.errors import CallTimeout, HandlerOverran, TargetLost
-from jvmti.wire.channel import HEADER
+from jvmti.wire.channel import HEADER, Request
 from jvmti.wire.codecs import codec_of, presenter_of
 from jvmti.wire.protocol import Flag, Kind, Status
 from jvmti.wire.session import Conversation, Session
@@ -611,14 +611,16 @@ def walk(
     payload = _I64.pack(max(round(timeout * 1000), 0)) + payload
     try:
         reply = session.request(
-            Kind.CALL,
-            declaration.number,
-            env._number,
-            payload,
-            declaration.name,
-            timeout,
-            Flag.LIMITED,
-            walk=made.carry_on,
+            Request(
+                Kind.CALL,
+                declaration.number,
+                env._number,
+                payload,
+                declaration.name,
+                timeout,
+                Flag.LIMITED,
+                walk=made.carry_on,
+            )
         )
     except HandlerOverran:
         raise

@@ -46,9 +46,8 @@ class Env(Functions):
         self._timeout = timeout
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        lending = self._session.lending
-        if declaration.name in _ASKS and lending is not None:
-            return lending.call(self, declaration, arguments)
+        if declaration.name in _ASKS and self._session.lending is not None:
+            return self._session.lending.call(self, declaration, arguments)
         if declaration.callback:
             return self._session.callbacks.call(self, declaration, arguments, self._timeout)
         return self._session.call(declaration, self._number, arguments, self._timeout)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import Error, ErrorCode, ProtocolError, error_for
-from jvmti.wire.channel import Frame
+from jvmti.wire.channel import Frame, Request
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.protocol import Kind
 from jvmti.wire.session import Session
@@ -68,7 +68,7 @@ class Batch:
             return
         payload = struct.pack("<I", len(self._calls)) + b"".join(self._parts)
         calls, self._calls, self._parts = self._calls, [], []
-        reply = self.session.request(Kind.BATCH, 0, 0, payload, "batch")
+        reply = self.session.request(Request(Kind.BATCH, payload=payload, name="batch"))
         self._arguments.clear()
         if reply.status == ErrorCode.OUT_OF_MEMORY:
             raise error_for(reply.status, "batch", "the target has no memory for the replies")

@@ -18,7 +18,7 @@ import struct
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
 from jvmti.wire import protocol
@@ -41,6 +41,29 @@ _SPIN = 30_000
 """Nanoseconds to look for a frame before it is slept for."""
 _RAREST = 63
 """Waits without looking between two with, where looking is in vain."""
+
+
+class Request(NamedTuple):
+    """A frame that asks the agent for something, and how long its reply is waited for."""
+
+    kind: int
+    """Of the frame; see `jvmti.wire.protocol.Kind`."""
+    function: int = 0
+    """The number of the function that is called."""
+    environment: int = 0
+    """The number of the environment that calls it."""
+    payload: bytes = b""
+    """Its arguments."""
+    name: str = ""
+    """What the call is called in errors."""
+    timeout: float | None = None
+    """Seconds to wait for the reply; ``None`` is the session's limit, or for ever without one."""
+    flags: int = 0
+    """Of the frame."""
+    descriptor: int | None = None
+    """Passed along with the frame; it stays open here."""
+    walk: Walk | None = None
+    """Answers the callbacks of a heap walk."""
 
 
 class Frame:
@@ -135,30 +158,13 @@ class Channel:
         self.socket.close()
         _ends.pop(id(self._closer), None)
 
-    def request(
-        self,
-        kind: Kind,
-        function: int,
-        environment: int,
-        payload: bytes,
-        *,
-        timeout: float | None = None,
-        before: bytes = b"",
-        flags: int = 0,
-        descriptor: int | None = None,
-        name: str = "",
-        conversation: int = 0,
-        walk: Walk | None = None,
-    ) -> Frame:
+    def request(self, request: Request, before: bytes = b"", conversation: int = 0) -> Frame:
         """Send one frame and wait for its reply.
 
         Args:
+            request: the frame.
             before: frames without a reply that go ahead in the same piece.
-            timeout: seconds to wait for the reply; ``None`` waits for ever.
-            descriptor: passed along with the frame.
-            name: what the call is called in errors.
             conversation: which one the request belongs to; 0 is the channel's own.
-            walk: answers the callbacks of a heap walk.
 
         Raises:
             CallTimeout: no reply in time; it will be discarded when it comes.
@@ -166,6 +172,7 @@ class Channel:
         """
         if self.broken is not None:
             raise TargetLost(self.broken)
+        kind, function, environment, payload, name, timeout, flags, descriptor, walk = request
         sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF
         frame = (
             before

@@ -26,7 +26,7 @@ from jvmti.spec.errors import (
     error_for,
 )
 from jvmti.wire import text
-from jvmti.wire.channel import Frame
+from jvmti.wire.channel import Frame, Request
 from jvmti.wire.codecs import U32, codec_of, narrowed
 from jvmti.wire.ownership import block_of
 from jvmti.wire.protocol import Flag, Kind, Status
@@ -315,7 +315,7 @@ def map_call(
         reply = _shared_request(session, declaration, environment, payload, rows, timeout)
     else:
         reply = session.request(
-            Kind.MAP, declaration.number, environment, payload, declaration.name, timeout
+            Request(Kind.MAP, declaration.number, environment, payload, declaration.name, timeout)
         )
     if reply.status:
         raise session.error(declaration, reply)
@@ -359,14 +359,15 @@ def _shared_request(
             shared[:8] = struct.pack("<Q", len(payload))
             shared[8 : 8 + len(payload)] = payload
             reply = session.request(
-                Kind.MAP,
-                declaration.number,
-                environment,
-                b"",
-                declaration.name,
-                timeout,
-                flags=int(Flag.SHARED),
-                descriptor=descriptor,
+                Request(
+                    Kind.MAP,
+                    declaration.number,
+                    environment,
+                    name=declaration.name,
+                    timeout=timeout,
+                    flags=int(Flag.SHARED),
+                    descriptor=descriptor,
+                )
             )
             if reply.flags & Flag.SHARED:
                 (length,) = struct.unpack_from("<Q", shared)
