@@ -644,5 +644,5 @@ def test_what_a_dump_does_not_tell_is_said_in_its_place(tmp_path: Path) -> None:
     buffer = writer.class_(0x1100, name, [("cleaner", OBJECT)], super_=java_object)
     writer.root(0x01, writer.instance(0x2000, buffer, 0x2000))
     page = written(writer.finish(), tmp_path)
-    assert "cannot be told: java.nio.DirectByteBuffer" in text_of(page.section("buffers"))
+    assert "Not available: java.nio.DirectByteBuffer" in text_of(page.section("buffers"))
     assert "java.nio.DirectByteBuffer" in [row[3] for row in page.tables("classes")[0]]

@@ -165,14 +165,14 @@ def test_an_error_about_a_name_says_what_was_likely_meant(vm: jvmti.VM) -> None:
     with pytest.raises(KeyError, match="did you mean 'counter'"):
         vm.find_class("Values")["oun"]
     [found] = vm.find_class("java.util.concurrent.ConcurrentHashMap").instances(limit=1)
-    with pytest.raises(KeyError, match="no field 'a key'.*value gives what a collection holds"):
+    with pytest.raises(KeyError, match="no field 'a key'.*to read the entries"):
         found["a key"]
 
 
 def test_an_object_is_no_sequence(vm: jvmti.VM, kept: Any) -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(kept("derived"))
-    with pytest.raises(TypeError, match="fields have names"):
+    with pytest.raises(TypeError, match="takes the name of a field"):
         kept("HashMap")[0]
 
 

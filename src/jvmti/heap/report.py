@@ -101,7 +101,7 @@ def page(snapshot: Snapshot, title: str) -> str:
         try:
             content = make(snapshot)
         except HeapError as error:  # in a damaged dump a class may lack what all VMs have
-            content = [element("p", f"This cannot be told: {error}", class_="fault")]
+            content = [element("p", f"Not available: {error}", class_="fault")]
         main.append(element("section", element("h2", heading), *content, id=name))
     if snapshot._report is not None:
         snapshot._report(STEP, len(sections), len(sections))

@@ -493,7 +493,7 @@ class Class(Attributes, refs.Class):
         Reading initialises no class; before that is done the fields are null and 0.
 
         Raises:
-            KeyError: there is no such field; near names are told.
+            KeyError: there is no such field; the message suggests similar names.
 
         JNI: GetStatic<Type>Field.
         """
@@ -504,7 +504,7 @@ class Class(Attributes, refs.Class):
         """Change a static field, from a Python value or an object of the model.
 
         Raises:
-            KeyError: there is no such field; near names are told.
+            KeyError: there is no such field; the message suggests similar names.
             TypeError: the value does not become one of the field's type, or the field is final.
             OverflowError: a number does not fit the field's type.
 

@@ -83,7 +83,7 @@ class Layout:
         """A field by its name, or by ``Owner.field``.
 
         Raises:
-            KeyError: there is none; near names are told.
+            KeyError: there is no such field; the message suggests similar names.
         """
         place = self._found.get(name)
         if place is not None and (place.is_static or not static):

@@ -56,7 +56,7 @@ class Mirror:
         """The value of a field of ``java.lang.Class``, private ones too.
 
         Raises:
-            KeyError: this release has no such field; near names are told.
+            KeyError: this release has no such field; the message suggests similar names.
 
         JNI: Get<Type>Field.
         """

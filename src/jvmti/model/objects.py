@@ -71,7 +71,7 @@ class Attributes:
         Of fields of one name the nearest is meant; ``obj["Base.total"]`` is that of a class.
 
         Raises:
-            KeyError: there is no such field; near names are told.
+            KeyError: there is no such field; the message suggests similar names.
             InvalidObject: the handle was released, or was weak and its object has been collected.
 
         JNI: Get<Type>Field.
@@ -83,7 +83,7 @@ class Attributes:
         """Change a field, from a Python value or an object of the model.
 
         Raises:
-            KeyError: there is no such field; near names are told.
+            KeyError: there is no such field; the message suggests similar names.
             TypeError: the value does not become one of the field's type, or the field is final.
             OverflowError: a number does not fit the field's type.
 
@@ -338,6 +338,9 @@ class Attributes:
         return repr(self)
 
 
+_ENTRIES = "to read the entries of a collection, use .value"
+
+
 def _place(item: Any, name: Any) -> Place:
     try:
         return layout_of(item.cls).find(_name(name, item))
@@ -346,16 +349,13 @@ def _place(item: Any, name: Any) -> Place:
             one.name for one in item.cls.all_interfaces
         }:
             raise
-        raise KeyError(f"{error.args[0]} (value gives what a collection holds)") from None
+        raise KeyError(f"{error.args[0]}; {_ENTRIES}") from None
 
 
 def _name(name: Any, item: Any) -> str:
     if isinstance(name, str):
         return name
-    raise TypeError(
-        f"fields have names; {item!r} takes no {type(name).__name__} in brackets"
-        " (value gives what a collection holds)"
-    )
+    raise TypeError(f"{item!r}[…] takes the name of a field, not {type(name).__name__}; {_ENTRIES}")
 
 
 def write_field(item: Any, cls: Any, place: Place, value: Any) -> None:

@@ -243,14 +243,14 @@ class InvalidMethodID(JvmtiError):
 class InvalidLocation(JvmtiError):
     """There is no instruction at this location of the method.
 
-    Get_line_number_table and get_method_location give valid ones.
+    ``get_line_number_table`` and ``get_method_location`` return valid ones.
     """
 
     CODE = 24
     CONSTANT = "JVMTI_ERROR_INVALID_LOCATION"
     DETAIL = (
         "there is no instruction at this location of the method; get_line_number_table and "
-        "get_method_location give valid ones"
+        "get_method_location return valid ones"
     )
 
 
