@@ -111,7 +111,7 @@ def test_a_result_can_be_replaced_and_a_failing_function_is_passed_over(
         assert ask_natively(witness) == 42
     finally:
         env.set_jni_function_table({})
-    assert any(isinstance(one, LookupError) for one in vm._session.callbacks.jni.errors)
+    assert any(isinstance(one, LookupError) for one in vm._callbacks.jni.errors)
     with pytest.raises(ValueError, match="no JNI function"):
         env.set_jni_function_table({"NoSuchFunction": fails})
     with pytest.raises(ValueError, match="did you mean 'NewGlobalRef'"):

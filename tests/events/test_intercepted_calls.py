@@ -67,7 +67,7 @@ def vm(calling: programs.JavaProgram) -> Iterator[jvmti.VM]:
         yield attached
         attached.env.set_jni_function_table({})
         assert attached.env.get_jni_function_table() == before
-        assert attached._session.callbacks.jni.errors == []
+        assert attached._callbacks.jni.errors == []
     assert calling.ask("many 3") == "6 3"
 
 
@@ -207,7 +207,7 @@ def test_memory_that_a_call_hands_over_is_an_array_with_what_is_there(
     vm.env.set_jni_function_table(dict.fromkeys(names, passed_on))
     assert calling.ask("regions héllo") == REGIONS
     vm.env.set_jni_function_table({})
-    assert vm._session.callbacks.jni.errors == []
+    assert vm._callbacks.jni.errors == []
     before, after, _, types = seen["GetIntArrayRegion"]
     assert before[1:] == [1, 2, [-1, -1]]
     assert after[1:] == [1, 2, [20, 30]]
@@ -278,7 +278,7 @@ def test_memory_is_written_where_c_may_write_and_nowhere_else(
     )
     assert calling.ask("regions héllo") == "1 3 -1 héllo el 1 0 [70, 80, 99]"
     vm.env.set_jni_function_table({})
-    assert vm._session.callbacks.jni.errors == []
+    assert vm._callbacks.jni.errors == []
     assert len(refused) == 1
     with pytest.raises(jvmti.errors.IllegalArgument, match="has gone on"):
         kept[0][0]
@@ -328,7 +328,7 @@ def test_every_function_with_memory_hands_it_over_as_what_it_is(
     vm.env.set_jni_function_table(dict.fromkeys(names, told))
     calling.ask("borrowed count me")
     vm.env.set_jni_function_table({})
-    assert vm._session.callbacks.jni.errors == []
+    assert vm._callbacks.jni.errors == []
     types = ("int8", "uint16", "int16", "int32", "int64", "float32", "float64")
     assert found == {
         f"{verb}{kind}ArrayElements": type_

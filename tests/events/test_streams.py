@@ -17,6 +17,7 @@ import jvmti
 from events.streamed import rest_of
 from jvmti.env.event_records import record_fields, record_size
 from jvmti.env.events import EVENTS
+from jvmti.env.services import STREAMS
 from jvmti.spec.errors import IllegalArgument, MustPossessCapability, ProtocolError
 
 if TYPE_CHECKING:
@@ -629,7 +630,7 @@ def test_garbage_from_the_controller_does_no_harm(streamed: Streamed) -> None:
 
 
 def test_memory_that_is_not_as_it_should_be_is_refused(streamed: Streamed) -> None:
-    session = streamed.vm._session
+    streams: Any = streamed.vm._session.services[STREAMS]
     env = streamed.vm.env
     arguments = ([65], 0, 1, 4096, 0, 0, [], None, None, None)
     unsealed = os.memfd_create("unsealed")
@@ -638,7 +639,7 @@ def test_memory_that_is_not_as_it_should_be_is_refused(streamed: Streamed) -> No
     try:
         for descriptor in (unsealed, *pipe):
             with pytest.raises(IllegalArgument):
-                session.streams._open(env, arguments, descriptor)
+                streams._open(env, arguments, descriptor)
         # Too small, and shapes that cannot be.
         small = os.memfd_create("small", os.MFD_ALLOW_SEALING)
         os.ftruncate(small, 4096)
@@ -653,7 +654,7 @@ def test_memory_that_is_not_as_it_should_be_is_refused(streamed: Streamed) -> No
             ([], 0, 1, 4096, *arguments[4:]),
         ):
             with pytest.raises(IllegalArgument):
-                session.streams._open(env, wrong, small)
+                streams._open(env, wrong, small)
     finally:
         for descriptor in (unsealed, small, *pipe):
             os.close(descriptor)

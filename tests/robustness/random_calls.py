@@ -222,7 +222,7 @@ class Fuzzer:
         """Collect what can be had of the prey, and add all capabilities."""
         self.vm = vm
         self.session = vm._session
-        self.session.handle = self._told
+        self.session.openings.register(range(1 << 16), self._told)
         env, jni = vm.env, vm.jni
         if "Zero" in (env.get_system_property("java.vm.name") or ""):
             self._leave_out(ON_ZERO)

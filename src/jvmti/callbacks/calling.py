@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks import agent_thread, heap_walk
-from jvmti.callbacks.extensions import EVENT, Extensions
+from jvmti.callbacks.extensions import Extensions
 from jvmti.callbacks.jni_interception import JniCalls
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jvmti.wire.session import Session
 
 STOPPED = 0x3000
-"""The number in the frames that tell of stops."""
+"""The number of an opening: a thread has come to a stop."""
 
 _MADE_BY = {
     "run_agent_thread": agent_thread.run,
@@ -31,7 +31,6 @@ class Callbacks:
     """The functions of a session that take a callback."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
         self.jni = JniCalls(session)
         self.extensions = Extensions(session)
         self._made_by = {
@@ -50,15 +49,6 @@ class Callbacks:
         """Call one of them."""
         made_by = self._made_by[declaration.name]
         return made_by(env, declaration, arguments, timeout)
-
-    def told(self, number: int, environment: int, data: bytes) -> bytes:
-        """Handle what a thread of the VM tells beside events; the answer as it travels."""
-        if number == STOPPED:
-            self._session.stops.told(data)
-            return b""
-        if number == EVENT:
-            return self.extensions.told(environment, data)
-        return self.jni.told(number, environment, data)
 
 
 __all__ = ["Callbacks"]

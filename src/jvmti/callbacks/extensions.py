@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.callbacks.told import Told
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
+from jvmti.env.services import HANDLERS
 from jvmti.spec.errors import SessionClosed
 from jvmti.wire.codecs import I32, codec_of
 
@@ -34,6 +35,7 @@ class Extensions:
         self.session = session
         self.callbacks: dict[tuple[int, int], Callable[..., Any]] = {}
         self.errors: list[Exception] = []
+        session.openings.register(range(EVENT, EVENT + 1), self.opened)
 
     def set(
         self, env: Env, declaration: Declaration, arguments: tuple[Any, ...], timeout: float | None
@@ -51,7 +53,7 @@ class Extensions:
         key = (env._number, index)
         before = self.callbacks.get(key)
         if callback is not None:
-            session.events.open_pool()
+            session.services[HANDLERS].open_pool()
             self.callbacks[key] = callback
         try:
             session.call_encoded(declaration, env._number, payload, timeout)
@@ -63,7 +65,7 @@ class Extensions:
         if callback is None:
             self.callbacks.pop(key, None)
 
-    def told(self, environment: int, data: bytes) -> bytes:
+    def opened(self, number: int, environment: int, data: bytes) -> bytes:
         """Call the callback of an event."""
         callback = self.callbacks.get((environment, I32.unpack_from(data)[0]))
         if callback is None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
+from jvmti.env.services import HANDLERS
+from jvmti.jni.calls import JNI
 from jvmti.jni.interface import EXCLUDED, FUNCTIONS
 from jvmti.spec.errors import JavaException, SessionClosed
 from jvmti.spec.frozen import frozen
@@ -89,7 +91,7 @@ class Original:
         """Make the call and give its result."""
         session = self._calls.session
         if arguments:
-            return getattr(session.model.jni, self._method)(*arguments)
+            return getattr(JNI(session), self._method)(*arguments)
         operations = AgentOperations(session, self._environment)
         data = operations.proceed_jni_call()
         return value_at(data, 0, session)[0] if data else None
@@ -140,6 +142,7 @@ class JniCalls:
         self.functions: dict[int, Function] = {}
         self.errors: list[Exception] = []
         self._local = threading.local()
+        session.openings.register(range(FIRST, FIRST + 1 + max(NAMES)), self.opened)
 
     def set(
         self, env: Env, declaration: Declaration, arguments: tuple[Any, ...], timeout: float | None
@@ -160,7 +163,7 @@ class JniCalls:
         session = self.session
         payload = codec_of(declaration).encode(session, (sorted(wanted),))
         if wanted:
-            session.events.open_pool()
+            session.services[HANDLERS].open_pool()
         before, self.functions = self.functions, {**self.functions, **wanted}
         try:
             session.call_encoded(declaration, env._number, payload, timeout)
@@ -173,7 +176,7 @@ class JniCalls:
         """Begin to count calls in the agent."""
         return Counting(self.session, environment, names)
 
-    def told(self, number: int, environment: int, data: bytes) -> bytes:
+    def opened(self, number: int, environment: int, data: bytes) -> bytes:
         """Call what has taken the place of a function; the answer as it travels."""
         slot = number - FIRST
         function = self.functions.get(slot)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.env.interface import FUNCTIONS, Functions
 from jvmti.env.operations import Operations
+from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.spec.text import harmless
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.columns import Columns, map_call
@@ -27,8 +28,8 @@ _ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))
 
 def _make_way(session: Session, declaration: Declaration, number: int) -> None:
     """See that what the model holds for itself is not in the way of calls that go out together."""
-    if declaration.name in _ASKS and session.lending is not None:
-        session.lending.make_way(Env(session, number))
+    if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
+        lender.make_way(Env(session, number))
 
 
 class Env(Functions):
@@ -46,11 +47,12 @@ class Env(Functions):
         self._timeout = timeout
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        if declaration.name in _ASKS and self._session.lending is not None:
-            return self._session.lending.call(self, declaration, arguments)
+        session = self._session
+        if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
+            return lender.call(self, declaration, arguments)
         if declaration.callback:
-            return self._session.callbacks.call(self, declaration, arguments, self._timeout)
-        return self._session.call(declaration, self._number, arguments, self._timeout)
+            return session.services[CALLBACKS].call(self, declaration, arguments, self._timeout)
+        return session.call(declaration, self._number, arguments, self._timeout)
 
     @property
     def map(self) -> Mapped:
@@ -115,7 +117,7 @@ class Env(Functions):
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
         named = {} if timeout is ... else {"timeout": timeout}
-        return self._session.events.on(self, event, handler, thread, own=own, **named)
+        return self._session.services[HANDLERS].on(self, event, handler, thread, own=own, **named)
 
     def stream(
         self,
@@ -181,7 +183,7 @@ class Env(Functions):
 
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
-        return self._session.streams.open(
+        return self._session.services[STREAMS].open(
             self,
             events,
             thread=thread,
@@ -227,7 +229,7 @@ class Env(Functions):
 
         JVM TI: SetEventCallbacks.
         """
-        self._session.events.set_callbacks(self, callbacks)
+        self._session.services[HANDLERS].set_callbacks(self, callbacks)
 
     def with_timeout(self, timeout: float | None) -> Env:
         """The same environment with a time limit on every call, in seconds.

@@ -49,7 +49,7 @@ _LASTING = {"thread", "virtual_thread", "loader", "protection_domain"}
 """Attributes that are often the same in the next event."""
 
 OTHERS = 0x1000
-"""From here on the numbers in frames are not those of events; see `jvmti.callbacks.calling`."""
+"""From here on the numbers in frames are not those of events; see `jvmti.wire.openings`."""
 
 OWN = protocol.OWN_WORK
 """In the number of an event: this controller's own work has caused it."""
@@ -314,7 +314,8 @@ class Handlers:
         self._local = _Local()
         self._pool = 0
         self._busy: set[int] = set()
-        session.handle = self.handle
+        session.expects_events = lambda: self.any
+        session.openings.register(range(OTHERS), self.handle)
 
     @property
     def any(self) -> bool:
@@ -440,8 +441,6 @@ class Handlers:
 
     def handle(self, number: int, environment: int, payload: bytes) -> bytes:
         """Call what is registered for an event, and give the answer as it travels."""
-        if number >= OTHERS:
-            return bytes(self._session.callbacks.told(number, environment, payload))
         return self._handle(number, environment, payload, self._local.last)
 
     def _handle(self, number: int, environment: int, payload: bytes, last: _Last) -> bytes:
@@ -574,7 +573,7 @@ class Handlers:
                 if number < OTHERS:
                     answer = self._handle(number, environment, payload, last)
                 else:
-                    answer = self.handle(number, environment, payload)
+                    answer = session.openings.handle(number, environment, payload)
             except BaseException as error:
                 # What is wrong with one event must not take the thread from all others.
                 self.report(number, error)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.events import EVENTS, JvmtiEvent
+from jvmti.env.services import STREAMS
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.events.handlers import Handlers
-    from jvmti.events.streams import Streams
     from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")
@@ -41,8 +41,7 @@ class LateCallbacks:
         self._handlers = handlers
         self._env = env
         self._functions = dict(functions)
-        streams: Streams = session.streams
-        self._stream = streams.open(
+        self._stream = session.services[STREAMS].open(
             env,
             [EVENTS[number].declaration.constant for number in functions],
             thread=None,

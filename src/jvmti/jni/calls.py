@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from jvmti.jni.interface import FUNCTIONS, Functions
 from jvmti.refs import Object
@@ -13,7 +13,18 @@ from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import InvalidObject
 from jvmti.spec.text import harmless
 from jvmti.wire.batch import Batch, Deferred
+from jvmti.wire.services import Service
 from jvmti.wire.session import Session
+
+
+class CallCounter(Protocol):
+    """Counts the JNI calls of the VM."""
+
+    def count(self, environment: int, names: tuple[str, ...], /) -> Any:
+        """Begin to count; see `JNI.count`."""
+
+
+COUNTER: Service[CallCounter] = Service("counts of JNI calls")
 
 
 class JNI(Functions):
@@ -63,7 +74,7 @@ class JNI(Functions):
         Raises:
             NotAvailable: another session has the JNI function table; the message says whose.
         """
-        return self._session.callbacks.jni.count(self._number, names)
+        return self._session.services[COUNTER].count(self._number, names)
 
     @contextmanager
     def batch(self) -> Iterator[Any]:

@@ -22,6 +22,7 @@ from jvmti.model.members import Methods as MethodList
 from jvmti.model.mirrors import Mirror
 from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
+from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.model.watches import Watch
 from jvmti.spec.constants import ClassStatus
@@ -600,7 +601,7 @@ class Method(refs.Method):
 
     @property
     def _vm(self) -> VM:
-        vm: VM = self._session.model
+        vm: VM = self._session.services[MODEL]
         return vm
 
     @property
@@ -895,7 +896,7 @@ class Field(refs.Field):
 
     @property
     def _vm(self) -> VM:
-        vm: VM = self._session.model
+        vm: VM = self._session.services[MODEL]
         return vm
 
     @property

@@ -13,6 +13,7 @@ from jvmti.model.attribute_errors import no_attribute
 from jvmti.model.layouts import Place, layout_of
 from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
+from jvmti.model.session_vm import MODEL
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
 from jvmti.spec.text import harmless, harmless_lines, printable
 
@@ -37,7 +38,7 @@ class Attributes:
 
     @property
     def _vm(self) -> VM:
-        vm: VM = self._session.model
+        vm: VM = self._session.services[MODEL]
         return vm
 
     if not TYPE_CHECKING:  # which would take any name for an attribute

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jvmti.callbacks.calling import STOPPED
 from jvmti.model.allowed import reason
 from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
@@ -67,6 +68,7 @@ class StopTable:
         self._held = Capabilities(0)
         self._lock = threading.RLock()
         self._awaited: dict[Steps, Thread] = {}
+        vm._session.openings.register(range(STOPPED, STOPPED + 1), self.opened)
 
     def __iter__(self) -> Iterator[Stops]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -148,8 +150,12 @@ class StopTable:
 
     # ---- stops -----------------------------------------------------------------------------
 
-    def told(self, data: bytes) -> None:
+    def opened(self, number: int, environment: int, data: bytes) -> bytes:
         """A thread has come to a stop, and waits until this returns."""
+        self._stopped(data)
+        return b""
+
+    def _stopped(self, data: bytes) -> None:
         session = self._vm._session
         lender = session.conversation
         assert lender is not None

@@ -19,6 +19,7 @@ from jvmti.model.containers import Contents, Reader, contents_of
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import Cut, read_elements, read_fields
 from jvmti.model.scalars import NOTHING, scalar_of
+from jvmti.model.session_vm import MODEL
 from jvmti.model.values import is_box, supertypes
 from jvmti.spec.text import harmless, printable
 
@@ -240,10 +241,11 @@ def short(item: Any) -> str:
     if item._handle == 0:
         return f"<{kind}, released>"
     session = item._session
-    if session.closed is not None or session.model is None:
+    vm = session.services.find(MODEL)
+    if session.closed is not None or vm is None:
         return f"<{kind}>"
     try:
-        return f"<{printable(_described(session.model, item))}>"
+        return f"<{printable(_described(vm, item))}>"
     except Exception:  # what prints must not fail: not in a debugger, nor at the end of a session
         return f"<{kind}>"
 

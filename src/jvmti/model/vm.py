@@ -14,10 +14,11 @@ from jvmti import display
 from jvmti.callbacks.calling import Callbacks
 from jvmti.env.environment import AgentOperations, Env, Mapped
 from jvmti.env.operations import AgentStats
+from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
-from jvmti.jni.calls import JNI
+from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.classes import Class, Field, Method, Methods
@@ -40,6 +41,7 @@ from jvmti.model.objects import (
     Throwable,
 )
 from jvmti.model.properties import Properties
+from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import SourcePath
 from jvmti.model.stop_table import StopTable
 from jvmti.model.stops import Stop
@@ -47,6 +49,7 @@ from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
 from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
+from jvmti.refs.services import EXTENSIONS, MEMORY
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
 from jvmti.spec.errors import InHeapCallback, TargetLost
@@ -140,7 +143,6 @@ class VM:
         self._session = Session(
             connection.socket, CLASSES | _KINDS, timeout=timeout, digest=interface_digest()
         )
-        self._session.model = self
         self._agent = AgentOperations(self._session)
         self.env = Env(self._session, 1)
         self.jni = JNI(self._session)
@@ -154,17 +156,22 @@ class VM:
         self._lending = Lending(self)
         self._lending.note(self.env)
         self._tag_env: Env | None = None
-        self._session.lending = self._lending
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
         self._session.describe_exception = self._describe_exception
-        self._session.read_memory = self._agent.read_memory
-        self._session.write_memory = self._agent.write_memory
         enabling = Enabling(self._session)
-        self._session.events = self._handlers = Handlers(self._session, enabling)
-        self._session.streams = Streams(self._session, enabling)
-        self._session.callbacks = Callbacks(self._session)
-        self._session.stops = self.stops = StopTable(self, self._handlers, enabling)
+        self._handlers = Handlers(self._session, enabling)
+        self._callbacks = Callbacks(self._session)
+        self.stops = StopTable(self, self._handlers, enabling)
+        provide = self._session.services.provide
+        provide(MODEL, self)
+        provide(MEMORY, self._agent)
+        provide(EXTENSIONS, self._callbacks.extensions)
+        provide(COUNTER, self._callbacks.jni)
+        provide(LENDER, self._lending)
+        provide(HANDLERS, self._handlers)
+        provide(STREAMS, Streams(self._session, enabling))
+        provide(CALLBACKS, self._callbacks)
         self._session.hello(_name_of_this_process(), timeout)
 
     # ---- the session -----------------------------------------------------------------------

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from jvmti.refs.services import EXTENSIONS, MEMORY
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -353,7 +355,7 @@ class Memory(Issued):
         Raises:
             IllegalArgument: it has been freed, or has no such bytes.
         """
-        data: bytes = self._session.read_memory(self, offset, length)
+        data: bytes = self._session.services[MEMORY].read_memory(self, offset, length)
         return data
 
     def write(self, offset: int, data: bytes) -> None:
@@ -366,7 +368,7 @@ class Memory(Issued):
         Raises:
             IllegalArgument: it has been freed, or has not so many bytes from there on.
         """
-        self._session.write_memory(self, offset, data)
+        self._session.services[MEMORY].write_memory(self, offset, data)
 
 
 class ExtensionFunction(Issued):
@@ -378,7 +380,7 @@ class ExtensionFunction(Issued):
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it."""
-        return self._session.callbacks.extensions.call(self, arguments)
+        return self._session.services[EXTENSIONS].call(self, arguments)
 
     __slots__ = ()
     KIND = 36

@@ -44,8 +44,10 @@ from jvmti.target.procfs import ProcessHandle
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel, answer_frame
 from jvmti.wire.codecs import U64, codec_of
+from jvmti.wire.openings import Openings
 from jvmti.wire.ownership import RELEASE, Ownership
 from jvmti.wire.protocol import Flag, Kind, Status
+from jvmti.wire.services import Services
 
 log = logging.getLogger("jvmti")
 
@@ -68,6 +70,10 @@ _GONE_WITHIN = 0.25
 _sessions: set[weakref.ref[Session]] = set()
 """Those that a forked child has copies of.  No `WeakSet`, whose callbacks are of Python's:
 they would lose Ctrl-C, see `jvmti.wire.ownership`."""
+
+
+def _never() -> bool:
+    return False
 
 
 class Conversation:
@@ -170,22 +176,13 @@ class Session:
         """The session was closed from this side."""
         self.identify: Callable[[Any], Any] | None = None
         self.same: Callable[[Any, Any], bool] | None = None
-        self.lending: Any = None
         self.describe_exception: Callable[[Any], tuple[str, str | None]] | None = None
-        self.read_memory: Callable[[Any, int, int], bytes] | None = None
-        self.write_memory: Callable[[Any, int, bytes], None] | None = None
-        self.model: Any = None
-        """What the classes of handles ask for more than their number."""
-        self.events: Any = None
-        """The handlers of events; see `jvmti.events.handlers`."""
-        self.streams: Any = None
-        """Opens streams of events; see `jvmti.events.streams`."""
-        self.stops: Any = None
-        """Is told of stops; see `jvmti.model.stops`."""
-        self.callbacks: Any = None
-        """What makes the calls that call back; see `jvmti.callbacks.calling`."""
-        self.handle: Callable[[int, int, bytes], bytes] | None = None
-        """Handles what the agent tells: its number, environment and payload; gives the answer."""
+        self.services = Services()
+        """What the upper layers provide for the lower ones."""
+        self.openings = Openings()
+        """Who handles the conversations that the agent begins."""
+        self.expects_events: Callable[[], bool] = _never
+        """Whether events are handed to functions, which may be in the middle of any call."""
         self.live = False
         """The VM is live: there are service threads."""
         self.running: list[Channel] = []
@@ -391,8 +388,7 @@ class Session:
         local.conversation = Conversation(channel, frame.conversation)
         payload = b""
         try:
-            if self.handle is not None:
-                payload = self.handle(frame.status, frame.environment, frame.payload)
+            payload = self.openings.handle(frame.status, frame.environment, frame.payload)
         finally:
             local.conversation = outer
             try:
@@ -572,7 +568,7 @@ class Session:
             number = 0 if conversation is None else conversation.number
             reply = channel.request(request, before, number)
         except (CallTimeout, KeyboardInterrupt):
-            if self.events is not None and self.events.any and conversation is None:
+            if conversation is None and self.expects_events():
                 self.attend()
             raise
         except TargetLost as lost:
