@@ -8,6 +8,11 @@
 
 PYTHON ?= python3
 ARGS ?=
+QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py drivers/test_own_process.py \
+    heap/test_histogram.py heap/test_live_snapshot.py heap/test_query.py \
+    model/test_classes.py model/test_frames.py model/test_objects.py model/test_threads.py \
+    target/test_attach.py target/test_hotspot.py target/test_launch.py robustness/test_nulls.py \
+    test_codecs.py test_columns.py test_commands.py test_model.py test_ways_in.py)
 BENCH ?= run
 SANITIZE ?= address,undefined
 
@@ -22,7 +27,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test check checked format docs wheels wheel-test sanitize bench install java clean distclean
+.PHONY: help demo test quick check checked format docs wheels wheel-test sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -35,6 +40,11 @@ demo: install $(VENV)/.demo
 ## test        install what the tests need and run them all
 test: install java $(VENV)/.spark
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
+
+## quick       some of each kind of test on the newest JVM: under three minutes
+quick: install java
+	JVMTI_TEST_JVMS=newest $(BIN)/python -m pytest -n auto --maxprocesses 4 -q \
+	    -m "not slow and not stress and not root" $(QUICK) $(ARGS)
 
 ## check       lint, formatting, types, layers
 check: install

@@ -257,6 +257,8 @@ def left_to_others(item: pytest.Item, two: set[jvms.Jvm]) -> bool:
     jvm = item.callspec.params.get("jvm") if hasattr(item, "callspec") else None
     if not isinstance(jvm, jvms.Jvm):
         return False
+    if item.get_closest_marker("newest"):
+        return jvm.name != jvms.NEWEST
     if item.get_closest_marker("oldest_and_newest"):
         return jvm not in two
     below = item.path.relative_to(Path(__file__).parent).parts[0]
@@ -299,6 +301,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     shutil.rmtree(pieces)
     if BOOK.shown:
         BOOK.save(SAVED, whole=is_whole(session.config))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name what failed in the run before and passes alone: a test or a race to be mended."""
+    passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
+    if config.getoption("lf", False) and passed:
+        terminalreporter.section("passed only the second time")
+        for nodeid in passed:
+            terminalreporter.line(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

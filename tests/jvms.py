@@ -2,8 +2,8 @@
 
 `make java` installs them; the environment variable `JVMTI_TEST_JVMS` chooses among
 them: a list of names (`17,25,zero`) and of directories of other JVMs
-(`17,/opt/some-jdk`). A JVM that was named must be there. Without the variable, those
-that are not installed are skipped.
+(`17,/opt/some-jdk`), or `newest` for the newest that is there. A JVM that was named
+must be there. Without the variable, those that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 INSTALLED = Path(os.environ.get("JVMTI_JVMS", ROOT / ".jvms"))
 NAMES = ("11", "17", "21", "25", "zero")
+NEWEST = "25"
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,9 @@ def named(name: str) -> Jvm:
 def selected() -> list[Jvm]:
     """The JVMs to run on, in order."""
     chosen = os.environ.get("JVMTI_TEST_JVMS")
+    if chosen == "newest":
+        there = [jvm for jvm in map(named, NAMES) if not jvm.missing]
+        return [max(there, key=lambda jvm: jvm.feature)] if there else [named(NEWEST)]
     return (
         [named(name.strip()) for name in chosen.split(",")] if chosen else list(map(named, NAMES))
     )

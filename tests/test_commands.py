@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pytest
 from rich.console import Console
 
 import jvmti
+from command_line import COMMAND, as_json, done, run
 from jvmti.commands import VERBS, command, prepare
 from jvmti.commands.targets import find_java
 from jvmti.env.interface import FUNCTIONS
@@ -33,32 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-COMMAND = [sys.executable, "-m", "jvmti"]
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def run(
-    *arguments: str | int, timeout: float = 60, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
-
-
-def done(*arguments: str | int, timeout: float = 60) -> str:
-    ended = run(*arguments, timeout=timeout)
-    assert ended.returncode == 0, (ended.stdout[-2000:], ended.stderr)
-    return ended.stdout
-
-
-def as_json(*arguments: str | int, timeout: float = 60) -> Any:
-    return json.loads(done(*arguments, "--json", timeout=timeout))
 
 
 def as_json_of_started(verb: str, *words: str, options: Sequence[str] = ()) -> Any:

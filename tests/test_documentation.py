@@ -15,20 +15,11 @@ from documented import Reader, blocks
 if TYPE_CHECKING:
     from programs import JavaPrograms
 
-pytestmark = pytest.mark.oldest_and_newest
+pytestmark = pytest.mark.newest
 
 DOCS = jvms.ROOT / "docs"
 HOWTOS = sorted((DOCS / "howto").glob("[!i]*.md"))
 STEP_BY_STEP = [DOCS / "tutorial.md", DOCS / "breakpoints.md", *HOWTOS]
-
-
-@pytest.fixture(scope="module")
-def jvm() -> jvms.Jvm:
-    """One JVM, a new one as a reader's: what differs between them is for other tests."""
-    newest = jvms.named("25")
-    if newest.missing:
-        pytest.skip(newest.missing)
-    return newest
 
 
 @pytest.mark.parametrize("page", STEP_BY_STEP, ids=lambda page: page.stem)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [
-    pytest.mark.oldest_and_newest,
+    pytest.mark.newest,
     pytest.mark.slow,
     pytest.mark.timeout(300),
 ]
@@ -79,15 +79,6 @@ def lines_of(page: Path) -> Iterator[Line]:
 
 
 LINES = [line for page in PAGES for line in lines_of(page)]
-
-
-@pytest.fixture(scope="module")
-def jvm() -> jvms.Jvm:
-    """One JVM, a new one as a reader's."""
-    newest = jvms.named("25")
-    if newest.missing:
-        pytest.skip(newest.missing)
-    return newest
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from command_line import as_json, done
 from jvmti.commands.locks import _print as print_locks
 from jvmti.model.contention import LockUse
 
@@ -18,25 +16,6 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 pytestmark = pytest.mark.oldest_and_newest
-
-COMMAND = [sys.executable, "-m", "jvmti"]
-
-
-def done(*words: str | int) -> str:
-    ended = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
-
-def as_json(*words: str | int) -> Any:
-    return json.loads(done(*words, "--json"))
 
 
 @pytest.fixture(scope="module")

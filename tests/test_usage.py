@@ -16,6 +16,7 @@ import pexpect
 import pytest
 
 import jvms
+from command_line import run
 from jvmti.commands import VERBS, command, main, prepare
 from jvmti.commands.examples import examples
 from jvmti.commands.heap import VERBS as HEAP_VERBS
@@ -25,18 +26,7 @@ if TYPE_CHECKING:
 
     from programs import JavaProgram, JavaPrograms
 
-pytestmark = pytest.mark.oldest_and_newest
-
-COMMAND = [sys.executable, "-m", "jvmti"]
-
-
-@pytest.fixture(scope="module")
-def jvm() -> jvms.Jvm:
-    """One JVM: what is said at the command line is the same for all of them."""
-    newest = jvms.named("25")
-    if newest.missing:
-        pytest.skip(newest.missing)
-    return newest
+pytestmark = pytest.mark.newest
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +34,6 @@ def idle(shared_java_program: JavaPrograms) -> JavaProgram:
     program = shared_java_program("Idle")
     program.expect("ready")
     return program
-
-
-def run(*words: str | int, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=cwd,
-    )
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *words: str) -> subprocess.CompletedProcess[str]:

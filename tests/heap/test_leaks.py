@@ -53,6 +53,12 @@ def started(start: programs.JavaPrograms, *leaks: str) -> programs.JavaProgram:
     return program
 
 
+def snapshot_of(start: programs.JavaPrograms, leak: str) -> Snapshot:
+    """What a program with this leak alone holds."""
+    with jvmti.attach(started(start, leak).pid) as vm:
+        return vm.heap.snapshot()
+
+
 @pytest.fixture(scope="module")
 def all_of_them(shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
     names = ("static", "cache", "threadlocal", "listeners", "loaders", "reflection")
@@ -104,8 +110,7 @@ def test_the_old_loaders_are_told_from_the_new_one(snapshot: Snapshot) -> None:
 def test_a_leaking_application_alone_is_one_suspect_of_all_its_loaders(
     java_program: programs.JavaPrograms,
 ) -> None:
-    with jvmti.attach(started(java_program, "loaders").pid) as vm:
-        leaks = vm.heap.snapshot().leaks()
+    leaks = snapshot_of(java_program, "loaders").leaks()
     [suspect] = leaks.suspects
     assert suspect.children_class == "byte[]"
     assert suspect.children == 2400
@@ -117,15 +122,13 @@ def test_a_leaking_application_alone_is_one_suspect_of_all_its_loaders(
 def test_threads_that_hold_much_each_are_named_by_the_variable(
     java_program: programs.JavaPrograms,
 ) -> None:
-    with jvmti.attach(started(java_program, "threadlocal").pid) as vm:
-        [suspect] = vm.heap.snapshot().leaks().suspects
+    [suspect] = snapshot_of(java_program, "threadlocal").leaks().suspects
     assert suspect.places == 16
     assert suspect.owner.endswith("thread-local static Leaks$RequestContext.CURRENT")
 
 
 def test_a_healthy_program_has_no_suspects(java_program: programs.JavaPrograms) -> None:
-    with jvmti.attach(started(java_program, "reflection").pid) as vm:
-        snapshot = vm.heap.snapshot()
+    snapshot = snapshot_of(java_program, "reflection")
     # What it is made of holds 6% of this very small heap.
     leaks = snapshot.leaks(least=0.1)
     assert leaks.suspects == leaks.loaders == leaks.smaller_loaders == []
@@ -136,8 +139,7 @@ def test_what_all_classes_of_a_loader_hold_is_no_suspect(
     java_program: programs.JavaPrograms,
 ) -> None:
     """Most of the heap is below the list that the loader keeps of its classes."""
-    with jvmti.attach(started(java_program, "classes").pid) as vm:
-        snapshot = vm.heap.snapshot()
+    snapshot = snapshot_of(java_program, "classes")
     [loader] = snapshot.objects("Leaks$Copying")
     assert loader is not None
     assert loader.retained > 0.3 * snapshot.dominators().total
@@ -147,8 +149,7 @@ def test_what_all_classes_of_a_loader_hold_is_no_suspect(
 def test_a_large_object_of_many_parts_is_not_named_by_a_few_of_them(
     java_program: programs.JavaPrograms,
 ) -> None:
-    with jvmti.attach(started(java_program, "engine").pid) as vm:
-        snapshot = vm.heap.snapshot()
+    snapshot = snapshot_of(java_program, "engine")
     [engine] = snapshot.objects("Leaks$Engine")
     assert engine is not None
     least = 0.7 * engine.retained / snapshot.dominators().total

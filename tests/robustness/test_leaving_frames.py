@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import departing
 import pytest
 
 import jvms
@@ -346,29 +347,15 @@ def test_handlers_of_other_environments_hear_of_the_same_event(
 
 # ---- which handlers a frame can be left from ---------------------------------------------------
 
-ACTS = {
-    "Breakpoint": "locked",
+ACTS = departing.ACTS | {
     "SingleStep": "touch",
     "MethodEntry": "locked",
     "MethodExit": "locked",
-    "FieldAccess": "touch",
-    "FieldModification": "touch",
-    "Exception": "implicit",
-    "ExceptionCatch": "uncaught",
-    "FramePop": "locked",
     "SampledObjectAlloc": "loadOwn",
     "VMObjectAlloc": "lambda",
     "ClassLoad": "lambda",
     "ClassPrepare": "lambda",
     "ClassFileLoadHook": "loadForName",
-    "MonitorContendedEnter": "contended",
-    "MonitorContendedEntered": "contendedMethod",
-    "MonitorWait": "waiting",
-    "MonitorWaited": "waiting",
-    "ResourceExhausted": "exhaust",
-    "NativeMethodBind": "bind",
-    "ThreadStart": "start",
-    "ThreadEnd": "start",
 }
 """Methods of Departing in which the events are sent."""
 

@@ -12,6 +12,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import departing
 import pytest
 import standing
 import steady
@@ -33,26 +34,12 @@ SCRIPT = Path(__file__).with_name("stopped_controller.py")
 
 pytestmark = pytest.mark.timeout(600)
 
-ACTS = {
-    "Breakpoint": "locked",
-    "FieldAccess": "touch",
-    "FieldModification": "touch",
-    "Exception": "implicit",
-    "ExceptionCatch": "uncaught",
-    "FramePop": "locked",
+ACTS = departing.ACTS | {
     "SampledObjectAlloc": "sampled",
     "VMObjectAlloc": "cloned",
     "ClassLoad": "loadOwn",
     "ClassPrepare": "loadForName",
     "ClassFileLoadHook": "loadOne",
-    "MonitorContendedEnter": "contended",
-    "MonitorContendedEntered": "contendedMethod",
-    "MonitorWait": "waiting",
-    "MonitorWaited": "waiting",
-    "ResourceExhausted": "exhaust",
-    "NativeMethodBind": "bind",
-    "ThreadStart": "start",
-    "ThreadEnd": "start",
     "VirtualThreadStart": "virtual",
     "VirtualThreadEnd": "virtual",
 }
