@@ -191,7 +191,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if meter := cost.meter():
+    if meter := cost.meter(config):
         config.pluginmanager.register(meter)
     worker = getattr(config, "workerinput", None)
     if worker is None:

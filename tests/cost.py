@@ -24,16 +24,19 @@ VARIABLE = "JVMTI_TEST_COST"
 COLUMNS = ("seconds", "jvms", "pythons", "tests")
 
 
-def processor_seconds() -> float:
-    """User and system time of this process and of its children that have ended."""
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+def processor_seconds(*, with_children: bool) -> float:
+    """User and system time of this process, and of its children that have ended."""
+    whose = [resource.RUSAGE_SELF, *([resource.RUSAGE_CHILDREN] if with_children else [])]
+    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, whose))
 
 
 class Meter:
     """Adds up what the tests of each file cost in this process."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, config: pytest.Config) -> None:
+        # The workers of a run are children of its controller, and count for themselves.
+        is_worker = hasattr(config, "workerinput")
+        self._with_children = is_worker or not config.getoption("numprocesses", None)
         self._path = directory / f"{os.getpid()}.json"
         self._costs: dict[str, Counter[str]] = defaultdict(Counter)
         self._started: Counter[str] = Counter()
@@ -53,7 +56,7 @@ class Meter:
                 return
 
     def _charge(self, file: str, jvm: str, tests: int = 0) -> None:
-        now = processor_seconds()
+        now = processor_seconds(with_children=self._with_children)
         cost = self._costs[f"{file} {jvm}"]
         cost.update({**self._started, "tests": tests})
         cost["milliseconds"] += round(1000 * (now - self._before))
@@ -79,10 +82,10 @@ class Meter:
         self._path.write_text(json.dumps(self._costs))
 
 
-def meter() -> Meter | None:
+def meter(config: pytest.Config) -> Meter | None:
     """The meter that the environment asks for."""
     directory = os.environ.get(VARIABLE)
-    return Meter(Path(directory)) if directory else None
+    return Meter(Path(directory), config) if directory else None
 
 
 def total(directories: Sequence[Path], *, files: bool) -> dict[str, Counter[str]]:

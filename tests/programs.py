@@ -12,10 +12,11 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -36,6 +37,14 @@ CRASHES = {
     signal.SIGSYS,
     signal.SIGTRAP,
 }
+
+
+OWN_GROUP: dict[str, Any] = (
+    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+)
+"""How to start what is ended with all its children.  Not by a session of its own: the kernel gives
+each session as much of the processors as all others together have in theirs (sched_autogroup), and
+what runs beside the tests, a compiler or mypy, starves."""
 
 
 class JavaProgram:

@@ -189,7 +189,7 @@ def test_a_command_line_does_what_it_says(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
+        **programs.OWN_GROUP,
     )
     ended = False
     try:

@@ -16,13 +16,12 @@ import pytest
 import steady
 
 import jvmti
+import programs
 from interrupts import interrupted_after, lost_ones
 from jvmti.spec.errors import CallTimeout, SessionClosed, TargetLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import programs
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +206,7 @@ def test_a_forked_child_does_not_keep_the_session_alive(target: steady.Steady) -
     parent = subprocess.Popen(
         [sys.executable, "-c", program, str(target.pid)],
         stdout=subprocess.PIPE,
-        start_new_session=True,
+        **programs.OWN_GROUP,
     )
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"forked\n"
