@@ -170,9 +170,9 @@ bool Channel::await(short events) {
     }
     overran_ = ready == 0 && deadline >= 0 && now_in_milliseconds() >= deadline;
     if (overran_) return false;
-    if (ready == 0 && walking()) stopped = session.controller_is_stopped() ? stopped + 1 : 0;
+    if (ready == 0 && walking()) stopped = session.controller_stands_still() ? stopped + 1 : 0;
   }
-  log("the controller is stopped in the middle of a heap walk");
+  log("the controller stands still in the middle of a heap walk");
   stopped_ = true;
   return false;
 }

@@ -1,6 +1,5 @@
 #include "session.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 
 #include "call.h"
 #include "channel.h"
+#include "controller_state.h"
 #include "extensions.h"
 #include "jni_interception.h"
 #include "leave_frame.h"
@@ -672,20 +672,7 @@ void Session::note_cleared(JNIEnv* jni, Placed::What what, jvmtiEnv* env, void* 
   if (gone != nullptr) jni->DeleteWeakGlobalRef(gone);
 }
 
-bool Session::controller_is_stopped() {
-  pid_t pid = control_channel_->controller();
-  char name[40];
-  char text[256];
-  snprintf(name, sizeof name, "/proc/%d/stat", static_cast<int>(pid));
-  int descriptor = pid > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-  if (descriptor < 0) return false;
-  ssize_t size = read(descriptor, text, sizeof text - 1);
-  close(descriptor);
-  text[size < 0 ? 0 : size] = '\0';
-  // Behind the program's name, which may contain anything.
-  const char* state = std::strrchr(text, ')');
-  return state != nullptr && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
-}
+bool Session::controller_stands_still() { return stands_still(control_channel_->controller()); }
 
 void Session::shut_down() {
   ending_ = true;

@@ -155,8 +155,8 @@ class Session {
   // Ends a session that never got a service thread.
   void abandon(JNIEnv* jni);
   bool ending() const { return ending_; }
-  // By a signal or a debugger.  False where it cannot be seen.
-  bool controller_is_stopped();
+  // By a signal, a debugger, or a frozen control group.  False where it cannot be seen.
+  bool controller_stands_still();
   void set_name(const char* name, size_t length);
   const char* name() const { return name_; }
 

@@ -118,7 +118,8 @@ def stop_a_walk(target: steady.Steady, walking: Controller) -> None:
 def test_a_walk_whose_controller_is_frozen_gives_the_vm_back(
     target: steady.Steady, controller: Callable[..., Controller], group: standing.Group
 ) -> None:
-    walking = controller("iterate_through_heap", 1)
+    """Long before the limit of a walk that has none of its own, which is a minute."""
+    walking = controller("iterate_through_heap", "default")
     walking.says("busy")
     group.stop(walking.process.pid)
     assert target.goes_on()
