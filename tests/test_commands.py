@@ -87,6 +87,11 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
         *(one["name"] for one in capabilities["missing"]),
     }
     assert names == set(ALL.names())
+    behind = {one["name"]: one for one in capabilities["all"]}
+    assert set(behind) == names
+    assert behind["can_suspend"]["source"] == "native"
+    assert "suspend_thread" in behind["can_suspend"]["functions"]
+    assert behind["can_generate_breakpoint_events"]["events"] == ["Breakpoint"]
     assert "can_tag_objects" in capabilities["available"]
     missing = {one["name"]: one for one in capabilities["missing"]}
     assert "starts only" in missing["can_generate_breakpoint_events"]["why"]

@@ -35,6 +35,11 @@ class Command:
         parser.add_argument(
             "--properties", action="store_true", help="list all system properties too"
         )
+        parser.add_argument(
+            "--capabilities",
+            action="store_true",
+            help="list the functions and events behind each capability too",
+        )
 
     def run(self, given: argparse.Namespace) -> None:
         """Print what was found."""
@@ -44,6 +49,8 @@ class Command:
             print_json(found)
         else:
             _print(found, given.properties)
+            if given.capabilities:
+                _print_capabilities(found["capabilities"]["all"])
 
 
 def _found(vm: VM) -> dict[str, Any]:
@@ -75,6 +82,16 @@ def _found(vm: VM) -> dict[str, Any]:
             "missing": [
                 {"name": str(one.capability.name), "why": one.why, "how": one.how}
                 for one in allows.missing
+            ],
+            "all": [
+                {
+                    "name": str(one.capability),
+                    "source": one.source.value,
+                    "why": one.why,
+                    "functions": list(one.functions),
+                    "events": list(one.events),
+                }
+                for one in vm.capabilities.supports()
             ],
         },
     }
@@ -123,6 +140,17 @@ def _print(found: dict[str, Any], properties: bool) -> None:
             out.print(f"  {printable(name)} = {printable(value)}")
     else:
         out.print(f"\n{len(found['properties'])} system properties; --properties lists them")
+
+
+def _print_capabilities(found: list[dict[str, Any]]) -> None:
+    out = console()
+    out.print("\nbehind each capability:")
+    for one in found:
+        why = f": {one['why']}" if one["why"] else ""
+        out.print(f"  {one['name']} ({one['source']}{why})")
+        for what in ("functions", "events"):
+            if one[what]:
+                out.print(f"    {what}: {', '.join(one[what])}")
 
 
 def _print_usage(line: Callable[[str, object], None], found: dict[str, Any]) -> None:

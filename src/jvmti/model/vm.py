@@ -21,6 +21,7 @@ from jvmti.events.streams import Streams
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.breakpoints import Breakpoint
+from jvmti.model.capability_broker import CapabilityBroker
 from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.lending import Lending
@@ -128,6 +129,7 @@ class VM:
         env: the session's first JVM TI environment.
         jni: the JNI functions.
         threads: the live threads.
+        capabilities: where each capability comes from, and what needs it.
         heap: the objects of the VM: histograms, scans, who holds what.
         stops: the breakpoints, watches, steps and caught exceptions of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
@@ -147,6 +149,7 @@ class VM:
         self.env = Env(self._session, 1)
         self.jni = JNI(self._session)
         self.threads = Threads(self)
+        self.capabilities = CapabilityBroker(self)
         self._heap: LiveHeap | None = None
         self.classes = Classes(self)
         self.source_path = SourcePath(self)
