@@ -1,0 +1,81 @@
+"""The pages lead to places that exist, and phrases that were reworded do not come back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import jvms
+
+PAGES = sorted(
+    [
+        *jvms.ROOT.glob("*.md"),
+        *(jvms.ROOT / "docs").rglob("*.md"),
+        *(
+            jvms.ROOT / one
+            for one in ("tests/README.md", "native/README.md", "benchmarks/README.md")
+        ),
+    ]
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+NAMED = re.compile(r"`((?:src|native|tests|docs|examples|benchmarks|scripts)/[\w./-]+)`")
+FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+
+GENERATED = ("docs/reference", "docs/conformance.md", "docs/model.md", "CONTRIBUTING.md")
+"""Pages whose prose is elsewhere, and the one that says which words to avoid."""
+
+REWORDED = (
+    "cannot be had",
+    "cannot be told",
+    "as long as it is",
+    "so many",
+    "is told",
+    "are told",
+    "be told",
+    "was told",
+    "were told",
+    "whoever",
+    "to be had",
+)
+"""Phrases of the pages that have better ones: CONTRIBUTING.md says which."""
+
+
+def ids(page: Path) -> str:
+    return str(page.relative_to(jvms.ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as the site and GitHub name them, and anchors that are written out."""
+    text = FENCED.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    plain = (re.sub(r"[^\w\s-]", "", one.lower()).strip() for one in headings)
+    written = re.findall(r"(?:id|name)=\"([^\"]+)\"|\{ ?#([\w-]+)", text)
+    return {one.replace(" ", "-") for one in plain} | {a or b for a, b in written}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_links_and_named_paths_lead_somewhere(page: Path) -> None:
+    text = FENCED.sub("", page.read_text())
+    dead = []
+    for path, anchor in LINK.findall(text):
+        if re.match(r"\w+:", path):
+            continue
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists():
+            dead.append(path)
+        elif anchor and there.suffix == ".md" and anchor not in anchors(there):
+            dead.append(f"{path}#{anchor}")
+    dead += [path for path in NAMED.findall(text) if not (jvms.ROOT / path).exists()]
+    assert dead == []
+
+
+@pytest.mark.parametrize(
+    "page", [one for one in PAGES if not ids(one).startswith(GENERATED)], ids=ids
+)
+def test_reworded_phrases_do_not_come_back(page: Path) -> None:
+    text = " ".join(FENCED.sub("", page.read_text()).lower().split())
+    found = [text[max(0, m.start() - 40) : m.end() + 20]
+             for phrase in REWORDED for m in re.finditer(rf"\b{phrase}\b", text)]  # fmt: skip
+    assert found == []
