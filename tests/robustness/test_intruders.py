@@ -289,11 +289,11 @@ def test_the_controller_refuses_a_reply_beyond_its_shared_memory(
     threads = vm.env.get_all_threads() * 5000
     real = vm._session.request
 
-    def lying(*arguments: Any, **further: Any) -> Any:
-        reply = real(*arguments, **further)
-        if "descriptor" in further:
+    def lying(request: Request) -> Any:
+        reply = real(request)
+        if request.descriptor is not None:
             # What an agent that has been taken over could write there.
-            os.pwrite(further["descriptor"], struct.pack("<Q", 2**40), 0)
+            os.pwrite(request.descriptor, struct.pack("<Q", 2**40), 0)
             reply.flags |= Flag.SHARED
         return reply
 
