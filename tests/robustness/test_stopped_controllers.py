@@ -101,16 +101,26 @@ def test_a_walk_whose_controller_is_stopped_gives_the_vm_back(
 def test_a_walk_without_a_limit_of_its_own_has_one(
     target: steady.Steady, controller: Callable[..., Controller]
 ) -> None:
-    stop_a_walk(target, controller("follow_references", "default"))
+    walking = controller("follow_references", "default")
+    stop_a_walk(target, walking)
+    assert "within 60 s" in walking.says("raised CallTimeout")
 
 
 def stop_a_walk(target: steady.Steady, walking: Controller) -> None:
     walking.says("busy")
     stop(walking)
-    # The VM stood still until the controller went on.
+    gives_the_vm_back(target, walking, lambda: walking.process.send_signal(signal.SIGCONT))
+
+
+def gives_the_vm_back(
+    target: steady.Steady, walking: Controller, let_go: Callable[[], None]
+) -> None:
+    """The program goes on long before the limit; the controller learns of it when it goes on."""
+    begun = time.monotonic()
     assert target.goes_on()
-    walking.process.send_signal(signal.SIGCONT)
+    let_go()
     assert "has been ended" in walking.says("raised CallTimeout")
+    assert time.monotonic() - begun < 30
     leave(walking)
 
 
@@ -122,10 +132,7 @@ def test_a_walk_whose_controller_is_frozen_gives_the_vm_back(
     walking = controller("iterate_through_heap", "default")
     walking.says("busy")
     group.stop(walking.process.pid)
-    assert target.goes_on()
-    group.let_go(walking.process.pid)
-    assert "has been ended" in walking.says("raised CallTimeout")
-    leave(walking)
+    gives_the_vm_back(target, walking, lambda: group.let_go(walking.process.pid))
 
 
 @pytest.mark.oldest_and_newest

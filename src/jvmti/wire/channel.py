@@ -338,10 +338,14 @@ class Channel:
     def next_block(self, answer: bytes, deadline: float | None) -> bytes | tuple[int, Frame]:
         """Answer a block of callbacks and wait for the next; another frame ends the walk.
 
+        The frame may have come already, to a call of a callback: the agent has ended the walk then.
+
         Raises:
             CallTimeout: nothing came in time.
             TargetLost: the other side is gone.
         """
+        if self._arrived:
+            return self._arrived.popitem()
         self.send_answer(answer)
         if deadline is None and self._start == self._end:
             # As often as there are objects in a walk.
