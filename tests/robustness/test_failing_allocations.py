@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import programs
 
 pytestmark = [
+    pytest.mark.not_sanitized(reason="it has an agent of its own"),
     pytest.mark.stress,
     pytest.mark.slow,
     pytest.mark.oldest_and_newest,

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     import programs
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.not_sanitized(reason="a sanitizer keeps freed memory for a while"),
+]
 
 NOISE = 640 * 1024
 """Bytes that the C library and the VM may take on the side, in all."""
