@@ -41,7 +41,7 @@ class Command:
             type=int,
             default=10,
             metavar="SECONDS",
-            help="how long the JVM's death waits for agent_onunload; 10 if not given",
+            help="how long the JVM waits at its end for agent_onunload (default: 10)",
         )
 
     def run(self, given: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ class Command:
             nargs="?",
             const="",
             metavar="CAPABILITIES",
-            help="keep these, joined by + or comma, for who attaches later; all without a list",
+            help="keep these, joined by + or comma, for later sessions; all without a list",
         )
         parser.add_argument("--connect", metavar="SOCKET", help="connect to this socket at start")
         parser.add_argument("--script", metavar="FILE", help="run this Python file as an agent")
@@ -50,7 +50,7 @@ class Command:
             "--script-options", metavar="TEXT", help="what the script's functions are given"
         )
         parser.add_argument(
-            "--python", metavar="PATH", help="the interpreter for the script; by default this one"
+            "--python", metavar="PATH", help="the interpreter for the script (default: this one)"
         )
         parser.add_argument(
             "--follow", action="store_true", help="run the script for child JVMs too"

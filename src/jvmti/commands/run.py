@@ -39,16 +39,16 @@ class Command:
             "--start-timeout",
             type=int,
             metavar="SECONDS",
-            help="how long the JVM's start waits for agent_onload; 60 if not given",
+            help="how long the JVM's start waits for agent_onload (default: 60)",
         )
         parser.add_argument(
             "--unload-timeout",
             type=int,
             metavar="SECONDS",
-            help="how long the JVM's death waits for agent_onunload; 10 if not given",
+            help="how long the JVM waits at its end for agent_onunload (default: 10)",
         )
         parser.add_argument(
-            "--python", metavar="PATH", help="the interpreter for the scripts; by default this one"
+            "--python", metavar="PATH", help="the interpreter for the scripts (default: this one)"
         )
         add_java(parser)
 

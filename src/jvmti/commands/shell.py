@@ -52,7 +52,7 @@ class Command:
         parser.add_argument(
             "--hold",
             action="store_true",
-            help="keep the program after -- from beginning; %%go lets it go on",
+            help="hold the program after -- before its first bytecode; %%go starts it",
         )
         parser.add_argument(
             "--no-banner", action="store_true", help="begin without saying what the JVM allows"

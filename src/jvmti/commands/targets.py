@@ -53,13 +53,15 @@ def add_after(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=1.0,
         metavar="SECONDS",
-        help="how long a program started by -- runs before it is looked at; 1 if not given",
+        help="how long a program started by -- runs before the command looks (default: 1)",
     )
 
 
 def add_top(parser: argparse.ArgumentParser, rows: int) -> None:
     """Add ``--top``."""
-    parser.add_argument("--top", type=count, default=rows, metavar="N", help=f"rows; {rows}")
+    parser.add_argument(
+        "--top", type=count, default=rows, metavar="N", help=f"rows (default: {rows})"
+    )
 
 
 def add_max_pause(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +136,7 @@ def add_java(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--java",
         metavar="PATH",
-        help="what `java` after -- means; by default the one on PATH, else the embedded one",
+        help="what `java` after -- means (default: the one on PATH, else the embedded one)",
     )
 
 

@@ -55,8 +55,7 @@ class Command:
             action="append",
             default=[],
             metavar="PATTERN",
-            help="only threads of such names, 'http-*', or whose name has this in it; may be "
-            "repeated",
+            help="only threads whose name matches ('http-*') or contains this; may be repeated",
         )
         parser.add_argument(
             "--state",

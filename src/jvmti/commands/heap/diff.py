@@ -36,7 +36,7 @@ class Command:
             type=seconds,
             default=10.0,
             metavar="SECONDS",
-            help="between the two looks at a JVM; 10",
+            help="between the two looks at a JVM (default: 10)",
         )
         add_top(parser, _TOP)
 

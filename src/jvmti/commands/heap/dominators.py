@@ -26,7 +26,7 @@ class Command:
             type=float,
             default=0.01,
             metavar="PART|BYTES",
-            help="the smallest drop, as a part of the heap or in bytes; 0.01",
+            help="the smallest drop, as a part of the heap or in bytes (default: 0.01)",
         )
         add_top(parser, _TOP)
 

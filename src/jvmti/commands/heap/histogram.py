@@ -66,10 +66,10 @@ class Command:
             help="only what is reachable: forces a full garbage collection",
         )
         parser.add_argument(
-            "--top", type=count, default=None, metavar="N", help=f"rows to show; {_TOP}"
+            "--top", type=count, default=None, metavar="N", help=f"rows to show (default: {_TOP})"
         )
         parser.add_argument(
-            "--by", choices=("bytes", "count"), default="bytes", help="what is most; bytes"
+            "--by", choices=("bytes", "count"), default="bytes", help="sort by (default: bytes)"
         )
         parser.add_argument(
             "--watch",

@@ -28,7 +28,7 @@ class Command:
         """Add the arguments."""
         add_source(parser)
         parser.add_argument(
-            "--least", type=float, default=0.05, metavar="PART", help="of the heap; 0.05"
+            "--least", type=float, default=0.05, metavar="PART", help="of the heap (default: 0.05)"
         )
 
     def run(self, given: argparse.Namespace) -> None:

@@ -31,10 +31,18 @@ class Command:
         parser.add_argument(
             "--weak", action="store_true", help="paths may pass weak and soft references, too"
         )
-        parser.add_argument("--depth", type=count, default=20, metavar="N", help="levels; 20")
-        parser.add_argument("--width", type=count, default=5, metavar="N", help="children shown; 5")
         parser.add_argument(
-            "--top", type=count, default=_TOP, metavar="N", help=f"places, not for JSON; {_TOP}"
+            "--depth", type=count, default=20, metavar="N", help="levels (default: 20)"
+        )
+        parser.add_argument(
+            "--width", type=count, default=5, metavar="N", help="children to show (default: 5)"
+        )
+        parser.add_argument(
+            "--top",
+            type=count,
+            default=_TOP,
+            metavar="N",
+            help=f"places, not for JSON (default: {_TOP})",
         )
 
     def run(self, given: argparse.Namespace) -> None:

@@ -68,7 +68,7 @@ class Command:
             "--top",
             type=int,
             metavar="N",
-            help=f"the first N rows; {_TOP} on a screen, otherwise all",
+            help=f"the first N rows (default: {_TOP} on a screen, otherwise all)",
         )
         parser.add_argument("--csv", action="store_true", help="print CSV")
         add_output(parser, "the rows")

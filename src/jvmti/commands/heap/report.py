@@ -29,7 +29,7 @@ class Command:
             "-o", "--output", required=True, metavar="FILE", help="the new HTML file"
         )
         parser.add_argument("--force", action="store_true", help="write over what is there")
-        parser.add_argument("--title", help="what stands above; the target, if not given")
+        parser.add_argument("--title", help="the heading (default: the target)")
 
     def run(self, given: argparse.Namespace) -> None:
         """Write it."""

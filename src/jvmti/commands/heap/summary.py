@@ -30,7 +30,7 @@ class Command:
         add_source(parser)
         add_top(parser, _TOP)
         parser.add_argument(
-            "--by", choices=tuple(_KINDS), default="class", help="what is counted together; class"
+            "--by", choices=tuple(_KINDS), default="class", help="group by (default: class)"
         )
 
     def run(self, given: argparse.Namespace) -> None:
