@@ -220,7 +220,7 @@ TIMES = {
     "--watch": "every 2 seconds or so often",
     "--timeout": "time limit of attaching",
     "--start-timeout": "how long the .*start waits",
-    "--unload-timeout": "waits for .*agent_onunload",
+    "--unload-timeout": "waits .*agent_onunload",
     "--max-pause": "if the program would stand still for longer",
     "--min-duration": "only what took so long",
 }
