@@ -1,6 +1,7 @@
 """Which tests run side by side when pytest-xdist has several workers: a file's tests on one JVM.
 
-Those share programs, and the tests of a file on another JVM share none with them.
+Those share programs, and the tests of a file on another JVM share none with them. Some files have
+what a machine has once, such as the attach socket of pid 1 in `/tmp`: `ONE_AT_A_TIME`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ LONGEST = (
 """Files that take a minute: begun last, one would keep one worker when the others are done."""
 
 
+ONE_AT_A_TIME = (
+    "robustness/test_intruders.py",
+    "target/test_namespaces.py",
+)
+"""Files whose tests are one unit, whatever the JVM."""
+
+
 def is_long(item: pytest.Item) -> bool:
     """Whether a test should begin before the others."""
     return item.path.as_posix().endswith(LONGEST)
@@ -36,6 +44,8 @@ def is_long(item: pytest.Item) -> bool:
 def unit_of(nodeid: str) -> str:
     """The file of a test, and the JVM that it runs on."""
     file, _, test = nodeid.partition("::")
+    if file.endswith(ONE_AT_A_TIME):
+        return file
     jvm = test.partition("[")[2].rstrip("]").partition("-")[0]
     return f"{file} {jvm}" if jvm in CHOSEN else file
 
