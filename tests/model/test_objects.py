@@ -174,6 +174,8 @@ def test_an_object_is_no_sequence(vm: jvmti.VM, kept: Any) -> None:
         list(kept("derived"))
     with pytest.raises(TypeError, match="takes the name of a field"):
         kept("HashMap")[0]
+    with pytest.raises(TypeError, match="a field has a name, a str; got int 7"):
+        vm.find_class("Values")[7]
 
 
 # ---- calls -----------------------------------------------------------------------------------

@@ -84,7 +84,10 @@ class Layout:
 
         Raises:
             KeyError: there is no such field; the message suggests similar names.
+            TypeError: the name is not a string.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"a field has a name, a str; got {type(name).__name__} {name!r}")
         place = self._found.get(name)
         if place is not None and (place.is_static or not static):
             return place
