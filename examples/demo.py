@@ -144,7 +144,9 @@ def allowed(vm: jvmti.VM) -> Text:
     text.append(" now, on request\n")
     text.append(f"{len(missing)} missing", style="bold red")
     text.append(": breakpoints, local variables … are for programs started with\n")
-    text.append("the agent in them: jvmti.launch([...]), or what `jvmti options --reserve` prints")
+    text.append(
+        "the agent in them: jvmti.launch([...]), or what `jvmti agent-options --reserve` prints"
+    )
     return text
 
 

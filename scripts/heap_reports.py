@@ -45,7 +45,7 @@ VERBS = {
     "summary": ["--top", "8"],
     "dominators": ["--top", "8"],
     "leaks": [],
-    "strings": ["--top", "3"],
+    "duplicate-strings": ["--top", "3"],
     "collections": [],
 }
 
@@ -255,7 +255,7 @@ def look(program: Program, dump: Path) -> str:
     if loaders:
         twins = sum(1 for one in loaders if one["twins"])
         lines.append(f"- {len(loaders):,} loaders can go, {twins:,} of them have twins")
-    text = found["strings"][0]
+    text = found["duplicate-strings"][0]
     wasteful = found["collections"][0]
     said = (
         f"The text that wastes most, {text['text'][:40]!r}, is there {text['count']:,} times "

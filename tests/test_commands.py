@@ -95,7 +95,7 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
     assert "can_tag_objects" in capabilities["available"]
     missing = {one["name"]: one for one in capabilities["missing"]}
     assert "starts only" in missing["can_generate_breakpoint_events"]["why"]
-    assert "jvmti options --reserve" in missing["can_generate_breakpoint_events"]["how"]
+    assert "jvmti agent-options --reserve" in missing["can_generate_breakpoint_events"]["how"]
     assert ("can_support_virtual_threads" in missing) == (jvm.feature < 21)
     text = done("info", idle.pid)
     assert "can_tag_objects" in text
@@ -116,7 +116,7 @@ def test_info_of_a_program_that_it_starts_has_every_capability(jvm: Jvm, java_cl
     assert found["preloaded"]
     with pytest.raises(ProcessLookupError):
         os.kill(found["pid"], 0)
-    found = as_json_of_started("threads", *launched, options=["--after", "1.5"])
+    found = as_json_of_started("threads", *launched, options=["--delay", "1.5"])
     assert len(found["deadlocks"]) == 2
     assert found["monitors"]["source"] == "jvmti"
 
@@ -126,7 +126,7 @@ def test_a_started_program_that_ends_by_itself_is_told_from_a_lost_one(
 ) -> None:
     # Its standard input is at its end already.
     words = [jvm.java, *jvm.args, "-cp", str(java_classes("Deadlock")), "Deadlock"]
-    ended = run("threads", "--after", "3", "--", *words)
+    ended = run("threads", "--delay", "3", "--", *words)
     assert ended.returncode == 1
     assert "the program ended by itself, with status 0" in ended.stderr
 
@@ -216,7 +216,7 @@ def test_control_c_during_a_command_ends_it_and_the_program_it_started(
 ) -> None:
     words = [jvm.java, *jvm.args, "-cp", str(java_classes("Deadlock")), "Deadlock", "stay"]
     with subprocess.Popen(
-        [*COMMAND, "threads", "--after", "100", "--", *words],
+        [*COMMAND, "threads", "--delay", "100", "--", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -301,7 +301,7 @@ def test_conformance_calls_every_function_and_does_no_harm(
 
 
 def test_options_prints_what_a_jvm_takes_in(java_program: JavaPrograms, jvm: Jvm) -> None:
-    text = done("options", "--reserve").strip()
+    text = done("agent-options", "--reserve").strip()
     assert text == jvmti.java_tool_options(AgentOptions(reserve=()))
     program = java_program("Idle", env={"JAVA_TOOL_OPTIONS": text})
     program.expect("ready")
@@ -313,11 +313,11 @@ def test_options_prints_what_a_jvm_takes_in(java_program: JavaPrograms, jvm: Jvm
 
 
 def test_options_refuses_what_makes_no_sense() -> None:
-    assert run("options").returncode == 2
-    ended = run("options", "--reserve", "can_generate_breakpoint_event")
+    assert run("agent-options").returncode == 2
+    ended = run("agent-options", "--reserve", "can_generate_breakpoint_event")
     assert ended.returncode == 2
     assert "did you mean 'can_generate_breakpoint_events'" in ended.stderr
-    assert done("options", "--listen", "/tmp/a b").strip().endswith("=listen=/tmp/a%20b")
+    assert done("agent-options", "--listen", "/tmp/a b").strip().endswith("=listen=/tmp/a%20b")
 
 
 # all of them -------------------------------------------------------------------------------

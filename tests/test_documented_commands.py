@@ -155,7 +155,7 @@ def completed(line: str, pid: int) -> str:
         return line.replace(words[1], f"{words[1]} {pid}", 1)
     return {
         "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
-        "jvmti options": "jvmti options --reserve",
+        "jvmti agent-options": "jvmti agent-options --reserve",
         "jvmti doctor --attach": f"jvmti doctor --attach {pid}",
     }.get(line, line)
 

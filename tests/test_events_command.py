@@ -62,7 +62,7 @@ def test_every_call_of_a_method_is_a_line_with_thread_method_and_source(jvm: Jvm
 
 
 def test_exceptions_are_shown_with_the_line_and_the_stack(jvm: Jvm) -> None:
-    words = ["Exception", "--filter", "exception=*IllegalState*", "--stack", "2"]
+    words = ["Exception", "--filter", "exception=*IllegalState*", "--stack-depth", "2"]
     lines = events(*words, "--", *java(jvm, "calls")).stdout.splitlines()
     source = Path(__file__).parent / "java" / "Workload.java"
     text = source.read_text().splitlines()
@@ -122,7 +122,7 @@ def test_json_has_a_line_for_each_event(jvm: Jvm) -> None:
 def test_a_file_has_the_same_events(jvm: Jvm, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"events{suffix}"
     words = ["MethodEntry", "Exception", "--filter", "class=Workload*Counted", "--no-drop"]
-    done = events(*words, "--stack", "2", "-o", str(path), "--", *java(jvm, "calls"))
+    done = events(*words, "--stack-depth", "2", "-o", str(path), "--", *java(jvm, "calls"))
     assert done.stdout == ""
     if suffix == ".jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -187,7 +187,7 @@ def test_watching_ends_after_a_time_or_a_number_of_events(
         (["MethodEnter"], "there is no event 'MethodEnter'"),
         (["MethodEntry", "--filter", "name=x"], "KIND=PATTERN"),
         (["ThreadStart", "--filter", "method=x"], "no method to filter by"),
-        (["GarbageCollectionStart", "--stack", "3"], "has no stack"),
+        (["GarbageCollectionStart", "--stack-depth", "3"], "has no stack"),
         (["MethodEntry", "-o", "events.csv"], "must end in one of"),
     ],
 )
@@ -203,10 +203,10 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     program.expect("ready")
     done = events(str(program.pid), "MethodEntry", code=1)
     assert "can_generate_method_entry_events" in done.stderr
-    assert "jvmti options --reserve" in done.stderr
+    assert "jvmti agent-options --reserve" in done.stderr
     # What was not asked for by name is left out, and that is said.
     done = events(str(program.pid), "--duration", "0.1")
-    assert re.search(r"without Exception: .*jvmti options --reserve", done.stderr)
+    assert re.search(r"without Exception: .*jvmti agent-options --reserve", done.stderr)
 
 
 def test_a_misspelt_event_is_told_the_near_ones() -> None:
@@ -215,7 +215,7 @@ def test_a_misspelt_event_is_told_the_near_ones() -> None:
 
 
 def test_a_summary_adds_up_stacks(jvm: Jvm) -> None:
-    words = ["Exception", "--filter", "exception=*IllegalState*", "--no-drop", "--stack", "2"]
+    words = ["Exception", "--filter", "exception=*IllegalState*", "--no-drop", "--stack-depth", "2"]
     text = events(*words, "--summary", "--", *java(jvm, "calls")).stdout
     found = re.findall(
         r"^(\d+) × Exception\n    at Workload\$Counted.fail:\d+\n    at Workload.calls:", text, re.M

@@ -78,7 +78,7 @@ def test_a_lock_has_the_same_name_in_locks_and_events(contended: JavaProgram) ->
 
 
 def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:
-    vault = of_class(as_json("locks", contended.pid, "--snapshot"), "Contended$Vault")
+    vault = of_class(as_json("locks", contended.pid, "--once"), "Contended$Vault")
     assert [one["thread"] for one in vault["waiting"]] == ["stuck"]
     assert [one["thread"] for one in vault["holders"]] == ["keeper"]
     text = done("locks", contended.pid, "--duration", 2)
@@ -98,12 +98,12 @@ def test_a_lock_without_a_known_holder_says_how_often_it_looked(
 ) -> None:
     process = SimpleNamespace(pid=7, main="App", java_version="17")
     use = LockUse("monitor", "Cart", "1f", waits=1, total=0.02)
-    for looks, text in ((1, "the one look"), (30, "any of 30 looks")):
+    for looks, text in ((1, "the one sample"), (30, "any of 30 samples")):
         watch = SimpleNamespace(
             seconds=3.0, looks=looks, source="jvmti", reason="", deadlocks=[], threads=[]
         )
         print_locks(SimpleNamespace(process=process), watch, [use], 5)
-        assert f"not held in {text}; look more often with --interval\n" in capsys.readouterr().out
+        assert f"not held in {text}; sample more often with --interval\n" in capsys.readouterr().out
 
 
 def test_threads_are_chosen_by_name_and_state(contended: JavaProgram) -> None:

@@ -111,9 +111,9 @@ def test_a_time_has_one_name_whichever_verb_takes_it() -> None:
         "--timeout": "until a session, or what is asked of it, is there",
         "--start-timeout": "until agents have started",
         "--unload-timeout": "until agents have ended",
-        "--after": "how long a program that we start runs before it is looked at",
+        "--delay": "how long a program that we start runs before the command looks",
         "--duration": "for how long a JVM is watched",
-        "--interval": "between two looks",
+        "--interval": "between two samples",
         "--watch": "between two pictures",
         "--max-pause": "how long the program may stand still",
         "--min-duration": "how long an event must have lasted",
@@ -214,21 +214,24 @@ def test_a_mistake_of_the_script_itself_keeps_its_traceback(idle: JavaProgram) -
 
 
 TIMES = {
-    "--after": "how long a program started by -- runs before",
+    "--delay": "how long a program started by -- runs before",
     "--duration": "for how long to watch|end after a time|between the two looks",
-    "--interval": "between two looks",
+    "--interval": "between two samples",
     "--watch": "every 2 seconds or so often",
     "--timeout": "time limit of attaching",
     "--start-timeout": "how long the .*start waits",
     "--unload-timeout": "waits .*agent_onunload",
-    "--max-pause": "if the program would stand still for longer",
+    "--max-pause": "if the program would stop for longer",
     "--min-duration": "only what took so long",
 }
 """The options that are seconds, and what each of them means, whatever the verb."""
 
 
 def test_a_time_has_one_name_whatever_the_verb() -> None:
-    heap = {one: import_module(f"jvmti.commands.heap.{one}").Command() for one in HEAP_VERBS}
+    heap = {
+        one: import_module(f"jvmti.commands.heap.{one.replace('-', '_')}").Command()
+        for one in HEAP_VERBS
+    }
     met: set[str] = set()
     for verb, its in {**{one: command(one) for one in VERBS}, **heap}.items():
         parser = argparse.ArgumentParser()
@@ -281,7 +284,7 @@ COMPLETED = {
     "jvmti ev": "events",
     "jvmti heap hist": "histogram",
     "jvmti events --summ": "--summary",
-    "jvmti heap histogram --by co": "count",
+    "jvmti heap histogram --sort co": "count",
     "jvmti conformance --interface jvm": "jvmti",
     "jvmti events 1 MonitorContendedEntere": "MonitorContendedEntered",
     "jvmti completion ba": "bash",

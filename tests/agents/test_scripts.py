@@ -461,7 +461,7 @@ def test_a_script_comes_by_java_tool_options(runner: Runner, notes: Notes) -> No
 
 def test_the_command_options_prints_what_starts_a_script(runner: Runner, notes: Notes) -> None:
     words = ["--script", str(RECORDING), "--script-options", notes.options()]
-    printed = runner(*runner.jvmti("options", *words))
+    printed = runner(*runner.jvmti("agent-options", *words))
     assert printed.returncode == 0, printed.stderr
     [argument] = split_tool_options(printed.stdout)
     told = AgentOptions.parse(argument.partition("=")[2])

@@ -37,7 +37,7 @@ def test_the_histogram_shows_what_takes_most(program: programs.JavaProgram) -> N
     assert "10,000" in text
     lines = [line for line in text.splitlines() if line.endswith(" app")]
     assert lines[0].split()[2] == "Holdings$Item"
-    everything = printed("histogram", program.pid, "--top", 3, "--by", "count")
+    everything = printed("histogram", program.pid, "--top", 3, "--sort", "count")
     assert len(everything.splitlines()) == 6
     assert "more; --top" in everything
 

@@ -130,7 +130,7 @@ def test_threads_that_hold_much_each_are_named_by_the_variable(
 def test_a_healthy_program_has_no_suspects(java_program: programs.JavaPrograms) -> None:
     snapshot = snapshot_of(java_program, "reflection")
     # What it is made of holds 6% of this very small heap.
-    leaks = snapshot.leaks(least=0.1)
+    leaks = snapshot.leaks(threshold=0.1)
     assert leaks.suspects == leaks.loaders == leaks.smaller_loaders == []
     assert repr(leaks) == "nothing of which there is much holds 10% of the heap"
 
@@ -143,7 +143,7 @@ def test_what_all_classes_of_a_loader_hold_is_no_suspect(
     [loader] = snapshot.objects("Leaks$Copying")
     assert loader is not None
     assert loader.retained > 0.3 * snapshot.dominators().total
-    assert snapshot.leaks(least=0.15).suspects == []
+    assert snapshot.leaks(threshold=0.15).suspects == []
 
 
 def test_a_large_object_of_many_parts_is_not_named_by_a_few_of_them(
@@ -152,8 +152,10 @@ def test_a_large_object_of_many_parts_is_not_named_by_a_few_of_them(
     snapshot = snapshot_of(java_program, "engine")
     [engine] = snapshot.objects("Leaks$Engine")
     assert engine is not None
-    least = 0.7 * engine.retained / snapshot.dominators().total
-    [suspect] = [one for one in snapshot.leaks(least=least).suspects if "Engine" in one.text]
+    threshold = 0.7 * engine.retained / snapshot.dominators().total
+    [suspect] = [
+        one for one in snapshot.leaks(threshold=threshold).suspects if "Engine" in one.text
+    ]
     assert suspect.object == engine
     assert (suspect.children, suspect.children_class) == (0, "")
     assert "Leaks$Engine> (" in suspect.text
@@ -288,7 +290,7 @@ def test_every_verb_that_stops_the_program_takes_a_limit(
     words: dict[str, list[Any]] = {
         "scan": ["Leaks$Cart"],
         "query": ["java.lang.String"],
-        "path": ["Leaks$Cart"],
+        "gc-roots": ["Leaks$Cart"],
         "dump": [tmp_path / "refused.hprof"],
         "report": ["-o", tmp_path / "refused.html"],
         "shell": ["-c", "print(snapshot)"],

@@ -593,7 +593,7 @@ def test_nothing_is_written_over(file: Path, tmp_path: Path) -> None:
         (["/no/such.hprof", "-o", "TO"], 3, "no such file"),
         (["no.such.Program", "-o", "TO"], 3, "no.such.Program"),
         (["FILE", "-o", "/no/where/report.html"], 1, "No such file"),
-        (["FILE", "-o", "/"], 1, "is there already"),
+        (["FILE", "-o", "/"], 1, "exists"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -87,12 +87,12 @@ def test_what_holds_much_is_found(
 
 
 def test_the_path_to_a_class_is_shown(source: int | Path) -> None:
-    tree = found("path", source, "Leaking$Entry")
+    tree = found("gc-roots", source, "Leaking$Entry")
     assert tree["objects"] == 2000
     [root] = tree["paths"]
     [leak] = root["children"]
     assert (leak["reference"], leak["count"]) == ("static LEAK", 2000)
-    assert "static LEAK" in printed("path", source, "Leaking$Entry")
+    assert "static LEAK" in printed("gc-roots", source, "Leaking$Entry")
 
 
 def led(line: str) -> int:
@@ -101,7 +101,7 @@ def led(line: str) -> int:
 
 
 def test_of_many_paths_the_places_that_lead_to_most_are_shown(file: Path) -> None:
-    lines = printed("path", file, "*").splitlines()
+    lines = printed("gc-roots", file, "*").splitlines()
     [head] = [at for at, line in enumerate(lines) if line.endswith("objects match")]
     *shown, note = lines[head + 1 :]
     assert len(shown) == 40
@@ -111,23 +111,23 @@ def test_of_many_paths_the_places_that_lead_to_most_are_shown(file: Path) -> Non
     tree = snapshot.paths_to_roots(snapshot.objects(), limit=5)
     whole = tree.lines()
     assert len(whole) > 400
-    assert len(printed("path", file, "*", "--top", 100_000).splitlines()) > len(whole)
+    assert len(printed("gc-roots", file, "*", "--top", 100_000).splitlines()) > len(whole)
     at = [whole.index(line) for line in shown if whole.count(line) == 1]
     assert at == sorted(at)
     counts = sorted((led(line) for line in whole), reverse=True)
     assert sorted((led(line) for line in shown), reverse=True) == counts[:40]
-    assert len(json.dumps(found("path", file, "*"))) > 40 * 100
-    few = printed("path", file, "Leaking", "--top", 100)
+    assert len(json.dumps(found("gc-roots", file, "*"))) > 40 * 100
+    few = printed("gc-roots", file, "Leaking", "--top", 100)
     assert "places;" not in few
 
 
 def test_repeated_texts_and_wasted_room_are_shown(source: int | Path) -> None:
-    [text] = [one for one in found("strings", source) if "again and again" in one["text"]]
+    [text] = [one for one in found("duplicate-strings", source) if "again and again" in one["text"]]
     assert text["count"] > 100
     rows = {one["class"]: one for one in found("collections", source)}
     assert rows["java.util.ArrayList"]["empty"] >= 300
     assert "ArrayList" in printed("collections", source)
-    assert "again and again" in printed("strings", source)
+    assert "again and again" in printed("duplicate-strings", source)
 
 
 def test_growth_is_shown(file: Path, leaking_program: programs.JavaProgram, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:
     tables = tmp_path / "tables"
     printed("dump", file, tables, "--redact", "--parquet")
     assert found("summary", tables) == found("summary", redacted)
-    assert not any("again" in one["text"] for one in found("strings", tables))
+    assert not any("again" in one["text"] for one in found("duplicate-strings", tables))
 
 
 def test_nothing_is_written_over(file: Path, tmp_path: Path) -> None:
@@ -171,9 +171,9 @@ def test_tables_can_be_opened_again(file: Path, tmp_path: Path) -> None:
     [
         (["summary", "/etc/hostname"], 1, "not a heap dump"),
         (["summary", "/no/such.hprof"], 3, "no such file"),
-        (["path", "FILE"], 2, "one class or pattern"),
-        (["path", "FILE", "Leakin"], 1, "Leaking"),
-        (["dominators", "FILE", "--least", "-1"], 2, "positive"),
+        (["gc-roots", "FILE"], 2, "one class or pattern"),
+        (["gc-roots", "FILE", "Leakin"], 1, "Leaking"),
+        (["dominators", "FILE", "--threshold", "-1"], 2, "positive"),
         (["dump", "FILE"], 2, "one name"),
         (["dump", "FILE", "/no/where/x.hprof"], 1, "No such file"),
     ],

@@ -193,7 +193,7 @@ def test_a_snapshot_is_shown_with_what_holds_most(vm: jvmti.VM) -> None:
     threads = snapshot.objects("java.lang.Thread")
     assert len(Shown(threads).rows) == min(len(threads), 20) + 1
     assert "java.lang.Thread" in Shown(snapshot.paths_to_roots(threads)).text
-    suspects = jvmti.heap.leak_suspects(snapshot, least=0.001)
+    suspects = jvmti.heap.leak_suspects(snapshot, threshold=0.001)
     assert Shown(suspects).text.count(" holds ") == len(suspects) > 0
     assert " holds " in Shown(suspects[0]).text
 

@@ -45,7 +45,7 @@ def test_a_tree_is_indented_text_and_a_frame_with_one_below_is_no_level(tree: St
     tree.add(["run", "idle", "sleep", "nap"])
     lines = [re.sub(r"^ *[\d.]+% +\d+  ", "", line) for line in str(tree).splitlines()[1:]]
     assert lines == ["run", "  serve", "    read", "    parse", "  idle", "    sleep", "    · nap"]
-    assert [line.split()[-1] for line in tree.lines(least=0.5)] == ["run", "serve", "read"]
+    assert [line.split()[-1] for line in tree.lines(threshold=0.5)] == ["run", "serve", "read"]
 
 
 def test_what_is_under_a_frame_is_merged_whoever_called_it(tree: StackTree) -> None:

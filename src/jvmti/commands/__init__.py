@@ -45,7 +45,7 @@ VERBS = {
     "jcmd": "Run one of the VM's own diagnostic commands",
     "doctor": "Tell whether a JVM can be attached to, and if not, why and what to do",
     "conformance": "Call every function of JVM TI and JNI on a JVM and show what each one gives",
-    "options": "Print what to put into JAVA_TOOL_OPTIONS",
+    "agent-options": "Print what to put into JAVA_TOOL_OPTIONS",
     "examples": "List the example agents that come with the package, print or copy them",
     "completion": "Print what completes the words of these commands in bash, zsh or fish",
 }
@@ -65,7 +65,7 @@ class Command(Protocol):
 
 def command(verb: str) -> Command:
     """The command of a verb."""
-    made: Command = import_module(f"jvmti.commands.{verb}").Command()
+    made: Command = import_module(f"jvmti.commands.{verb.replace('-', '_')}").Command()
     return made
 
 

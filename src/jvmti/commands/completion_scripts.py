@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 SHELLS = ("bash", "zsh", "fish")
 
-_FILES = frozenset({"FILE", "TO", "SCRIPT", "AFTER", "SCRIPT[=OPTIONS]", "PATH", "DIRECTORY"})
+_FILES = frozenset({"FILE", "OUTPUT", "SCRIPT", "AFTER", "SCRIPT[=OPTIONS]", "PATH", "DIRECTORY"})
 
 
 @dataclass

@@ -73,7 +73,7 @@ _TOP = 15
 class Command:
     """Show what happens in a JVM, event by event.
 
-      jvmti events 4711 Exception --filter class='com.acme.*' --stack 5
+      jvmti events 4711 Exception --filter class='com.acme.*' --stack-depth 5
       jvmti events 'Monitor*' --summary -- java -jar app.jar
       jvmti events MyServer 'Monitor*' --min-duration 0.1 --filter frame='com.acme.*'
       jvmti events MyServer MethodEntry -o calls.parquet --duration 10
@@ -108,7 +108,7 @@ class Command:
             "frame=com.acme.Shop.add; of several for one kind, one must match",
         )
         parser.add_argument(
-            "--stack", type=frames, default=0, metavar="N", help="show N frames of the stack"
+            "--stack-depth", type=frames, default=0, metavar="N", help="show N frames of the stack"
         )
         parser.add_argument(
             "--min-duration",
@@ -263,7 +263,7 @@ class _Watch:
         if self._given.count is not None:
             left = max(self._given.count - self.summary.total, 0)
             records = records.where(numpy.arange(len(records)) < left)
-        self.summary.add(records, stacks=self._given.stack > 0)
+        self.summary.add(records, stacks=self._given.stack_depth > 0)
         if self._file is not None:
             if len(records):
                 self._file.write(records)
@@ -275,7 +275,7 @@ class _Watch:
 
     def _print(self, row: dict[str, Any]) -> None:
         if row.get("stack"):
-            row["stack"] = row["stack"][: self._given.stack] or None
+            row["stack"] = row["stack"][: self._given.stack_depth] or None
         print((json_of if self._given.json else line_of)(row, self._clock))
 
     def _take_unfinished(self) -> None:
@@ -429,7 +429,7 @@ def _unfit(
         return "ends nothing that has a duration"
     if "frame" in filters and (declaration.vm_stopped or not has_thread(declaration)):
         return "has no stack to filter by"
-    if declaration.vm_stopped and (given.stack or given.no_drop):
+    if declaration.vm_stopped and (given.stack_depth or given.no_drop):
         return "is sent while the VM is stopped, so it has no stack and cannot wait"
     return None
 
@@ -505,7 +505,7 @@ def _open(
         exceptions=filters.get("exception"),
         min_duration=given.min_duration,
         waits=any(declaration.waits and declaration.ends for declaration in declarations),
-        stack=_DEEP if "frame" in filters else given.stack,
+        stack=_DEEP if "frame" in filters else given.stack_depth,
         objects=True,
         policy="wait" if given.no_drop else "drop",
     )

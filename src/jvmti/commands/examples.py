@@ -89,7 +89,7 @@ def _copy(chosen: dict[str, Path], to: Path, force: bool) -> None:
         to.mkdir(parents=True, exist_ok=True)
         there = [path.name for path in chosen.values() if os.path.lexists(to / path.name)]
         if there and not force:
-            raise CommandFailed(f"{to / there[0]} is there already; --force overwrites it", USAGE)
+            raise CommandFailed(f"{to / there[0]} exists; --force overwrites it", USAGE)
         for path in chosen.values():
             shutil.copyfile(path, to / path.name)
             print(to / path.name)

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.targets import add_after, add_json, add_target, count, opened, seconds
+from jvmti.commands.targets import add_delay, add_json, add_target, count, opened, seconds
 from jvmti.model.contention import INTERVAL, LockUse, LockWatch
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration
@@ -25,7 +25,7 @@ class Command:
 
       jvmti locks 4711
       jvmti locks MyServer --duration 60 --json
-      jvmti locks MyServer --snapshot
+      jvmti locks MyServer --once
 
     It watches for 5 seconds or as long as it is told to. Waits for monitors (synchronized) are
     counted and measured exactly; who holds them, and locks of java.util.concurrent, are looked at
@@ -45,29 +45,29 @@ class Command:
             help=f"for how long to watch (default: {_SECONDS:g})",
         )
         parser.add_argument(
-            "--snapshot", action="store_true", help="look once, and say who waits at this moment"
+            "--once",
+            action="store_true",
+            help="look once, and show the threads that wait at this moment",
         )
         parser.add_argument(
             "--interval",
             type=seconds,
             default=INTERVAL,
             metavar="SECONDS",
-            help=f"between two looks at who holds what (default: {INTERVAL:g})",
+            help=f"between two samples of lock holders (default: {INTERVAL:g})",
         )
         parser.add_argument(
             "--top", type=count, default=_TOP, metavar="N", help=f"locks (default: {_TOP})"
         )
-        add_after(parser)
+        add_delay(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Watch, and print what was seen."""
         with opened(given) as vm:
             if given.launched:
-                time.sleep(given.after)
+                time.sleep(given.delay)
             watch = LockWatch(vm, given.timeout)
-            found = (
-                watch.snapshot() if given.snapshot else watch.watch(given.duration, given.interval)
-            )
+            found = watch.snapshot() if given.once else watch.watch(given.duration, given.interval)
             if given.json:
                 print_json(_as_json(vm, watch, found))
             else:
@@ -135,11 +135,11 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
             said = f"{duration(total)}, " if watch.seconds else ""
             out.print(f"    in {printable(place)}  ({said}{int(waits)} ×)")
         for (thread, place), looks in use.holders.most_common(_PLACES):
-            often = f"  ({looks} of {watch.looks} looks)" if watch.looks > 1 else ""
+            often = f"  ({looks} of {watch.looks} samples)" if watch.looks > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
         if not use.holders and watch.source:
-            asked = "the one look" if watch.looks == 1 else f"any of {watch.looks} looks"
-            out.print(f"    not held in {asked}; look more often with --interval")
+            asked = "the one sample" if watch.looks == 1 else f"any of {watch.looks} samples"
+            out.print(f"    not held in {asked}; sample more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
             long += " or longer" if waiter.at_least else ""

@@ -40,7 +40,7 @@ def output(given: argparse.Namespace) -> str | None:
     if given.json:
         raise CommandFailed("either --json or a file", USAGE)
     if os.path.exists(path) and not given.force:
-        raise CommandFailed(f"{name} is there already; --force overwrites it", USAGE)
+        raise CommandFailed(f"{name} exists; --force overwrites it", USAGE)
     return path
 
 

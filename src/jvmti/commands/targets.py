@@ -46,10 +46,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def add_after(parser: argparse.ArgumentParser) -> None:
-    """Add ``--after``."""
+def add_delay(parser: argparse.ArgumentParser) -> None:
+    """Add ``--delay``."""
     parser.add_argument(
-        "--after",
+        "--delay",
         type=seconds,
         default=1.0,
         metavar="SECONDS",
@@ -70,7 +70,7 @@ def add_max_pause(parser: argparse.ArgumentParser) -> None:
         "--max-pause",
         type=seconds,
         metavar="SECONDS",
-        help="do nothing if the program would stand still for longer, as estimated",
+        help="do nothing if the program would stop for longer, by estimate",
     )
 
 
@@ -265,7 +265,7 @@ __all__ = [
     "no_target_but_the_program",
     "opened",
     "seconds",
-    "add_after",
+    "add_delay",
     "add_top",
     "count",
     "frames",

@@ -7,7 +7,7 @@ import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.targets import add_after, add_json, add_target, frames, opened, seconds
+from jvmti.commands.targets import add_delay, add_json, add_target, frames, opened, seconds
 from jvmti.commands.watching import Picture, watch
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import processor_time
@@ -69,10 +69,14 @@ class Command:
             "--group", action="store_true", help="show equal stacks once, with the threads at them"
         )
         parser.add_argument(
-            "--frames", type=frames, default=64, metavar="N", help="frames of each stack at most"
+            "--stack-depth",
+            type=frames,
+            default=64,
+            metavar="N",
+            help="frames of each stack at most",
         )
         parser.add_argument("--virtual", action="store_true", help="virtual threads as well")
-        add_after(parser)
+        add_delay(parser)
         parser.add_argument(
             "--no-locks", action="store_true", help="do not look for locks and deadlocks"
         )
@@ -87,11 +91,11 @@ class Command:
 
         with opened(given) as vm:
             if given.launched:
-                time.sleep(given.after)
+                time.sleep(given.delay)
             if given.watch:
                 _watch(vm, given)
                 return
-            threads = vm.threads.snapshot(given.frames, virtual=given.virtual)
+            threads = vm.threads.snapshot(given.stack_depth, virtual=given.virtual)
             look, circles = None, []
             if not given.no_locks:
                 finder = LockFinder(vm)

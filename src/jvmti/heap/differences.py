@@ -60,7 +60,7 @@ def growth(before: Snapshot, after: Snapshot) -> list[Growth]:
 
 
 def path_growth(
-    before: Snapshot, after: Snapshot, *, depth: int = 6, least: int = 1024, width: int = 20
+    before: Snapshot, after: Snapshot, *, depth: int = 6, threshold: int = 1024, width: int = 20
 ) -> list[Growth]:
     """What grew by the place in the dominator tree, most bytes first.
 
@@ -73,18 +73,20 @@ def path_growth(
         before: the earlier snapshot.
         after: the later one.
         depth: levels that are looked at.
-        least: bytes that a place has grown by at least.
+        threshold: bytes that a place has grown by at least.
         width: places below one that are followed, the largest.
     """
     old, new = _places(before, depth, width), _places(after, depth, width)
     found = [
-        one for name in new if (one := _growth_of(name, old.get(name), new[name])).bytes >= least
+        one
+        for name in new
+        if (one := _growth_of(name, old.get(name), new[name])).bytes >= threshold
     ]
     return sorted(found, key=lambda one: (-one.bytes, one.name))
 
 
 def grown(
-    before: Snapshot, after: Snapshot, *, depth: int = 9, least: int = 1024, width: int = 20
+    before: Snapshot, after: Snapshot, *, depth: int = 9, threshold: int = 1024, width: int = 20
 ) -> list[Growth]:
     """What accumulated and where, most bytes first: each growth once.
 
@@ -96,14 +98,14 @@ def grown(
         before: the earlier snapshot.
         after: the later one.
         depth: levels that are looked at.
-        least: bytes that a place has grown by at least.
+        threshold: bytes that a place has grown by at least.
         width: places below one that are followed, the largest.
     """
     old, new = _places(before, depth, width), _places(after, depth, width)
     growths = {name: _growth_of(name, old.get(name), place) for name, place in new.items()}
     below: dict[str, list[str]] = {}
     for name, place in new.items():
-        if growths[name].bytes >= least:
+        if growths[name].bytes >= threshold:
             below.setdefault(place.above, []).append(name)
     found: list[Growth] = []
     waiting = below.get("", [])[:]

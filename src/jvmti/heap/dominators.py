@@ -98,21 +98,21 @@ class DominatorTree:
         places = numpy.arange(int(counts.sum())) + numpy.repeat(first - starts, counts)
         return numpy.asarray(items[places])
 
-    def drops(self, least: float = 0.01, *, limit: int = 100) -> list[Drop]:
+    def drops(self, threshold: float = 0.01, *, limit: int = 100) -> list[Drop]:
         """Accumulation points: where what is retained falls steeply from an object to its children.
 
         Args:
-            least: bytes of a drop, or as a number below 1 a part of the heap.
+            threshold: bytes of a drop, or as a number below 1 a part of the heap.
             limit: the most that are given, the largest first.
         """
-        least = max(1, int(least * self.total if least < 1 else least))
+        threshold = max(1, int(threshold * self.total if threshold < 1 else threshold))
         rows, items = self._down()
-        candidates = numpy.flatnonzero(self.retained[:-1] >= least)
+        candidates = numpy.flatnonzero(self.retained[:-1] >= threshold)
         found = []
         for at in candidates.tolist():
             children = self.retained[items[int(rows[at]) : int(rows[at + 1])]]
             largest = int(children.max()) if len(children) else 0
-            if int(self.retained[at]) - largest >= least:
+            if int(self.retained[at]) - largest >= threshold:
                 found.append((int(self.retained[at]) - largest, at, largest, len(children)))
         found.sort(reverse=True)
         drops = []

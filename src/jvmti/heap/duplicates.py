@@ -55,19 +55,19 @@ def duplicate_strings(snapshot: Snapshot, *, limit: int = 100) -> list[Duplicate
 
 
 def duplicate_arrays(
-    snapshot: Snapshot, *, least: int = 0, strings: bool = False, limit: int = 100
+    snapshot: Snapshot, *, min_bytes: int = 0, strings: bool = False, limit: int = 100
 ) -> list[Duplicates]:
     """Arrays of primitive types with the same content, those that waste most first.
 
     Args:
         snapshot: where to look.
-        least: bytes that an array takes at least.
+        min_bytes: bytes that an array takes at least.
         strings: whether also those behind strings.
         limit: the most that are given.
     """
     primitive = numpy.flatnonzero(snapshot._dump.classes["element"] > 2).tolist()
     arrays = snapshot._objects_of(primitive)
-    arrays = arrays[arrays.sizes >= least]
+    arrays = arrays[arrays.sizes >= min_bytes]
     if not strings and STRING in snapshot.classes.names:
         behind, _ = string_arrays(snapshot, snapshot.objects(STRING).indices)
         mask = snapshot._mask(Objects(snapshot, behind))

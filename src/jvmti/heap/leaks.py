@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaks", "Suspect", "find_leaks", "leak_suspects"]
 
-_LEAST = 0.05
+_THRESHOLD = 0.05
 _LEVELS = 40
 _MOST_OWNERS = 200
 _MOST_DROPS = 1000
@@ -36,7 +36,7 @@ _MANY = 100
 """Of so many it is said that they accumulate; fewer may be what holds it."""
 _OTHERS = 0.05
 """What another owner holds at least, of what the first does, to be worth a word."""
-_PLATFORM_LEAST = 1 << 20
+_PLATFORM_THRESHOLD = 1 << 20
 """Bytes that something in the JDK's own classes has to hold to be a suspect, at that part."""
 _PROGRAM_SHARE = 0.25
 """What of the bytes must be of a class of the program's for it to be what accumulates."""
@@ -98,13 +98,13 @@ class Leaks(NamedTuple):
         suspects: what accumulates, the largest first.
         loaders: class loaders that are out of use and stay, those of one application together.
         smaller_loaders: those that are out of use as well, but hold too little.
-        least: the part of the heap that a suspect holds at least.
+        threshold: the part of the heap that a suspect holds at least.
     """
 
     suspects: list[Suspect]
     loaders: list[LoaderSuspect]
     smaller_loaders: list[LoaderSuspect]
-    least: float
+    threshold: float
 
     def lines(self) -> list[str]:
         """All of it as text."""
@@ -127,13 +127,13 @@ class Leaks(NamedTuple):
                 )
             found += [*_path_lines(loaders[0].path), ""]
         if not found:
-            found = [f"nothing of which there is much holds {self.least:.0%} of the heap", ""]
+            found = [f"nothing of which there is much holds {self.threshold:.0%} of the heap", ""]
         if self.smaller_loaders:
             count = len(self.smaller_loaders)
             held = in_bytes(sum(one.retained for one in self.smaller_loaders))
             found.append(
                 f"{_counted(count, 'class loader')} out of use besides, with {held} together "
-                "(--least 0 lists all)"
+                "(--threshold 0 lists all)"
             )
         return found if found[-1] else found[:-1]
 
@@ -141,19 +141,19 @@ class Leaks(NamedTuple):
         return printable_lines("\n".join(self.lines()))
 
 
-def find_leaks(snapshot: Snapshot, *, least: float = _LEAST, limit: int = 20) -> Leaks:
+def find_leaks(snapshot: Snapshot, *, threshold: float = _THRESHOLD, limit: int = 20) -> Leaks:
     """See `Snapshot.leaks`."""
     out_of_use = [one for one in class_loader_leaks(snapshot) if one.is_replaced]
     sums: dict[tuple[str, int], int] = {}
     for one in out_of_use:
         sums[_application(one)] = sums.get(_application(one), 0) + one.retained
-    enough = least * snapshot.dominators().total
+    enough = threshold * snapshot.dominators().total
     shown = [one for one in out_of_use if sums[_application(one)] >= enough]
     return Leaks(
-        leak_suspects(snapshot, least=least, limit=limit),
+        leak_suspects(snapshot, threshold=threshold, limit=limit),
         shown,
         [one for one in out_of_use if one not in shown],
-        least,
+        threshold,
     )
 
 
@@ -166,15 +166,17 @@ def _application(one: LoaderSuspect) -> tuple[str, int]:
     return one.loader.object.cls.name, one.deployments
 
 
-def leak_suspects(snapshot: Snapshot, *, least: float = _LEAST, limit: int = 20) -> list[Suspect]:
+def leak_suspects(
+    snapshot: Snapshot, *, threshold: float = _THRESHOLD, limit: int = 20
+) -> list[Suspect]:
     """What accumulates, what holds most first; see the head of this module for how it is found.
 
     Args:
         snapshot: where to look.
-        least: the part of the heap that a suspect holds at least.
+        threshold: the part of the heap that a suspect holds at least.
         limit: the most that are given.
     """
-    return _Search(snapshot, least).found(limit)
+    return _Search(snapshot, threshold).found(limit)
 
 
 class _Point(NamedTuple):
@@ -185,11 +187,11 @@ class _Point(NamedTuple):
 
 
 class _Search:
-    def __init__(self, snapshot: Snapshot, least: float) -> None:
+    def __init__(self, snapshot: Snapshot, threshold: float) -> None:
         self._snapshot = snapshot
         self._tree: DominatorTree = snapshot.dominators()
-        self._least = max(1, int(least * self._tree.total))
-        self._platform = _PLATFORM_LEAST * min(1.0, least / _LEAST)
+        self._threshold = max(1, int(threshold * self._tree.total))
+        self._platform = _PLATFORM_THRESHOLD * min(1.0, threshold / _THRESHOLD)
         self._of_program = numpy.array([is_of_program(cls) for cls in snapshot.classes], bool)
         names = snapshot.classes.names
         # Twins of several loaders count as one: the first of that name.
@@ -226,7 +228,7 @@ class _Search:
 
     def _drops(self) -> list[_Point]:
         """Accumulation points, those left out that only hold others."""
-        drops = self._tree.drops(self._least, limit=_MOST_DROPS)
+        drops = self._tree.drops(self._threshold, limit=_MOST_DROPS)
         left = {drop.object.index: drop.retained for drop in drops}
         for drop in drops:
             for above in self._dominators(drop.object.index)[1:]:
@@ -236,7 +238,7 @@ class _Search:
         return [
             point
             for drop in drops
-            if left[drop.object.index] >= self._least
+            if left[drop.object.index] >= self._threshold
             for point in [_Point(numpy.array([drop.object.index], numpy.uint32), drop.retained)]
             if not self._is_of_classes(point)
         ]
@@ -273,7 +275,7 @@ class _Search:
         sums = numpy.zeros(len(dump.classes), numpy.uint64)
         numpy.add.at(sums, classes, tree.retained[top])
         found = []
-        for index in numpy.flatnonzero(sums >= self._least).tolist():
+        for index in numpy.flatnonzero(sums >= self._threshold).tolist():
             members = top[classes == index]
             if len(members) > 1:
                 found.append(_Point(members, int(sums[index])))

@@ -50,7 +50,7 @@ def outline(
     limit: int = 2000,
     width: int = 40,
     depth: int = 60,
-    least: float = 0.0001,
+    threshold: float = 0.0001,
 ) -> Branch:
     """The dominator tree, cut where it becomes small.
 
@@ -61,7 +61,7 @@ def outline(
         limit: the most objects, about.
         width: the most children of one.
         depth: the most levels.
-        least: the part of the heap that a child retains, unless it is one of the three largest.
+        threshold: the part of the heap that a child retains, unless it is one of the three largest.
     """
     tree = snapshot.dominators()
     top = Branch(None, tree.total)
@@ -73,7 +73,7 @@ def outline(
         children = tree.children(branch.object)
         branch.children = len(children)
         retained = children.retained
-        large = max(_FEW, int(numpy.count_nonzero(retained >= least * tree.total)))
+        large = max(_FEW, int(numpy.count_nonzero(retained >= threshold * tree.total)))
         shown = min(len(children), width, large) if made < limit and level < depth else 0
         for obj, size in zip(children[:shown], retained[:shown].tolist(), strict=True):
             assert obj is not None

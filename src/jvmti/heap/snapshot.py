@@ -311,7 +311,7 @@ class Snapshot:
         column = self._column_of(objects)
         return PathTree(self, column, ways, limit)
 
-    def leaks(self, *, least: float = 0.05, limit: int = 20) -> Leaks:
+    def leaks(self, *, threshold: float = 0.05, limit: int = 20) -> Leaks:
         """What looks like a leak: what accumulates and who holds it, and loaders out of use.
 
         ::
@@ -321,7 +321,7 @@ class Snapshot:
               …
 
         Args:
-            least: the part of the heap that a suspect holds at least.
+            threshold: the part of the heap that a suspect holds at least.
             limit: the most suspects that are given.
 
         Returns:
@@ -329,7 +329,7 @@ class Snapshot:
         """
         from jvmti.heap.leaks import find_leaks
 
-        return find_leaks(self, least=least, limit=limit)
+        return find_leaks(self, threshold=threshold, limit=limit)
 
     # The VM
 

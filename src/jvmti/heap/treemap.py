@@ -56,16 +56,16 @@ class Area:
     is_rest: bool = False
 
 
-def treemap(snapshot: Snapshot, *, least: float = 0.001, limit: int = 800) -> Area:
+def treemap(snapshot: Snapshot, *, threshold: float = 0.001, limit: int = 800) -> Area:
     """The whole heap as areas.
 
     Args:
         snapshot: what is shown.
-        least: the part of the heap below which places are taken together.
+        threshold: the part of the heap below which places are taken together.
         limit: the most areas.
     """
     tree = snapshot.dominators()
-    bytes_least = max(1, int(least * tree.total))
+    threshold_bytes = max(1, int(threshold * tree.total))
     whole = Area("", len(snapshot), tree.total)
     packages: dict[str, Area] = {}
     opened: list[tuple[int, int, int, Area, Place]] = []
@@ -77,20 +77,20 @@ def treemap(snapshot: Snapshot, *, least: float = 0.001, limit: int = 800) -> Ar
         area.count += len(place.members)
         area.retained += place.retained
         area.areas.append(_area(place))
-        if place.retained >= bytes_least:
+        if place.retained >= threshold_bytes:
             heapq.heappush(opened, (-place.retained, next(numbers), 1, area.areas[-1], place))
     for area in packages.values():
-        area.areas = _joined(area.areas, bytes_least)
-    whole.areas = _joined(list(packages.values()), bytes_least)
+        area.areas = _joined(area.areas, threshold_bytes)
+    whole.areas = _joined(list(packages.values()), threshold_bytes)
     made = len(whole.areas) + len(opened)
     while opened and made < limit:
         _, _, level, area, place = heapq.heappop(opened)
         place, below = _followed(snapshot, tree, area, place)
         areas = [_area(one) for one in below]
-        area.areas = _joined(areas, bytes_least)
+        area.areas = _joined(areas, threshold_bytes)
         made += len(area.areas)
         for one, inner in zip(below, areas, strict=True):
-            if one.retained >= bytes_least and level < _DEEPEST:
+            if one.retained >= threshold_bytes and level < _DEEPEST:
                 heapq.heappush(opened, (-one.retained, next(numbers), level + 1, inner, one))
     return whole
 
@@ -143,13 +143,13 @@ def _below(snapshot: Snapshot, tree: DominatorTree, place: Place) -> tuple[Place
     return place._replace(members=numpy.concatenate(own)), merged
 
 
-def _joined(areas: list[Area], least: int) -> list[Area]:
+def _joined(areas: list[Area], threshold: int) -> list[Area]:
     """Those that are large enough, the largest first, and one for all others."""
     areas = sorted(areas, key=lambda area: -area.retained)
-    large = [area for area in areas if area.retained >= least]
+    large = [area for area in areas if area.retained >= threshold]
     small = areas[len(large) :]
     rest = sum(area.retained for area in small)
-    if rest >= least:
+    if rest >= threshold:
         large.append(Area("others", len(small), rest, is_rest=True))
     return large
 

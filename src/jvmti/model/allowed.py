@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _AT_START = "HotSpot grants it while the VM starts only"
 _START_IT = (
     "start the program with the agent: `jvmti shell -- java …`, `jvmti.launch` in Python, or the "
-    "options that `jvmti options --reserve` prints"
+    "options that `jvmti agent-options --reserve` prints"
 )
 
 

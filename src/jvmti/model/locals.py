@@ -88,8 +88,8 @@ class Locals(Mapping[Any, Any]):
 
     Most VMs give ``can_access_local_variables`` only while they start: to ``jvmti.launch(…,
     capabilities={"can_access_local_variables"})``, or at any time where they were started with
-    ``jvmti options --reserve``; then the model takes it in an environment of its own.  Compiled
-    code keeps variables alive for longer by it.
+    ``jvmti agent-options --reserve``; then the model takes it in an environment of its own.
+    Compiled code then keeps variables alive for longer.
 
     A VM that was attached to later still tells which objects its frames refer to.  There objects
     can be read, with their names from the class file, and nothing can be written.  Numbers cannot

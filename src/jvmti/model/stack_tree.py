@@ -99,17 +99,17 @@ class StackTree:
     def __len__(self) -> int:
         return self.root.count
 
-    def walk(self, least: float = 0.0) -> Iterator[tuple[int, StackNode]]:
+    def walk(self, threshold: float = 0.0) -> Iterator[tuple[int, StackNode]]:
         """Every node with its depth, the root's children having 0, from above.
 
         Args:
-            least: the part of all stacks that a node is on at least.
+            threshold: the part of all stacks that a node is on at least.
         """
-        least *= self.root.count
+        threshold *= self.root.count
         waiting = [(0, one) for one in reversed(self.root.children)]
         while waiting:
             depth, node = waiting.pop()
-            if node.count >= least:
+            if node.count >= threshold:
                 yield depth, node
                 waiting += [(depth + 1, one) for one in reversed(node.children)]
 
@@ -139,18 +139,18 @@ class StackTree:
             found[node.name] += node.ends
         return [(name, count) for name, count in found.most_common(most) if count]
 
-    def lines(self, least: float = 0.01) -> list[str]:
+    def lines(self, threshold: float = 0.01) -> list[str]:
         """The tree as text: share, number of stacks, and the name, indented.
 
         A frame that has only one below it, on as many stacks, is not indented anew.
 
         Args:
-            least: the part of all stacks that a frame is on at least to be shown.
+            threshold: the part of all stacks that a frame is on at least to be shown.
         """
         found = []
         levels: list[int] = [0]
         only = False
-        for depth, node in self.walk(least):
+        for depth, node in self.walk(threshold):
             del levels[depth + 1 :]
             level = levels[depth]
             mark = "· " if only else ""

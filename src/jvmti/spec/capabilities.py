@@ -229,7 +229,7 @@ def why_not_given(detail: str) -> str:
         return (
             f"{detail}: given by most VMs only while they start. Start the program by "
             "jvmti.launch(…, capabilities=…), or with "
-            'JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" to be attached to later'
+            'JAVA_TOOL_OPTIONS="$(jvmti agent-options --reserve)" to be attached to later'
         )
     return f"{detail}: this VM does not give it now, or another agent has it; see `jvmti info`"
 

@@ -204,7 +204,7 @@ def _check_flags(diagnosis: Diagnosis, process: Process) -> bool:
             "attach mechanism",
             False,
             "disabled by -XX:+DisableAttachMechanism",
-            "start the JVM without it, or with what `jvmti options --listen` prints",
+            "start the JVM without it, or with what `jvmti agent-options --listen` prints",
         )
     else:
         diagnosis.add("attach mechanism", True, "not disabled by any option that can be seen")
@@ -215,7 +215,7 @@ def _check_flags(diagnosis: Diagnosis, process: Process) -> bool:
             "dynamic loading",
             False,
             "refused by -XX:-EnableDynamicAgentLoading",
-            "start the JVM without it, or with what `jvmti options --listen` prints",
+            "start the JVM without it, or with what `jvmti agent-options --listen` prints",
         )
     elif loading is None and feature is not None and feature >= _DYNAMIC_WARNING_SINCE:
         diagnosis.add(

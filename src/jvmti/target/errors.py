@@ -66,7 +66,7 @@ class AttachRefused(AttachError):
 
 _START_WITH_AGENT = (
     "Start it without that option, or with the agent: `jvmti shell -- java …`, `jvmti.launch` in "
-    "Python, or what `jvmti options --listen` prints"
+    "Python, or what `jvmti agent-options --listen` prints"
 )
 
 

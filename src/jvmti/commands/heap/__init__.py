@@ -20,11 +20,11 @@ VERBS = (
     "summary",
     "query",
     "dominators",
-    "path",
+    "gc-roots",
     "leaks",
     "report",
     "diff",
-    "strings",
+    "duplicate-strings",
     "collections",
     "shell",
 )
@@ -41,7 +41,7 @@ class Command:
         parser.epilog = "Each verb that prints data takes --json."
         verbs = add_verbs(parser, "verbs", "VERB", "heap_verb")
         for verb in VERBS:
-            its: Any = import_module(f"jvmti.commands.heap.{verb}").Command()
+            its: Any = import_module(f"jvmti.commands.heap.{verb.replace('-', '_')}").Command()
             text = inspect.getdoc(its) or ""
             sub = verbs.add_parser(
                 verb,

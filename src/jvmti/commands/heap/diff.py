@@ -47,7 +47,7 @@ class Command:
             if not os.path.exists(given.later):
                 raise CommandFailed(f"{printable(given.later)}: no such file", NOT_FOUND)
             with snapshot_of(given) as before:
-                unreachable = "keep" if given.garbage else "drop"
+                unreachable = "keep" if given.unreachable else "drop"
                 self._print(given, before, open_snapshot(given.later, unreachable=unreachable))
             return
         with looked_at(given) as vm:

@@ -15,28 +15,28 @@ class Command:
     """Show which objects hold much: those at which what is retained falls steeply to the next.
 
     jvmti heap dominators MyServer
-    jvmti heap dominators dump.hprof --least 0.001
+    jvmti heap dominators dump.hprof --threshold 0.001
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_source(parser)
         parser.add_argument(
-            "--least",
+            "--threshold",
             type=float,
             default=0.01,
-            metavar="PART|BYTES",
+            metavar="FRACTION|BYTES",
             help="the smallest drop, as a part of the heap or in bytes (default: 0.01)",
         )
         add_top(parser, _TOP)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print them."""
-        if given.least <= 0:
-            given.parser.error("--least is a positive number")
+        if given.threshold <= 0:
+            given.parser.error("--threshold is a positive number")
         with snapshot_of(given) as snapshot:
             tree = snapshot.dominators()
-            drops = tree.drops(given.least, limit=given.top)
+            drops = tree.drops(given.threshold, limit=given.top)
             if given.json:
                 print_json(
                     {

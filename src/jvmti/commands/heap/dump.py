@@ -15,50 +15,51 @@ class Command:
 
       jvmti heap dump MyServer server.hprof
       jvmti heap dump MyServer server.hprof --redact
-      jvmti heap dump server.hprof redacted.hprof --redact --fields 'com.acme.Account.balance'
+      jvmti heap dump server.hprof redacted.hprof --redact-fields 'com.acme.Account.balance'
       jvmti heap dump MyServer tables --parquet
 
-    The VM dumps into memory first, so the program goes on before the file is written.
+    The VM dumps into memory first, so the program continues before the file is written. Dumps leave
+    out unreachable objects unless --unreachable is given.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
-        add_source(parser, "TO")
-        parser.add_argument("to", nargs="*", metavar="TO", help="the new file or directory")
-        parser.add_argument("--force", action="store_true", help="write over what is there")
+        add_source(parser, "OUTPUT")
+        parser.add_argument("output", nargs="*", metavar="OUTPUT", help="the new file or directory")
+        parser.add_argument("--force", action="store_true", help="overwrite the file")
         parser.add_argument(
-            "--parquet", action="store_true", help="tables in a directory, and the dump"
+            "--parquet", action="store_true", help="write a directory of tables, and the dump"
         )
         parser.add_argument(
             "--redact",
             action="store_true",
-            help="without the contents of strings and primitive arrays",
+            help="leave out the contents of strings and primitive arrays",
         )
         parser.add_argument(
-            "--arrays", default="*", metavar="PATTERN", help="with --redact: only such arrays"
+            "--redact-arrays", metavar="PATTERN", help="redact, but only arrays of such classes"
         )
         parser.add_argument(
-            "--fields",
+            "--redact-fields",
             action="append",
             default=[],
             metavar="PATTERN",
-            help="with --redact: these primitive fields, too: 'com.acme.Account.balance'",
+            help="redact, these primitive fields too: 'com.acme.Account.balance'",
         )
 
     def run(self, given: argparse.Namespace) -> None:
         """Write it."""
-        no_target_but_the_program(given, given.to)
-        if len(given.to) != 1:
-            given.parser.error("one name of a new file is needed")
-        [to] = given.to
+        no_target_but_the_program(given, given.output)
+        if len(given.output) != 1:
+            given.parser.error("expected one name of a new file")
+        [to] = given.output
 
         def into(snapshot: Snapshot) -> None:
-            if given.redact:
+            if given.redact or given.redact_arrays or given.redact_fields:
                 redact(
                     snapshot,
                     to,
-                    arrays=given.arrays,
-                    fields=given.fields,
+                    arrays=given.redact_arrays or "*",
+                    fields=given.redact_fields,
                     parquet=given.parquet,
                     force=given.force,
                 )

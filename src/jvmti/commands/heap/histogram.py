@@ -13,7 +13,7 @@ import numpy
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.heap.sources import is_file, looked_at, snapshot_of
 from jvmti.commands.targets import (
-    add_after,
+    add_delay,
     add_json,
     add_max_pause,
     add_target,
@@ -69,7 +69,7 @@ class Command:
             "--top", type=count, default=None, metavar="N", help=f"rows to show (default: {_TOP})"
         )
         parser.add_argument(
-            "--by", choices=("bytes", "count"), default="bytes", help="sort by (default: bytes)"
+            "--sort", choices=("bytes", "count"), default="bytes", help="sort by (default: bytes)"
         )
         parser.add_argument(
             "--watch",
@@ -85,7 +85,7 @@ class Command:
             help="what has changed in this time, or since FILE was written with --json",
         )
         add_max_pause(parser)
-        add_after(parser)
+        add_delay(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the histogram once, or again and again."""
@@ -106,7 +106,7 @@ class Command:
             found = _taken(vm, given)
             shown = found if before is None else found.diff(_chosen(before, given))
             most = given.top or (len(shown) if given.json else _TOP)
-            rows = shown.top(most, given.by)
+            rows = shown.top(most, given.sort)
             if given.json:
                 about = {
                     "pid": vm.process.pid,
@@ -131,7 +131,7 @@ class Command:
             except NoSuchClass as error:
                 raise CommandFailed(printable(str(error))) from None
             shown = found if before is None else found.diff(_chosen(before, given))
-            rows = shown.top(given.top or (len(shown) if given.json else _TOP), given.by)
+            rows = shown.top(given.top or (len(shown) if given.json else _TOP), given.sort)
             if given.json:
                 about = {"file": given.target, "time": snapshot.time}
                 print_json(about | _as_json(given, found, shown, rows))
@@ -180,7 +180,7 @@ def _taken(vm: VM, given: argparse.Namespace) -> Histogram:
         raise CommandFailed(printable(str(error))) from None
     if given.watch:
         return found
-    shown = found if given.patterns else found.top(given.top or _TOP, given.by)
+    shown = found if given.patterns else found.top(given.top or _TOP, given.sort)
     return vm.heap.tell_apart(found, set(shown.names), max_pause=given.max_pause)
 
 
@@ -231,7 +231,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
     watch(
         _COLUMNS,
         given.watch,
-        lambda room: _grown(vm, first, _taken(vm, given), given.top or room or _TOP, given.by),
+        lambda room: _grown(vm, first, _taken(vm, given), given.top or room or _TOP, given.sort),
     )
 
 

@@ -16,7 +16,7 @@ class Command:
     """Show what looks like a leak: what accumulates and who holds it, and class loaders that stay.
 
       jvmti heap leaks MyServer
-      jvmti heap leaks dump.hprof --least 0.02
+      jvmti heap leaks dump.hprof --threshold 0.02
 
     Each line says how many objects of which class there are, what they hold together, and in which
     field of the program; the way from a root follows. Class loaders are listed that were replaced
@@ -28,15 +28,19 @@ class Command:
         """Add the arguments."""
         add_source(parser)
         parser.add_argument(
-            "--least", type=float, default=0.05, metavar="PART", help="of the heap (default: 0.05)"
+            "--threshold",
+            type=float,
+            default=0.05,
+            metavar="FRACTION",
+            help="the smallest suspect, as a fraction of the heap (default: 0.05)",
         )
 
     def run(self, given: argparse.Namespace) -> None:
         """Print them."""
-        if not 0 <= given.least <= 1:
-            given.parser.error("--least is a part of the heap, from 0 to 1")
+        if not 0 <= given.threshold <= 1:
+            given.parser.error("--threshold is a fraction of the heap, from 0 to 1")
         with snapshot_of(given) as snapshot:
-            leaks = snapshot.leaks(least=given.least)
+            leaks = snapshot.leaks(threshold=given.threshold)
             if given.json:
                 print_json(
                     {

@@ -28,7 +28,7 @@ class Command:
         parser.add_argument(
             "-o", "--output", required=True, metavar="FILE", help="the new HTML file"
         )
-        parser.add_argument("--force", action="store_true", help="write over what is there")
+        parser.add_argument("--force", action="store_true", help="overwrite the file")
         parser.add_argument("--title", help="the heading (default: the target)")
 
     def run(self, given: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.targets import (
-    add_after,
+    add_delay,
     add_json,
     add_max_pause,
     add_target,
@@ -62,7 +62,7 @@ class Command:
         parser.add_argument("--containing", metavar="TEXT", help="only strings that contain it")
         add_top(parser, _TOP)
         add_max_pause(parser)
-        add_after(parser)
+        add_delay(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Print the objects."""
@@ -71,7 +71,7 @@ class Command:
             given.parser.error("a pattern for classes is missing")
         with opened(given) as vm:
             if given.launched:
-                time.sleep(given.after)
+                time.sleep(given.delay)
             try:
                 scan = vm.heap.scan(
                     given.patterns,

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
-from jvmti.commands.targets import add_after, add_json, add_max_pause, add_target, opened
+from jvmti.commands.targets import add_delay, add_json, add_max_pause, add_target, opened
 from jvmti.heap.library import Progress
 from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
@@ -45,11 +45,9 @@ def add_source(parser: argparse.ArgumentParser, *further: str, json: bool = True
     )
     if json:
         add_json(parser)
-    parser.add_argument(
-        "--garbage", action="store_true", help="look at what no root leads to as well"
-    )
+    parser.add_argument("--unreachable", action="store_true", help="include unreachable objects")
     add_max_pause(parser)
-    add_after(parser)
+    add_delay(parser)
 
 
 def is_file(given: argparse.Namespace) -> bool:
@@ -78,7 +76,7 @@ def looked_at(given: argparse.Namespace) -> Iterator[VM]:
     try:
         with opened(given) as vm:
             if given.launched:
-                time.sleep(given.after)
+                time.sleep(given.delay)
             yield vm
     except TargetNotFound as error:
         if (given.target or "").isdigit():
@@ -90,14 +88,16 @@ def looked_at(given: argparse.Namespace) -> Iterator[VM]:
 def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> Snapshot:
     """A snapshot of a JVM; it is said beforehand if that stops the program for long."""
     return vm.heap.snapshot(
-        unreachable="keep" if given.garbage else "drop", max_pause=given.max_pause, report=report
+        unreachable="keep" if given.unreachable else "drop",
+        max_pause=given.max_pause,
+        report=report,
     )
 
 
 @contextmanager
 def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
     """The snapshot of a file, or of a JVM that goes on; faults are told on standard error."""
-    unreachable = "keep" if getattr(given, "garbage", False) else "drop"
+    unreachable = "keep" if getattr(given, "unreachable", False) else "drop"
     with _progress() as report:
         if is_file(given):
             snapshot = open_snapshot(given.target, unreachable=unreachable, report=report)
@@ -126,7 +126,7 @@ def write(given: argparse.Namespace, to: str, into: Callable[[Snapshot], None]) 
         into: writes it.
     """
     if os.path.lexists(to) and not given.force:
-        raise CommandFailed(f"{printable(to)} is there already; --force writes over it")
+        raise CommandFailed(f"{printable(to)} exists; --force overwrites it")
     with snapshot_of(given) as snapshot:
         try:
             into(snapshot)

@@ -1,4 +1,4 @@
-"""``jvmti heap strings``."""
+"""``jvmti heap duplicate-strings``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONGEST = 200
 class Command:
     """Show texts that are in the heap more than once, those that waste most first.
 
-    jvmti heap strings MyServer
-    jvmti heap strings dump.hprof --top 100 --json
+    jvmti heap duplicate-strings MyServer
+    jvmti heap duplicate-strings dump.hprof --top 100 --json
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``jvmti heap path``."""
+"""``jvmti heap gc-roots``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TOP = 40
 class Command:
     """Show who holds the objects of a class: shortest paths from the roots, merged to a tree.
 
-      jvmti heap path MyServer com.acme.Session
-      jvmti heap path dump.hprof 'com.acme.*' --depth 30 --weak
+      jvmti heap gc-roots MyServer com.acme.Session
+      jvmti heap gc-roots dump.hprof 'com.acme.*' --depth 30 --weak
 
     In parentheses stands how many of the objects are reached through a place; the places that most
     are reached through are shown.

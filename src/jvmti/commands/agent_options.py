@@ -1,4 +1,4 @@
-"""``jvmti options``."""
+"""``jvmti agent-options``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Command:
     Every JVM that is started with it in its environment has the agent from the start, quoted as
     the JVM wants it. Use it as
 
-      JAVA_TOOL_OPTIONS="$(jvmti options --reserve)" ./start-server.sh
+      JAVA_TOOL_OPTIONS="$(jvmti agent-options --reserve)" ./start-server.sh
 
     With --reserve the JVM keeps the capabilities that only its start can give, for those who
     attach later. With --listen the agent waits for controllers on a Unix socket, for JVMs that
