@@ -50,7 +50,7 @@ def attached(program: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(program.pid, timeout=30) as vm:
         vm.timeout = SOON
         # Made at their first use, and kept.
-        vm.stops.env  # noqa: B018
+        vm.breakpoints.env  # noqa: B018
         vm.env_with("can_access_local_variables")
         yield vm
     assert program.running()

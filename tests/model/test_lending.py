@@ -124,9 +124,9 @@ def test_no_solo_capability_is_kept_from_an_environment_by_what_the_model_has_do
         potential = vm.env.get_potential_capabilities() & SOLO
         assert potential
         made = vm.breakpoint("com.example.NoSuch", "method")
-        held = vm.stops.could_give
+        held = vm.breakpoints.could_give
         made.cancel()
-        assert vm.stops.could_give == potential & Capabilities.can_generate_breakpoint_events
+        assert vm.breakpoints.could_give == potential & Capabilities.can_generate_breakpoint_events
         assert not held, "a breakpoint is there"
         for one in potential:
             vm.env.add_capabilities(one)

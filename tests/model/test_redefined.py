@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jvms import Jvm
-    from jvmti.model.stops import Stops
+    from jvmti.model.stops import StopRequest
     from programs import JavaProgram, JavaPrograms
 
 LINE = stopping.marks("Redefined")
@@ -51,11 +51,11 @@ def as_loaded(vm: jvmti.VM, nothing_is_left: None, versions: dict[str, bytes]) -
     """Each test begins with the class as it was loaded, and leaves no breakpoint."""
     vm.find_class("Answer").redefine(versions["as loaded"])
     yield
-    assert len(vm.stops) == 0
+    assert len(vm.breakpoints) == 0
     assert vm.handler_errors == []
 
 
-def called(program: JavaProgram, stops: Stops, number: int) -> tuple[int, list[int]]:
+def called(program: JavaProgram, stops: StopRequest, number: int) -> tuple[int, list[int]]:
     """What the program answers, and how often that has hit the breakpoint."""
     before = stops.hits
     return int(program.ask(f"call {number}")), [stops.hits - before]

@@ -1,4 +1,4 @@
-"""Breakpoints, watches, steps and exceptions as objects; the program says what became of it."""
+"""Breakpoints, watchpoints, catchpoints and steps; the program says what became of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 import jvmti
 from jvmti.env.environment import AgentOperations
-from jvmti.model.conditions import Asked, ConditionError
-from jvmti.model.stops import Stop, Stops
+from jvmti.model.conditions import ConditionError, ControllerCondition
+from jvmti.model.stops import Stop, StopRequest
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.errors import NotAvailable, OpaqueFrame, StopOver
 from model import stopping
@@ -48,7 +48,7 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
 def nothing_stops_any_more(vm: jvmti.VM, nothing_is_left: None) -> Iterator[None]:
     """After a test there is no stop, in Python or in the agent, and no handler has failed."""
     yield
-    assert len(vm.stops) == 0
+    assert len(vm.breakpoints) == 0
     assert vm.handler_errors == []
 
 
@@ -66,7 +66,7 @@ def run(program: JavaProgram) -> Iterator[Callable[[str, str, int], None]]:
         program.ask(f"join {name}", timeout=SOON)
 
 
-def taken(stops: Stops) -> Stop:
+def taken(stops: StopRequest) -> Stop:
     """The next stop, which must come."""
     stop = stops.next(SOON)
     assert stop is not None
@@ -406,7 +406,10 @@ def test_a_condition_decided_here_is_what_the_agent_makes_of_it(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     mixed = method(vm, "mixed")
-    points = [mixed.breakpoint(line=LINE["mixed"], when=Asked(vm, when)) for when, _ in CONDITIONS]
+    points = [
+        mixed.breakpoint(line=LINE["mixed"], when=ControllerCondition(vm, when))
+        for when, _ in CONDITIONS
+    ]
     program.ask("start t mixed 0")
     program.ask("join t")
     hits = [(when, point.hits) for point, (when, _) in zip(points, CONDITIONS, strict=True)]
@@ -606,7 +609,7 @@ def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
         program.ask("start t other 1")
         stop = taken(stops).step("over")
         assert stop is not None
-        assert (stop.stops, stop.line) == (inner, LINE["sum"])
+        assert (stop.request, stop.line) == (inner, LINE["sum"])
         back = stop.step("out")
         assert back is not None
         assert back.line == LINE["another"]
@@ -885,14 +888,14 @@ def test_a_watch_stops_where_a_condition_on_variables_holds(
     program.ask("join t")
     assert every.hits == (3 + 4) // 2
     assert elsewhere.hits == 0
-    told = [one.message for one in caplog.records if "nothing stops in" in one.message]
+    told = [one.message for one in caplog.records if "the condition is false in" in one.message]
     assert len(told) == 1
     assert "Stopping.fields: 'i' in the condition 'i == 3': the variable has no value" in told[0]
     with pytest.raises(ConditionError, match="no expression"):
         label.watch(when="i ==")
     for watch in (every, elsewhere):
         watch.cancel()
-    assert not list(vm.stops)
+    assert not list(vm.breakpoints)
 
 
 def test_an_exception_is_stopped_at_where_a_condition_on_variables_holds(
@@ -938,21 +941,24 @@ def test_a_class_that_is_not_loaded_is_told_once_with_near_names(
     for name, level in (("Stoping", "WARNING"), ("zq.zqzqzqzq", "INFO"), ("zq.*", "INFO")):
         point, catch = vm.breakpoint(name, "add"), vm.catch(name)
         assert point.is_pending
-        said = point.awaited
+        said = point.pending_reason
         assert said is not None
-        assert catch.awaited == said
-        near = f"no class {name!r} is loaded yet; near ones that are: Stopping"
+        assert catch.pending_reason == said
+        near = f"no class {name!r} is loaded yet; similar names that are: Stopping"
         assert said.startswith(near) if level == "WARNING" else said == near.partition(";")[0]
         told = [(one.levelname, one.message) for one in caplog.records]
-        assert told == [(level, f"a breakpoint waits: {said}"), (level, f"a catch waits: {said}")]
+        assert told == [
+            (level, f"breakpoint pending: {said}"),
+            (level, f"catchpoint pending: {said}"),
+        ]
         caplog.clear()
         assert repr(point) == f"<Breakpoint {name}.add: pending, {said}, 0 hits>"
-        assert repr(catch) == f"<Catch {name}: {said}, 0 hits>"
+        assert repr(catch) == f"<Catchpoint {name}: {said}, 0 hits>"
         point.cancel()
         catch.cancel()
     # Where there is one there is nothing to say.
     loaded = [vm.catch(), vm.catch("java.lang.*"), vm.breakpoint("Stopping", "add")]
-    assert [one.awaited for one in loaded] == [None, None, None]
+    assert [one.pending_reason for one in loaded] == [None, None, None]
     for one in loaded:
         one.cancel()
 
@@ -1015,7 +1021,7 @@ def test_a_breakpoint_by_pattern_takes_loaded_classes_too(
 
 
 def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
-    with pytest.raises(ValueError, match=rf"nearest lines that have some: {LINE['twice']}, "):
+    with pytest.raises(ValueError, match=rf"nearest lines with code: {LINE['twice']}, "):
         method(vm, "add").breakpoint(line=LINE["twice"] - 3)
     with pytest.raises(LookupError, match="did you mean 'factorial'"):
         vm.breakpoint("Stopping", "factoriel")
@@ -1086,7 +1092,7 @@ def test_a_jvm_that_does_not_give_breakpoints_says_what_to_do(
         for ask in (method(vm, "add").breakpoint, vm.catch, vm.threads["main"].step):
             with pytest.raises(NotAvailable, match=r"while the VM starts only; .*--reserve"):
                 ask()
-        assert len(vm.stops) == 0
+        assert len(vm.breakpoints) == 0
 
 
 def test_a_held_jvm_has_its_first_stop_before_the_program_runs(

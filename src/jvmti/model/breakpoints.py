@@ -1,4 +1,4 @@
-"""Breakpoints, in methods that there are and in classes that are yet to be loaded."""
+"""Breakpoints, in loaded classes and in classes that are not loaded yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.model import conditions
 from jvmti.model.locals import parameters
-from jvmti.model.stops import Stop, Stops, is_pattern
+from jvmti.model.stops import Stop, StopRequest, is_pattern
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import AbsentInformation, JvmtiError
 from jvmti.spec.names import suggestion
@@ -27,15 +27,15 @@ log = logging.getLogger("jvmti")
 _NATIVE, _ABSTRACT = 0x0100, 0x0400
 
 
-class Breakpoint(Stops):
-    """A breakpoint, or one in each method that it names.
+class Breakpoint(StopRequest):
+    """A breakpoint, or one in each method that its name matches.
 
     Attributes:
-        places: the methods and bytecode indices where it is at this moment, those of classes that
-            have been unloaded among them.
-        lost: where it was until the class was redefined, and why the new version has no such place:
-            the method, the bytecode index that it had and the reason.
-        line: the source line that was asked for.
+        places: the methods and bytecode indices where it is now, including those of classes that
+            have been unloaded since.
+        lost: places that a redefined class no longer has: the method, the former bytecode index
+            and the reason.
+        line: the requested source line.
     """
 
     def __init__(
@@ -62,21 +62,21 @@ class Breakpoint(Stops):
             do=do,
         )
         if line is not None and location is not None:
-            raise ValueError("a breakpoint is at a line= or at a location=, not at both")
+            raise ValueError("a breakpoint takes line= or location=, not both")
         for what, number in (("line", line), ("location", location)):
             if number is not None and type(number) is not int:
                 raise TypeError(f"{what}= takes a number, not {number!r}")
         self.line = line
         self.places: list[tuple[Method, int]] = []
         self.lost: list[tuple[Method, int, str]] = []
-        self._hears_of_redefinitions = False
+        self._follows_redefinitions = False
         self._location = location
         self._text = text
         self._tree: ast.expr | None = None if text is None else conditions.parse(text)
         self._named = named
         self._placing = threading.RLock()
         if method is not None:
-            # What is wrong is said before anything is changed in the VM.
+            # Find mistakes before anything changes in the VM.
             at = location_of(method, line, location)
             condition = self._condition(method, at)
             self._number = self._make(Event.BREAKPOINT)
@@ -90,7 +90,7 @@ class Breakpoint(Stops):
 
     @property
     def is_pending(self) -> bool:
-        """Whether no class has been loaded yet that it could be in."""
+        """Whether it waits for a class to be loaded."""
         return not self.places and not self.lost
 
     def _keep(self, place: Callable[[], None]) -> None:
@@ -101,14 +101,14 @@ class Breakpoint(Stops):
             raise
 
     def _wait_for(self, classes: str) -> None:
-        # Asked to be told first, so that no class is prepared in between.
+        # The event first, so that no class is prepared unseen in between.
         self._make(Event.CLASS_PREPARE, classes=classes)
         if self._vm._session.live:
-            self._look_for_classes()
+            self._find_classes()
             if self.is_pending:
-                self._say_if_not_loaded(classes)
+                self._warn_if_not_loaded(classes)
 
-    def _look_for_classes(self) -> None:
+    def _find_classes(self) -> None:
         if self._named is None:
             return
         name = self._named[0]
@@ -117,11 +117,11 @@ class Breakpoint(Stops):
                 continue
             self._place_in(cls, strict=not is_pattern(name))
 
-    def _prepared(self, cls: Class) -> None:
+    def _class_prepared(self, cls: Class) -> None:
         self._place_in(cls, strict=False)
 
     def _place_in(self, cls: Class, strict: bool) -> None:
-        """Place it in a class; what does not fit is an error only where the class is meant."""
+        """Place it in a class; a mismatch is an error only if the class was named exactly."""
         assert self._named is not None
         try:
             for method, at in self._places_in(cls):
@@ -169,12 +169,12 @@ class Breakpoint(Stops):
     def _condition(self, method: Method, at: int) -> conditions.Condition:
         if self._tree is None or self._text is None:
             return conditions.NONE
-        env = self._vm.stops.environment("can_access_local_variables")
+        env = self._vm.breakpoints.environment("can_access_local_variables")
         try:
             table = env.get_local_variable_table(method)
         except AbsentInformation:
             table = []
-        # An empty table is what javac -g:none leaves out, and others do not.
+        # javac -g:none leaves an empty table out; other compilers do not.
         return conditions.compiled(
             self._text, self._tree, table, at, unnamed=() if table else parameters(method)
         )
@@ -187,18 +187,18 @@ class Breakpoint(Stops):
                 self._number, method, at, condition.instructions, condition.texts
             )
             self.places.append((method, at))
-            if not self._hears_of_redefinitions:
-                self._hears_of_redefinitions = True
+            if not self._follows_redefinitions:
+                self._follows_redefinitions = True
                 classes = self._named[0] if self._named is not None else method.class_name
                 self._make(Event.CLASS_FILE_LOAD_HOOK, classes=classes)
 
     # ---- redefined classes -----------------------------------------------------------------
 
-    def _will_be_redefined(self, cls: Class) -> None:
-        self._vm.stops.redefinitions.begun(cls, self)
+    def _class_redefining(self, cls: Class) -> None:
+        self._vm.breakpoints.redefinitions.begun(cls, self)
 
     def _place_again(self, cls: Class) -> None:
-        """The VM has cleared what was in the old version of a class."""
+        """The VM has cleared the breakpoints of the old version of a class."""
         with self._placing:
             agent = self._agent(self._number)
             were = [one for one in self.places if one[0].declaring_class == cls]
@@ -219,12 +219,12 @@ class Breakpoint(Stops):
             if self._named is not None:
                 self._place_in(cls, strict=False)
 
-    def _what(self) -> str:
+    def _described(self) -> str:
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
             what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
             if self.is_pending:
-                return f"{what}: pending, {self.awaited or 'as no such class is loaded'}"
+                return f"{what}: pending, {self.pending_reason or 'no such class is loaded'}"
             lost = f", lost in {len(self.lost)}" if self.lost else ""
             return f"{what} in {len(self.places)} place{'s' * (len(self.places) != 1)}{lost}"
         if self.lost:
@@ -246,7 +246,7 @@ def location_of(method: Method, line: int | None, location: int | None) -> int:
     modifiers = method.modifiers
     if modifiers & (_NATIVE | _ABSTRACT):
         what = "native" if modifiers & _NATIVE else "abstract"
-        raise ValueError(printable(f"{name} is {what}: it has no bytecodes to stop at"))
+        raise ValueError(printable(f"{name} is {what}: it has no bytecode to stop at"))
     if line is None:
         return 0 if location is None else location
     entries = method.lines
@@ -267,7 +267,7 @@ def location_of(method: Method, line: int | None, location: int | None) -> int:
 
 def _no_code(line: int, lines: set[int]) -> str:
     nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
-    near = f"; the nearest lines that have some: {', '.join(map(str, nearest))}" if nearest else ""
+    near = f"; the nearest lines with code: {', '.join(map(str, nearest))}" if nearest else ""
     return f"has no code at line {line}{near}"
 
 

@@ -62,7 +62,7 @@ def read_class_file(cls: Class) -> ClassFile:
                 if not found:
                     raise
             finally:
-                vm.stops.redefinitions.settle(cls)
+                vm.breakpoints.redefinitions.settle(cls)
     if not found:
         detail = "the VM has not shown the class file; the target had no memory to tell of it"
         raise error_for(ErrorCode.OUT_OF_MEMORY, "class_file", detail)
@@ -81,7 +81,7 @@ def redefine(cls: Class, class_file: bytes) -> None:
         try:
             env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
         finally:
-            cls._vm.stops.redefinitions.settle(cls)
+            cls._vm.breakpoints.redefinitions.settle(cls)
 
 
 def retransform(cls: Class) -> None:
@@ -91,7 +91,7 @@ def retransform(cls: Class) -> None:
         try:
             env.retransform_classes([cls])
         finally:
-            cls._vm.stops.redefinitions.settle(cls)
+            cls._vm.breakpoints.redefinitions.settle(cls)
 
 
 def _modifiable(cls: Class, so: str) -> None:

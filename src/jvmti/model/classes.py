@@ -24,7 +24,7 @@ from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import Source, declaration_line, last_line
-from jvmti.model.watches import Watch
+from jvmti.model.watchpoints import Watchpoint
 from jvmti.spec.constants import ClassStatus
 from jvmti.spec.errors import (
     AbsentInformation,
@@ -716,31 +716,31 @@ class Method(refs.Method):
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
     ) -> Breakpoint:
-        """A breakpoint: where the method begins, at a line, or at an instruction.
+        """Stop where the method begins, at a line, or at an instruction.
 
-        The method runs in the interpreter for as long as it has one.
+        The method runs in the interpreter while it has a breakpoint.
 
         Args:
-            line: the source line; where it has code in several places, the first of them.
+            line: the source line; if it has code in several places, the first of them.
             location: the bytecode index, instead of the line.
-            when: a condition; as text, such as ``"n > 1000 and name == 'Host'"``, local variables
-                are compared with constants by the agent, without asking this process; a function
-                is asked with each `Stop` while the thread waits.
-            hits: of the times that all else holds, every so many-th; ``"after 10"`` all beyond so
-                many.
-            thread: stop this thread only, or these.
-            caller: stop only where this method calls, or one that fits a shell pattern:
+            when: a condition.  As a text, such as ``"n > 1000 and name == 'Host'"``, it compares
+                local variables with constants, in the agent, without a round trip.  A function
+                takes the `Stop` while the thread waits.
+            hits: stop at every n-th of the hits that match all else; ``"after 10"`` skips the
+                first ten.
+            thread: stop only this thread, or these.
+            caller: stop only if this method is the caller, or one that matches a shell pattern:
                 ``"com.acme.Order.*"``.
-            do: a function that is called with each `Stop` while the thread waits.
+            do: a function to call with each `Stop` while the thread waits.
 
         Returns:
-            The breakpoint, which is active already; `Stops` says how to use it.
+            The breakpoint, already active; `StopRequest` says how to use it.
 
         Raises:
             ValueError: the method has no code, no lines, or no code at that line; the message names
                 the nearest lines that have some.
             ConditionError: the agent cannot evaluate the condition; the message names the part.
-            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+            NotAvailable: this JVM has no breakpoints now, or another agent holds the capability.
 
         JVM TI: SetBreakpoint, Breakpoint.
         """
@@ -1017,28 +1017,28 @@ class Field(refs.Field):
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
-    ) -> Watch:
-        """A stop where the field is about to be read or written, by Java code or through JNI.
+    ) -> Watchpoint:
+        """Stop before Java code or JNI reads or writes the field.
 
-        Code that does so runs in the interpreter for as long as that lasts.
+        Code that accesses the field runs in the interpreter while the watchpoint is active.
 
         Args:
             read: stop before it is read.
             write: stop before it is written.
-            when: a condition on local variables of the method that does so, as for
-                `Method.breakpoint` but decided here, while the thread waits: it does not hold in
-                methods without such variables.  Or a function, given the stop.
+            when: a condition on local variables of the accessing method, as for
+                `Method.breakpoint`, but the controller evaluates it while the thread waits; it is
+                false in methods without such variables.  Or a function that takes the stop.
             hits, thread, caller, do: as for `Method.breakpoint`.
 
         Raises:
             LookupError: the field did not come from ``cls.fields``.
-            ValueError: neither reads nor writes are wanted, or the condition is none.
-            NotAvailable: this JVM does not give watches or, for a condition, variables; or
-                somebody else has them.
+            ValueError: both read and write are false, or the condition is malformed.
+            NotAvailable: this JVM has no watchpoints or, for a condition, no local variables now,
+                or another agent holds the capability.
 
         JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
         """
-        return Watch(
+        return Watchpoint(
             self.declaring_class._vm,
             self,
             read,

@@ -1,13 +1,13 @@
-"""Conditions of breakpoints, as text, made into what the agent evaluates without asking anybody.
+"""Conditions of breakpoints, compiled from text for the agent, which evaluates them by itself.
 
 A condition compares local variables with constants: ``n > 1000 and name == "Host"``.  Python's own
-parser reads it.  Instructions have five numbers: an operation, and of a test the type of the
-variable, its slot, the relation and the constant; of a jump, where to.  There is one truth value:
-tests set it, ``not`` turns it round, and the jumps of ``and`` and ``or`` go forward only.
+parser reads it.  An instruction has five numbers: an operation; for a test the type of the
+variable, its slot, the relation and the constant; for a jump its target.  There is one truth value:
+tests set it, ``not`` inverts it, and the jumps of ``and`` and ``or`` only go forward.
 
-A breakpoint is in a method that is known, so its condition goes to the agent.  A watched field and
-a caught exception are met in any method; `Asked` compiles the condition for that one and follows
-the same instructions here.
+The method of a breakpoint is known, so its condition goes to the agent.  A watchpoint or catchpoint
+can stop in any method: `ControllerCondition` compiles the condition for that one and interprets the
+same instructions in the controller.
 """
 
 from __future__ import annotations
@@ -131,29 +131,29 @@ def _is_there(variable: LocalVariableEntry, location: int) -> bool:
     return variable.start_location <= location < variable.start_location + variable.length
 
 
-class Asked:
-    """A condition that is decided here, for whatever method a thread has stopped in.
+class ControllerCondition:
+    """A condition that the controller evaluates, for any method that a thread has stopped in.
 
-    It does not hold where the method has no such variables, which is logged once for each method.
+    It is false in a method without such variables, and logs that once per method.
 
     Args:
         vm: the JVM; the model's environment takes ``can_access_local_variables``.
         text: the condition.
 
     Raises:
-        ConditionError: it is no condition.
-        NotAvailable: this JVM does not give local variables.
+        ConditionError: the text is not a condition.
+        NotAvailable: this JVM gives no access to local variables now.
     """
 
     def __init__(self, vm: VM, text: str) -> None:
         self._text = text
         self._tree = parse(text)
-        self._env = vm.stops.environment("can_access_local_variables")
+        self._env = vm.breakpoints.environment("can_access_local_variables")
         self._without: set[str] = set()
 
     def __call__(self, stop: Stop) -> bool:
-        """Whether it holds for the frame that has stopped; called on the thread that waits."""
-        with stop._speaking():
+        """Whether it holds in the topmost frame; called on the waiting thread."""
+        with stop._conversing():
             return self._holds_at(stop)
 
     def _holds_at(self, stop: Stop) -> bool:
@@ -167,12 +167,12 @@ class Asked:
             name = f"{stop.method.class_name}.{stop.method.name}"
             if name not in self._without:
                 self._without.add(name)
-                log.info("nothing stops in %s: %s", name, str(error))
+                log.info("the condition is false in %s: %s", name, str(error))
             return False
         try:
             return self._holds(condition, stop)
         except JvmtiError:
-            return True  # as in the agent: what cannot be read is for the user to see
+            return True  # as in the agent: stop, so that the user sees the unreadable variable
 
     def _holds(self, condition: Condition, stop: Stop) -> bool:
         numbers = condition.instructions
@@ -216,7 +216,7 @@ def _double(bits: int) -> float:
 
 
 class _Compiler:
-    """Makes instructions; without variables it only looks whether that could be done."""
+    """Compiles to instructions; without variables it only checks the syntax."""
 
     def __init__(
         self,
@@ -377,4 +377,4 @@ class _Compiler:
         raise other("a text or None" if signature in _TEXTS else "None only")
 
 
-__all__ = ["NONE", "Asked", "Condition", "ConditionError", "compiled", "parse"]
+__all__ = ["NONE", "ControllerCondition", "Condition", "ConditionError", "compiled", "parse"]

@@ -104,7 +104,7 @@ class Lending:
             return session.call(declaration, env._number, arguments, env._timeout)
         if adds or env not in self._others:
             return given
-        return given | (self._held & SOLO) | self._vm.stops.could_give
+        return given | (self._held & SOLO) | self._vm.breakpoints.could_give
 
     def make_way(self, env: Env) -> None:
         """Give back all that only one environment can hold, where nothing needs it now."""
@@ -119,7 +119,7 @@ class Lending:
             if gives and self._own is not None:
                 self._own.relinquish_capabilities(gives)
                 self._held &= ~gives
-            return bool(gives) | self._vm.stops.give_back(wanted)
+            return bool(gives) | self._vm.breakpoints.give_back(wanted)
 
 
 __all__ = ["Lending"]

@@ -1,7 +1,7 @@
-"""Redefined classes, whose breakpoints the VM has cleared, and who places them again.
+"""Places breakpoints again that the VM clears when it redefines a class.
 
-The VM tells of a redefinition before it is done, while the thread that does it waits.  That it is
-done shows in a count that the VM keeps in each ``java.lang.Class``.
+The VM reports a redefinition before it happens, while the redefining thread waits.  A count that
+the VM keeps in each ``java.lang.Class`` shows when it has happened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 _LIMIT = 10.0
-"""Seconds after which a redefinition that has begun is taken for one that the VM has refused."""
+"""After this many seconds without a result, assume that the VM refused the redefinition."""
 
 
 class _Begun:
@@ -34,7 +34,7 @@ class _Begun:
 
 
 class Redefinitions:
-    """The redefinitions of a session's classes with breakpoints that have begun."""
+    """Redefinitions that have begun of classes with breakpoints."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
@@ -44,11 +44,11 @@ class Redefinitions:
         self._waiting = False
 
     def begun(self, cls: Class, breakpoint: Breakpoint) -> None:
-        """A class will be redefined, or at least somebody tries to."""
+        """Some thread tries to redefine a class."""
         count = self._count(cls)
         with self._lock:
             one = self._begun.setdefault(cls, _Begun(count))
-            # Where an earlier one has just been done, this one clears what is placed after that.
+            # If an earlier one has just happened, this one clears what is placed after it.
             one.count = count
             if breakpoint not in one.breakpoints:
                 one.breakpoints.append(breakpoint)
@@ -58,7 +58,7 @@ class Redefinitions:
         threading.Thread(target=self._wait, name="jvmti-redefinitions", daemon=True).start()
 
     def settle(self, cls: Class) -> None:
-        """A redefinition by this thread is over: what it has cleared is placed again at once."""
+        """A redefinition by this thread is over: place its breakpoints again at once."""
         with self._placing:
             one = self._over(cls)
             if one is not None and self._count(cls) != one.count:
@@ -74,10 +74,10 @@ class Redefinitions:
             with self._lock:
                 self._begun.clear()
                 self._waiting = False
-            log.debug("no breakpoint is placed again any more: %s", error)
+            log.debug("breakpoints of redefined classes are not placed again: %s", error)
 
     def _look(self) -> bool:
-        """See to what is over; false where nothing is left to wait for."""
+        """Handle redefinitions that are over; false if none is left."""
         with self._lock:
             begun = list(self._begun.items())
             self._waiting = bool(begun)
@@ -98,7 +98,7 @@ class Redefinitions:
             try:
                 breakpoint._place_again(cls)
             except (Error, KeyError) as error:
-                if breakpoint.is_active:  # else it was cancelled meanwhile
+                if breakpoint.is_active:  # otherwise it was cancelled meanwhile
                     log.warning("%r cannot be placed again: %s", breakpoint, error)
 
     def _count(self, cls: Class) -> int:

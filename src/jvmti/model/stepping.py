@@ -1,4 +1,4 @@
-"""Steps: a thread that goes on a line, or an instruction, at a time."""
+"""Steps: a thread runs one line or one instruction at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jvmti import refs
-from jvmti.model.stops import Stop, Stops
+from jvmti.model.stops import Stop, StopRequest
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error
 
@@ -24,16 +24,16 @@ class How(enum.IntEnum):
     OUT = 3
 
 
-class Steps(Stops):
-    """A thread that is stepped: at each iteration it goes on by one step.
+class Steps(StopRequest):
+    """Steps a thread: each iteration lets it make one step.
 
-    The first step is from where the thread is when it waits at a stop or is suspended, and from the
-    next instruction that it executes otherwise.  Iterating ends with the thread.
+    The first step begins where the thread is if it waits at a stop or is suspended, otherwise at
+    the next instruction that it executes.  The iteration ends with the thread.
 
     Attributes:
         thread: the thread.
         how: into calls, over them, or out of methods.
-        by_line: whether a step is to another line, instead of another instruction.
+        by_line: whether a step ends at another line, instead of another instruction.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class Steps(Stops):
         if by not in ("line", "instruction"):
             raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')
         if not isinstance(thread, refs.Thread):
-            raise TypeError(f"threads are stepped, not {type(thread).__name__}")
+            raise TypeError(f"step() takes a thread, not {type(thread).__name__}")
         super().__init__(vm, when=None, hits=None, thread=None, caller=None, do=do)
         self.thread = thread
         self.how = How[how.upper()]
         self.by_line = by == "line"
         self._single = single
-        self._from = None if single else vm.stops.held_by_caller(thread)
+        self._from = None if single else vm.breakpoints.held_by_caller(thread)
         self._number = self._make(Event.SINGLE_STEP)
         try:
             self._begin()
@@ -69,7 +69,7 @@ class Steps(Stops):
             self._number, self.thread, int(self.how), self.by_line
         )
 
-    def _begin_again(self) -> None:
+    def _step_again(self) -> None:
         if self._cancelled or self._single:
             return
         try:
@@ -78,26 +78,26 @@ class Steps(Stops):
             if not self._cancelled:  # by another thread meanwhile
                 raise
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         current = self._current
         if current is not None and current.is_waiting:
-            with current._speaking():
-                self._begin_again()
-        super()._go_on()
+            with current._conversing():
+                self._step_again()
+        super()._resume()
         if self._from is not None:
-            self._from._let_go()
+            self._from._release()
             self._from = None
 
     def _take(self, timeout: float | None, thread: Thread | None = None) -> Stop | None:
         return super()._take(timeout, self.thread)
 
-    def _met(self, stop: Stop) -> bool:
-        if super()._met(stop):
+    def _hit(self, stop: Stop) -> bool:
+        if super()._hit(stop):
             return True
-        self._begin_again()
+        self._step_again()
         return False
 
-    def _what(self) -> str:
+    def _described(self) -> str:
         return f"{self.how.name.lower()} by {'line' if self.by_line else 'instruction'}"
 
 

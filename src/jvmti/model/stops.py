@@ -1,11 +1,11 @@
-"""Stops: where threads of the program wait to be looked at.
+"""Stops, and the requests that cause them: breakpoints, watchpoints, catchpoints and steps.
 
-Breakpoints, watched fields, steps and caught exceptions are `Stops`, each of which gives `Stop`
-after `Stop` to whoever iterates over it, calls a function with each, or only counts them.
+Each of these is a `StopRequest`.  A loop over it receives a `Stop` for each thread that stops; with
+a function it calls that instead, and with neither it only counts.
 
-Of a stop the agent tells on a channel that a Python thread of its own reads.  That thread lends the
-conversation to the thread that iterates: what the body of the loop calls runs on the Java thread
-that waits, as it does in a handler, until the next iteration or the end of the block.
+The agent reports a stop on a channel, which a Python thread of the session reads.  That thread
+lends its conversation to the thread that iterates, so calls in the body of the loop run on the
+stopped Java thread, as in a handler, until the next iteration or the end of the block.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jvmti import refs
 from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS
-from jvmti.model.conditions import Asked
+from jvmti.model.conditions import ControllerCondition
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
 from jvmti.spec.signatures import fitting
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-Self = TypeVar("Self", bound="Stops")
+Self = TypeVar("Self", bound="StopRequest")
 
 _LOOK_AGAIN = 0.25
-"""Seconds after which whoever waits for a stop looks whether the JVM is still there."""
+"""While waiting for a stop, check this often whether the JVM is still there, in seconds."""
 
 _ALSO = {
     Event.SINGLE_STEP: ("can_generate_frame_pop_events",),
     Event.CLASS_FILE_LOAD_HOOK: ("can_retransform_classes",),
 }
-"""Capabilities that a stop needs beside those of its event."""
+"""Capabilities that a request needs besides those of its event."""
 
 _OF_CLASSES = (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK)
 
@@ -57,19 +57,20 @@ _HITS = re.compile(r"(every|after)\s+([0-9]+)\Z")
 
 
 class Stop:
-    """A thread that has come to a stop, and waits there.
+    """A thread that has stopped and waits.
 
     Attributes:
-        stops: what it has met: the breakpoint, the watch, the step.
+        request: what stopped it: the breakpoint, watchpoint, catchpoint or step.
         thread: the thread.
         method: the method that it is in.
-        location: the bytecode index of what it would execute next.
-        exception: the exception that was thrown, for `vm.catch`.
-        catch_method: who will catch it, as far as the VM can foresee; ``None`` if nobody.
-        object: the object whose field is accessed; ``None`` for a static one.
+        location: the bytecode index of the next instruction.
+        exception: the thrown exception, for `vm.catch`.
+        catch_method: the method that will catch it, by the VM's prediction; ``None`` if it expects
+            none to.
+        object: the object whose field is accessed; ``None`` for a static field.
         field: the watched field.
-        new_value: what is about to be written to it.
-        is_write: whether it is about to be written.
+        new_value: the value about to be written to it.
+        is_write: whether the field is about to be written.
     """
 
     exception: Throwable | None = None
@@ -80,9 +81,14 @@ class Stop:
     is_write: bool = False
 
     def __init__(
-        self, stops: Stops, thread: Thread, method: Method, location: int, lent: LentConversation
+        self,
+        request: StopRequest,
+        thread: Thread,
+        method: Method,
+        location: int,
+        lent: LentConversation,
     ) -> None:
-        self.stops = stops
+        self.request = request
         self.thread = thread
         self.method = method
         self.location = location
@@ -90,21 +96,21 @@ class Stop:
         self._borrower: int | None = threading.get_ident()
         self._over = threading.Event()
         self._line: int | None = None
-        self._within: Stops | None = None
-        """Whose iteration it is the current one of."""
+        self._within: StopRequest | None = None
+        """The request whose loop received it."""
 
     @property
     def _vm(self) -> VM:
-        return self.stops._vm
+        return self.request._vm
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the thread still waits here."""
+        """Whether the thread still waits at this stop."""
         return not self._over.is_set()
 
     @property
     def line(self) -> int | None:
-        """The source line; ``None`` where the class file does not tell."""
+        """The source line; ``None`` if the class file has no line numbers."""
         if self._line is None:
             before = [e for e in self.method.lines if e.start_location <= self.location]
             if before:
@@ -113,89 +119,90 @@ class Stop:
 
     @property
     def frame(self) -> Frame:
-        """The frame that stopped, the topmost of the thread.
+        """The topmost frame of the thread.
 
         Raises:
-            StopOver: the thread has gone on.
+            StopOver: the thread has resumed.
         """
-        with self._speaking():
+        with self._conversing():
             return self.thread.get_frames(1)[0]
 
     @property
     def frames(self) -> list[Frame]:
-        """The thread's stack, the frame that stopped first.
+        """The thread's stack, topmost frame first.
 
         Raises:
-            StopOver: the thread has gone on.
+            StopOver: the thread has resumed.
         """
-        with self._speaking():
+        with self._conversing():
             return self.thread.frames
 
     @property
     def locals(self) -> Locals:
-        """The local variables of the frame: ``stop.locals["n"]``, to read and to write.
+        """The local variables of the topmost frame, to read and write: ``stop.locals["n"]``.
 
         Raises:
-            StopOver: the thread has gone on.
+            StopOver: the thread has resumed.
         """
         return self.frame.locals
 
     @property
     def value(self) -> Any:
-        """What it is about: the exception thrown, what is written to the field, or what is in a
+        """The thrown exception, the value about to be written to the field, or the value of the
         field about to be read; ``None`` for other stops.
 
         Raises:
-            StopOver: the thread has gone on, so that nobody knows what the field has now.
+            StopOver: the thread has resumed, so the value of the field is no longer known.
         """
         if self.field is None:
             return self.exception
         if self.is_write:
             return self.new_value
-        with self._speaking():
+        with self._conversing():
             owner: Any = self.field.declaring_class if self.object is None else self.object
             return owner[self.field.name]
 
     def step(
         self, how: str = "over", by: str = "line", timeout: float | None = None
     ) -> Stop | None:
-        """Let the thread make one step, and wait for it there.
+        """Let the thread make one step, and wait until it stops again.
 
-        This stop is over then.  Where the thread meets another stop before, that one is given.
-        The new stop is over at the next iteration, as this one would have been.
+        This ends the current stop.  If the thread stops elsewhere first, at a breakpoint for
+        example, the method returns that stop.  The new stop lasts until the next iteration.
 
         Args:
             how: ``"into"`` calls, ``"over"`` them, or ``"out"`` of the method.
             by: ``"line"`` or ``"instruction"``.
-            timeout: seconds to wait; ``None`` waits for as long as it takes.
+            timeout: seconds to wait; ``None`` waits without limit.
 
         Returns:
-            The stop; ``None`` if the thread has ended, or the time has passed, and then the thread
-            runs on.
+            The new stop; ``None`` if the thread has ended or the time is over, in which case the
+            thread runs on.
 
         Raises:
-            StopOver: the thread has gone on.
+            StopOver: the thread has resumed.
             ValueError: there is no such step.
             Duplicate: the thread is being stepped already.
-            RuntimeError: a function was given this stop, which has to return before the thread
-                can go on; there, ``stop.thread.step(…, do=function)`` is what to use.
+            RuntimeError: a ``do=`` function received this stop.  The thread resumes only when
+                that function returns; use ``stop.thread.step(…, do=function)`` in it.
         """
         self._check()
-        return self._vm.stops.step_from(self, how, by, timeout)
+        return self._vm.breakpoints.step_from(self, how, by, timeout)
 
     # ---- the conversation ------------------------------------------------------------------
 
     def _check(self) -> None:
         if self._over.is_set():
-            raise StopOver(f"{self.thread!r} has gone on from this stop at {self.where}")
+            raise StopOver(f"{self.thread!r} has resumed from this stop at {self.where}")
         if self._borrower != threading.get_ident():
             raise StopOver(
-                "this stop was given to another Python thread, and only that one can use it"
+                "this stop belongs to another Python thread; only the thread that received it can "
+                "use it"
             )
 
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        """What is called inside the block runs on the thread that has stopped."""
+    def _conversing(self) -> Iterator[None]:
+        """Run the calls inside the block on the stopped thread."""
         self._check()
         session = self._vm._session
         lent = session.conversation
@@ -209,13 +216,13 @@ class Stop:
         self._borrower = threading.get_ident()
         self._vm._session.borrow(self._lent)
 
-    def _let_go(self) -> None:
-        """The thread may go on; once is enough."""
+    def _release(self) -> None:
+        """Let the thread resume; further calls do nothing."""
         if self._over.is_set():
             if self._borrower == threading.get_ident():
                 self._vm._session.give_back(self._lent)
             return
-        with self._lent.lock:  # a call of another thread's comes to its end first
+        with self._lent.lock:  # let a call of another thread finish
             self._lent.over = True
         if self._borrower == threading.get_ident():
             self._vm._session.give_back(self._lent)
@@ -223,30 +230,30 @@ class Stop:
 
     @property
     def where(self) -> str:
-        """Class, method and place as in stack traces."""
+        """Class, method, file and line, as in a stack trace."""
         names = self.method._known
         at = f":{self._line}" if self._line is not None else ""
         return f"{names.class_name}.{names.name}({names.source_file or 'Unknown Source'}{at})"
 
     @harmless
     def __repr__(self) -> str:
-        state = "" if self.is_waiting else ", gone on"
+        state = "" if self.is_waiting else ", resumed"
         return f"<Stop {self.where}{state}>"
 
 
-class Stops:
-    """Something that threads stop at; base of `Breakpoint`, `Watch`, `Catch` and `Steps`.
+class StopRequest:
+    """A request to stop threads; base of `Breakpoint`, `Watchpoint`, `Catchpoint` and `Steps`.
 
-    In a ``with`` block it is an iterator of `Stop`: a thread that comes by waits until it has been
-    given out and the next one is asked for, or the block is left.  With a function (``do=``) a
-    thread waits while that is called.  Otherwise threads pass and are counted.
+    In a ``with`` block it is an iterator of `Stop`: a thread that hits it waits until the loop has
+    received its stop and asks for the next one, or leaves the block.  With a function (``do=``) the
+    thread waits while the function runs.  Otherwise it only counts hits.
 
     Attributes:
-        hits: how often it has stopped a thread.
-        missed: how often a thread passed that nobody could have been given: the one that iterates
-            ran into it by a call of its own.
-        awaited: that no class of the name was loaded when it was made, and which near ones were;
-            ``None`` where there was one, or the VM had not started.
+        hits: how often it was hit.
+        missed: how often the thread that iterates hit it by a call of its own; such a hit cannot
+            stop.
+        pending_reason: says that no class of the name was loaded at the time of the request, with
+            similar names; ``None`` if one was, or the VM had not started.
     """
 
     _EVENT: Event
@@ -264,7 +271,7 @@ class Stops:
         if do is not None and not callable(do):
             raise TypeError(f"do= must be callable, not {type(do).__name__}")
         if isinstance(when, str):
-            when = Asked(vm, when)
+            when = ControllerCondition(vm, when)
         if when is not None and not callable(when):
             raise TypeError(f"when= must be callable or a text, not {type(when).__name__}")
         self._vm = vm
@@ -276,7 +283,7 @@ class Stops:
         self._callers = _callers(caller)
         self.hits = 0
         self.missed = 0
-        self.awaited: str | None = None
+        self.pending_reason: str | None = None
         self._waited = 0
         self._changed = threading.Condition()
         self._arrived: deque[Stop] = deque()
@@ -288,9 +295,9 @@ class Stops:
     # ---- in the agent ----------------------------------------------------------------------
 
     def _make(self, event: Event, *, kinds: int = 0, classes: str | None = None) -> int:
-        """A stop in the agent, enabled and as yet without a place: its number."""
+        """Make a request in the agent, enabled and without a place; return its number."""
         vm = self._vm
-        table = vm.stops
+        table = vm.breakpoints
         env = table.environment(*EVENTS[event].declaration.capabilities, *_ALSO.get(event, ()))
         filters = event not in _OF_CLASSES
         in_agent = self._when is None and filters
@@ -309,7 +316,7 @@ class Stops:
         self._numbers[number] = env, event
         table.by_number[number] = self
         try:
-            if event is not Event.SINGLE_STEP:  # which the agent switches for single threads
+            if event is not Event.SINGLE_STEP:  # the agent enables it per thread
                 table.enabling.enable(env, EVENTS[event].declaration, None)
         except BaseException:
             self._unmake(number, enabled=False)
@@ -318,19 +325,19 @@ class Stops:
 
     def _unmake(self, number: int, enabled: bool = True) -> None:
         found = self._numbers.pop(number, None)
-        self._vm.stops.by_number.pop(number, None)
+        self._vm.breakpoints.by_number.pop(number, None)
         if found is None or self._vm.closed:
             return
         env, event = found
         try:
             AgentOperations(self._vm._session, env._number).remove_stop(number)
             if enabled and event is not Event.SINGLE_STEP:
-                self._vm.stops.enabling.disable(env, EVENTS[event].declaration, None)
+                self._vm.breakpoints.enabling.disable(env, EVENTS[event].declaration, None)
         except (SessionClosed, TargetLost) as error:
             log.debug("%r ends with the session: %s", self, error)
 
-    def _say_if_not_loaded(self, classes: str) -> None:
-        """Say once that it waits for classes that are not loaded: their name may be misspelt."""
+    def _warn_if_not_loaded(self, classes: str) -> None:
+        """Warn once if no class of the name is loaded: it may be misspelt."""
         if not self._vm._session.live:
             return
         loaded = self._vm.classes
@@ -342,30 +349,30 @@ class Stops:
             return
         else:
             near = loaded.near(classes)
-        hint = f"; near ones that are: {', '.join(near)}" if near else ""
-        self.awaited = f"no class {classes!r} is loaded yet{hint}"
+        hint = f"; similar names that are: {', '.join(near)}" if near else ""
+        self.pending_reason = f"no class {classes!r} is loaded yet{hint}"
         level = logging.WARNING if near else logging.INFO
-        log.log(level, "a %s waits: %s", type(self).__name__.lower(), self.awaited)
+        log.log(level, "%s pending: %s", type(self).__name__.lower(), self.pending_reason)
 
     def _agent(self, number: int) -> AgentOperations:
         env, _ = self._numbers[number]
         return AgentOperations(self._vm._session, env._number)
 
     def cancel(self) -> None:
-        """Stop no more threads, and let those go that wait; once is enough."""
+        """Remove the request and let its waiting threads resume; further calls do nothing."""
         with self._changed:
             self._cancelled = True
             self._changed.notify_all()
-        self._let_go_all()
+        self._release_all()
         for number in list(self._numbers):
             self._unmake(number)
 
     @property
     def is_active(self) -> bool:
-        """Whether it has not been cancelled, and the session lasts."""
+        """Whether it is in effect: not cancelled, and the session is open."""
         return not self._cancelled and not self._vm.closed
 
-    # ---- for who iterates ------------------------------------------------------------------
+    # ---- for the loop ------------------------------------------------------------------
 
     def __enter__(self: Self) -> Self:
         if self._cancelled:
@@ -395,26 +402,27 @@ class Stops:
         return stop
 
     def next(self, timeout: float | None = None) -> Stop | None:
-        """Let the thread of the last stop go on, and wait for the next.
+        """Let the thread of the last stop resume, and wait for the next stop.
 
         Args:
-            timeout: seconds to wait; ``None`` waits for as long as it takes.
+            timeout: seconds to wait; ``None`` waits without limit.
 
         Returns:
-            The stop; ``None`` if the time has passed, it was cancelled, or the JVM has ended.
+            The stop; ``None`` if the time is over, the request was cancelled, or the JVM has ended.
         """
         self._check_block()
-        self._go_on()
+        self._resume()
         return self._take(timeout)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it has been hit again since the last call of this.
+        """Wait for a hit since the last call of this method.
 
         Args:
-            timeout: seconds to wait; ``None`` waits for as long as it takes.
+            timeout: seconds to wait; ``None`` waits without limit.
 
         Returns:
-            Whether it has; false if the time has passed, it was cancelled, or the JVM has ended.
+            Whether there was one; false if the time is over, the request was cancelled, or the JVM
+            has ended.
         """
         until = _until(timeout)
         with self._changed:
@@ -426,22 +434,22 @@ class Stops:
 
     def _check_block(self) -> None:
         if self._do is not None:
-            raise RuntimeError("there is a function that is given the stops; do= and iteration "
-                               "exclude each other")  # fmt: skip
+            raise RuntimeError("the do= function receives the stops: do= and iteration exclude "
+                               "each other")  # fmt: skip
         if self._block is None:
             raise RuntimeError(
-                "threads wait for who iterates in a `with` block only, at whose end they are let "
-                "go: `with … as stops: for stop in stops: …`"
+                "iterate in a `with` block, whose end lets the threads resume: "
+                "`with … as stops: for stop in stops: …`"
             )
 
-    def _go_on(self) -> None:
-        """Let the thread of the last stop go on."""
+    def _resume(self) -> None:
+        """Let the thread of the last stop resume."""
         if self._current is not None:
-            self._current._let_go()
+            self._current._release()
             self._current = None
 
     def _take(self, timeout: float | None, thread: Thread | None = None) -> Stop | None:
-        """Wait for the next stop and make the caller its borrower; of a thread, until that ends."""
+        """Wait for the next stop and lend it to the caller; of one thread, until that one ends."""
         until = _until(timeout)
         with self._changed:
             while not self._has_arrived():
@@ -457,13 +465,13 @@ class Stops:
         return stop
 
     def _has_arrived(self) -> bool:
-        """Whether there is a stop to give out; those that were let go meanwhile are forgotten."""
+        """Whether a stop has arrived; drops those that have been released since."""
         while self._arrived and not self._arrived[0].is_waiting:
             self._arrived.popleft()
         return bool(self._arrived)
 
     def _wait(self, until: float | None) -> bool:
-        """Wait for a change; false when the time has passed, or nothing will come."""
+        """Wait for a change; false if the time is over, or nothing can come any more."""
         left = _LOOK_AGAIN if until is None else min(until - time.monotonic(), _LOOK_AGAIN)
         if left <= 0 or self._cancelled:
             return False
@@ -472,18 +480,18 @@ class Stops:
             return session.closed is None and not session._ended(0)
         return self.is_active or bool(self._arrived)
 
-    def _let_go_all(self) -> None:
-        self._go_on()
+    def _release_all(self) -> None:
+        self._resume()
         with self._changed:
             waiting = list(self._arrived)
             self._arrived.clear()
         for stop in waiting:
-            stop._let_go()
+            stop._release()
 
-    # ---- for threads that come by ----------------------------------------------------------
+    # ---- for threads that hit it ----------------------------------------------------------
 
-    def _wants(self, stop: Stop) -> bool:
-        """What of the condition is decided here, on the thread that is told."""
+    def _matches(self, stop: Stop) -> bool:
+        """Evaluate what the agent leaves to the controller: the condition, and then hit counts."""
         if self._when is None:
             return True
         if not self._when(stop):
@@ -494,7 +502,7 @@ class Stops:
         return beyond > 0 and beyond % self._every == 0
 
     def _offer(self, stop: Stop) -> bool:
-        """Leave a stop to who iterates; false where nobody does."""
+        """Leave a stop to the loop; false if there is none."""
         with self._changed:
             self.hits += 1
             offered = self._block is not None and not self._cancelled
@@ -502,8 +510,8 @@ class Stops:
                 offered = False
                 self.missed += 1
                 log.warning(
-                    "%r: the thread that iterates over the stops ran into one by a call of its "
-                    "own, so the call goes on; make it from another thread, or use do=",
+                    "%r: the thread that iterates over the stops hit it by a call of its own, so "
+                    "it did not stop; make the call from another thread, or use do=",
                     self,
                 )
             if offered:
@@ -512,22 +520,22 @@ class Stops:
         return offered
 
     def _pass(self) -> None:
-        """It has stopped a thread that is given to somebody else."""
+        """Count a hit whose stop goes to another request."""
         with self._changed:
             self.hits += 1
             self._changed.notify_all()
 
-    def _prepared(self, cls: Class) -> None:
-        """A class is prepared that it waits for."""
+    def _class_prepared(self, cls: Class) -> None:
+        """A class that it waits for has been prepared."""
 
-    def _will_be_redefined(self, cls: Class) -> None:
-        """A class that it is in is about to be redefined."""
+    def _class_redefining(self, cls: Class) -> None:
+        """A class with one of its places is about to be redefined."""
 
-    def _look_for_classes(self) -> None:
-        """The VM is live, and classes may have been prepared unseen."""
+    def _find_classes(self) -> None:
+        """The VM is live: look for classes that were prepared before."""
 
-    def _met(self, stop: Stop) -> bool:
-        """A thread has come by: whether somebody will let it go later."""
+    def _hit(self, stop: Stop) -> bool:
+        """A thread has hit it; return whether a loop will release it later."""
         if self._do is None:
             return self._offer(stop)
         with self._changed:
@@ -538,20 +546,20 @@ class Stops:
         try:
             self._do(stop)
         finally:
-            stop._let_go()
+            stop._release()
         return False
 
     @harmless
     def __repr__(self) -> str:
         state = "cancelled" if self._cancelled else f"{self.hits} hits"
-        return f"<{type(self).__name__} {self._what()}, {state}>"
+        return f"<{type(self).__name__} {self._described()}, {state}>"
 
-    def _what(self) -> str:
+    def _described(self) -> str:
         return ""
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name of classes is a shell pattern for several."""
+    """Whether a class name is a shell pattern."""
     return any(character in name for character in "*?[")
 
 
@@ -564,10 +572,10 @@ def _is_alive(thread: Thread) -> bool:
 
 
 def _every_and_after(hits: int | str | None) -> tuple[int, int]:
-    """Which passes are told of: every so many-th, beyond so many.
+    """The period of hits that count, and how many to skip first.
 
     Raises:
-        ValueError: it says neither.
+        ValueError: the value is neither a number nor such a text.
     """
     if hits is None:
         return 1, 0
@@ -596,7 +604,7 @@ def _threads(thread: Any) -> list[refs.Thread]:
 
 
 def _callers(caller: Any) -> str | None:
-    """Patterns, one a line, for class and name of the calling method."""
+    """Patterns, one per line, for class and name of the calling method."""
     if caller is None:
         return None
     if isinstance(caller, refs.Method):
@@ -608,4 +616,4 @@ def _callers(caller: Any) -> str | None:
     return "\n".join(patterns)
 
 
-__all__ = ["Stop", "Stops", "is_pattern"]
+__all__ = ["Stop", "StopRequest", "is_pattern"]

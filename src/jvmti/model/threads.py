@@ -177,7 +177,7 @@ class Thread(Attributes, refs.Thread):
             do: a function that is called with each `Stop` while the thread waits.
 
         Returns:
-            The steps, of which the first has begun; `Stops` says how to use them.
+            The steps, of which the first has begun; `StopRequest` says how to use them.
 
         Raises:
             ValueError: there is no such step.

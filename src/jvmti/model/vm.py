@@ -20,8 +20,10 @@ from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.breakpoint_table import BreakpointTable
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.capability_broker import CapabilityBroker
+from jvmti.model.catchpoints import Catchpoint
 from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.lending import Lending
@@ -44,11 +46,9 @@ from jvmti.model.objects import (
 from jvmti.model.properties import Properties
 from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import SourcePath
-from jvmti.model.stop_table import StopTable
 from jvmti.model.stops import Stop
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
-from jvmti.model.watches import Catch
 from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY
 from jvmti.spec.capabilities import Capabilities
@@ -131,7 +131,7 @@ class VM:
         threads: the live threads.
         capabilities: where each capability comes from, and what needs it.
         heap: the objects of the VM: histograms, scans, who holds what.
-        stops: the breakpoints, watches, steps and caught exceptions of this session.
+        breakpoints: the active breakpoints, watchpoints, catchpoints and steps of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
         source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
@@ -165,7 +165,7 @@ class VM:
         enabling = Enabling(self._session)
         self._handlers = Handlers(self._session, enabling)
         self._callbacks = Callbacks(self._session)
-        self.stops = StopTable(self, self._handlers, enabling)
+        self.breakpoints = BreakpointTable(self, self._handlers, enabling)
         provide = self._session.services.provide
         provide(MODEL, self)
         provide(MEMORY, self._agent)
@@ -213,7 +213,7 @@ class VM:
         self._session.await_live(timeout)
         try:
             self._handlers.went_live()
-            self.stops.went_live()
+            self.breakpoints.went_live()
         except TargetLost as lost:
             log.debug("the VM was live and has ended: %s", lost)
 
@@ -477,28 +477,29 @@ class VM:
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
-    ) -> Catch:
-        """A stop where exceptions of a class, or of its subclasses, are thrown.
+    ) -> Catchpoint:
+        """Stop where exceptions of a class, or of its subclasses, are thrown.
 
-        From then on all exceptions are thrown in earnest, also those that compiled code would have
-        turned into jumps.  Those that the controller's own calls cause do not stop.
+        From then on the VM throws every exception, even those that compiled code would have turned
+        into jumps, which slows the program down.  Exceptions that calls of the controller cause do
+        not stop.
 
         Args:
             exceptions: the class, or a shell pattern for several.
-            caught: stop where a Java method will catch it, as far as the VM can foresee.
-            uncaught: stop where none will.
+            caught: stop for exceptions that a Java method will catch, by the VM's prediction.
+            uncaught: stop for exceptions that none will.
             when: a condition on local variables of the method that throws, as for
-                `Method.breakpoint` but decided here, while the thread waits: it does not hold in
-                methods without such variables.  Or a function, given the stop.
+                `Method.breakpoint`, but the controller evaluates it while the thread waits; it is
+                false in methods without such variables.  Or a function that takes the stop.
             hits, thread, caller, do: as for `Method.breakpoint`.
 
         Raises:
-            ValueError: neither caught nor uncaught ones are wanted, or the condition is none.
-            NotAvailable: this JVM does not tell of exceptions or, for a condition, of variables.
+            ValueError: both caught and uncaught are false, or the condition is malformed.
+            NotAvailable: this JVM reports no exceptions or, for a condition, no local variables.
 
         JVM TI: Exception.
         """
-        return Catch(
+        return Catchpoint(
             self,
             exceptions,
             caught,

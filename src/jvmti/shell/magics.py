@@ -266,7 +266,7 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         owner, method, int(line) if line else None, when=condition.strip() or None
     ) as stops:
         if stops.is_pending:
-            print(printable(stops.awaited or f"{owner} is not loaded yet"))
+            print(printable(stops.pending_reason or f"{owner} is not loaded yet"))
         print("waiting for a thread to come by; Ctrl-C gives up", flush=True)
         if vm.held:
             vm.proceed()

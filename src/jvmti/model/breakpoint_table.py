@@ -1,4 +1,4 @@
-"""The stops of a session: who is told of which, and where their capabilities are."""
+"""The breakpoints of a session: dispatches their hits, and keeps the capabilities they need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jvmti.callbacks.calling import STOPPED
 from jvmti.model.allowed import reason
 from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
-from jvmti.model.stops import Stop, Stops
+from jvmti.model.stops import Stop, StopRequest
 from jvmti.model.values import to_python
 from jvmti.spec.capabilities import SOLO, Capabilities
 from jvmti.spec.constants import Event
@@ -39,7 +39,7 @@ _AT_STOPS = Capabilities.of(
     "can_generate_single_step_events",
     "can_pop_frame",
 )
-"""What is wanted sooner or later of a thread that has stopped."""
+"""What users are likely to need at a stop."""
 
 _HEAD = struct.Struct("<II")
 _PLACE = struct.Struct("<QQq")
@@ -49,12 +49,14 @@ _INTEGER = struct.Struct("<q")
 _FLOAT = struct.Struct("<d")
 
 
-class StopTable:
-    """The stops of a session; iterating gives those that are active.
+class BreakpointTable:
+    """The breakpoints, watchpoints, catchpoints and steps of a session.
+
+    Iterating yields the active ones.
 
     Attributes:
-        by_number: the stops by the numbers that the agent has given them.
-        enabling: who wants which events.
+        by_number: the requests by their numbers in the agent.
+        enabling: counts who has enabled which events.
         redefinitions: classes with breakpoints that are being redefined.
     """
 
@@ -62,15 +64,15 @@ class StopTable:
         self._vm = vm
         self._handlers = handlers
         self.enabling = enabling
-        self.by_number: dict[int, Stops] = {}
+        self.by_number: dict[int, StopRequest] = {}
         self.redefinitions = Redefinitions(vm)
         self._env: Env | None = None
         self._held = Capabilities(0)
         self._lock = threading.RLock()
-        self._awaited: dict[Steps, Thread] = {}
+        self._stepping: dict[Steps, Thread] = {}
         vm._session.openings.register(range(STOPPED, STOPPED + 1), self.opened)
 
-    def __iter__(self) -> Iterator[Stops]:
+    def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
 
     def __len__(self) -> int:
@@ -80,10 +82,10 @@ class StopTable:
 
     @property
     def env(self) -> Env:
-        """The environment that stops are made in, of the model's own and made at its first use.
+        """The model's own environment for breakpoints, made at its first use.
 
-        Handlers in ``vm.env`` are not told of what is placed here.  In a VM that is still held it
-        also reserves what one wants to do at a stop: variables, steps, popping frames.
+        Handlers in ``vm.env`` receive no events of it.  In a VM that is still held it also
+        reserves the capabilities for local variables, steps and popping frames.
         """
         with self._lock:
             if self._env is None:
@@ -91,7 +93,7 @@ class StopTable:
                 potential = env.get_potential_capabilities()
                 env.add_capabilities(potential & _FREE)
                 if self._vm.held:
-                    # What can be had now only, and given back stays to be had.
+                    # Only available now; relinquished, they stay available.
                     env.add_capabilities(potential & _AT_STOPS)
                     env.relinquish_capabilities(potential & _AT_STOPS)
                 self._env = env
@@ -100,11 +102,12 @@ class StopTable:
     def environment(self, *names: str) -> Env:
         """An environment with these capabilities: the model's own, or another that has them.
 
-        They are added where they can be had; each costs what is said of it in
-        `jvmti.spec.capabilities`, until the session ends.
+        Adds them if possible; `jvmti.spec.capabilities` says what each costs, until the session
+        ends.
 
         Raises:
-            NotAvailable: they cannot be had; the message says who has them, and what to do.
+            NotAvailable: not available; the message says which environment holds them and what to
+                do.
         """
         wanted = Capabilities.of(*names)
         with self._lock:
@@ -125,11 +128,11 @@ class StopTable:
 
     @property
     def could_give(self) -> Capabilities:
-        """What only one environment can hold, and stops do not need now."""
+        """Capabilities that only one environment can hold and no request needs now."""
         return Capabilities(0) if self.by_number else self._held & SOLO
 
     def give_back(self, wanted: Capabilities) -> bool:
-        """Give up what another environment asks for, as far as no stop needs it."""
+        """Relinquish what another environment asks for, unless a request needs it."""
         with self._lock:
             gives = wanted & self.could_give
             if gives:
@@ -138,20 +141,20 @@ class StopTable:
             return bool(gives)
 
     def open(self) -> None:
-        """See that somebody is there who is told of stops."""
+        """Make sure that threads receive the stops."""
         with self.enabling.lock:
             self._handlers.stops = True
             self._handlers.open_pool()
 
     def went_live(self) -> None:
-        """The VM is live: what waits for classes looks at those that there are."""
-        for stops in self:
-            stops._look_for_classes()
+        """The VM is live: pending requests look for their classes."""
+        for request in self:
+            request._find_classes()
 
     # ---- stops -----------------------------------------------------------------------------
 
     def opened(self, number: int, environment: int, data: bytes) -> bytes:
-        """A thread has come to a stop, and waits until this returns."""
+        """A thread has stopped, and waits until this returns."""
         self._stopped(data)
         return b""
 
@@ -172,65 +175,65 @@ class StopTable:
             for owner in owners:
                 if owner is not None:
                     prepared = event == Event.CLASS_PREPARE
-                    told = owner._prepared if prepared else owner._will_be_redefined
+                    told = owner._class_prepared if prepared else owner._class_redefining
                     self._guarded(event, told, cls)
             return
         about = self._about(event, data, at)
         lock = threading.RLock()
         method = session.wrap(method_handle)
-        made: list[tuple[Stops, Stop]] = []
+        made: list[tuple[StopRequest, Stop]] = []
         for owner in owners:
             if owner is not None and not owner._cancelled:
                 stop = Stop(owner, thread, method, location, LentConversation(lender, lock))
                 stop.__dict__.update(about)
                 stop.field = getattr(owner, "field", None)
                 made.append((owner, stop))
-        awaited: set[Steps] = set()
+        taken: set[Steps] = set()
         try:
-            met = [one for one in made if self._guarded(event, one[0]._wants, one[1])]
-            # Whoever iterates speaks in this conversation as soon as the stop is there, so that
-            # comes last: no condition and no function speaks here any more.
+            met = [one for one in made if self._guarded(event, one[0]._matches, one[1])]
+            # A loop uses this conversation as soon as it has the stop, so loops come last: no
+            # condition and no function uses it any more.
             met.sort(key=lambda one: one[0]._do is None)
             waiting = [
                 stop
                 for owner, stop in met
-                if self._guarded(event, self._meet, owner, stop, awaited)
+                if self._guarded(event, self._dispatch, owner, stop, taken)
             ]
             for stop in waiting:
                 stop._over.wait()
         finally:
-            # An interrupt of the thread whose call stopped: nobody else may speak there any more.
+            # After an interrupt of the thread whose call stopped, nobody may use it any more.
             for _, stop in made:
-                stop._let_go()
+                stop._release()
 
-    def _meet(self, owner: Stops, stop: Stop, awaited: set[Steps]) -> bool:
+    def _dispatch(self, owner: StopRequest, stop: Stop, taken: set[Steps]) -> bool:
         if owner._do is None:
             with self._lock:
                 steps = next(
-                    (one for one, its in self._awaited.items() if its == stop.thread), None
+                    (one for one, its in self._stepping.items() if its == stop.thread), None
                 )
             if steps is not None:
-                # Whoever waits for the end of a step is given whatever the thread meets first.
+                # The caller of step() receives the first stop of its thread, whatever caused it.
                 if owner is not steps:
                     owner._pass()
-                if steps in awaited:
+                if steps in taken:
                     return False
-                awaited.add(steps)
-                return steps._met(stop)
-        return owner._met(stop)
+                taken.add(steps)
+                return steps._hit(stop)
+        return owner._hit(stop)
 
     def _guarded(self, event: int, function: Any, *arguments: Any) -> Any:
-        """What a function returns; what it raises is reported, and the thread goes on."""
+        """Call a function; report its exception, so that the thread resumes."""
         try:
             return function(*arguments)
         except KeyboardInterrupt:
-            raise  # for the thread whose call ran into the stop
+            raise  # for the thread whose call hit it
         except BaseException as error:
             self._handlers.report(event, error)
             return None
 
     def _about(self, event: int, data: bytes, at: int) -> dict[str, Any]:
-        """What an event brings beside its place."""
+        """The further values of an event."""
         wrap = self._vm._session.wrap
         if event == Event.EXCEPTION:
             about = {"exception": wrap(_HANDLE.unpack_from(data, at)[0])}
@@ -264,10 +267,10 @@ class StopTable:
         return number
 
     def held_by_caller(self, thread: Thread) -> Stop | None:
-        """The stop where a thread waits for the calling Python thread; ``None`` for another."""
+        """The stop of a thread that the calling Python thread has received, or ``None``."""
         me = threading.get_ident()
-        for stops in self:
-            stop = stops._current
+        for request in self:
+            stop = request._current
             if stop is not None and stop.is_waiting and stop._borrower == me:
                 if stop.thread == thread:
                     return stop
@@ -276,29 +279,29 @@ class StopTable:
     # ---- steps from a stop -----------------------------------------------------------------
 
     def step_from(self, stop: Stop, how: str, by: str, timeout: float | None) -> Stop | None:
-        """Let a thread that waits at a stop make one step; see `Stop.step`."""
+        """Let a stopped thread make one step; see `Stop.step`."""
         within = stop._within
         if within is None:
             raise RuntimeError(
-                "the function that was given this stop has to return before its thread can go on; "
-                'use stop.thread.step("over", do=function) there'
+                "the thread resumes when the do= function that received this stop returns; use "
+                'stop.thread.step("over", do=function) in it'
             )
-        with stop._speaking():
+        with stop._conversing():
             steps = Steps(self._vm, stop.thread, how, by, single=True)
         try:
             steps._block = threading.get_ident()
             with self._lock:
-                self._awaited[steps] = stop.thread
-            stop._let_go()
+                self._stepping[steps] = stop.thread
+            stop._release()
             found = steps._take(timeout)
             if found is not None:
-                within._current = found  # and no more of the step, which ends here
+                within._current = found  # the step itself ends here
                 found._within = within
                 steps._current = None
             return found
         finally:
             with self._lock:
-                self._awaited.pop(steps, None)
+                self._stepping.pop(steps, None)
             steps.cancel()
 
 
@@ -308,11 +311,11 @@ def _how_to_have(missing: Capabilities, error: Error, vm: VM, potential: Capabil
     detail = str(error)
     if "held by" in detail:
         holder = detail[detail.index("held by") :].rstrip("]")
-        return f"{names}: {holder}; one environment of a JVM can have it at a time"
+        return f"{names}: {holder}; only one environment of a JVM can have it at a time"
     why, how = reason(vm, next(iter(lacking)), potential)
     if vm.popen is not None and "jvmti.launch" in how:
         how = "`jvmti.launch` takes capabilities=, or hold=True to place the first stop in time"
     return f"{names}: {why}; {how}" if how else f"{names}: {why}"
 
 
-__all__ = ["StopTable"]
+__all__ = ["BreakpointTable"]
