@@ -688,7 +688,7 @@ def test_a_frame_too_large_ends_its_channel_only(vm: jvmti.VM) -> None:
     def too_large() -> None:
         channel = vm._session.channel(10)
         channel.socket.sendall(
-            struct.pack(protocol.HEADER, 0xFFFFFFFF, Kind.CALL, 0, 17, 1, 1, 0) + bytes(100)
+            protocol.HEADER.struct.pack(0xFFFFFFFF, Kind.CALL, 0, 17, 1, 1, 0) + bytes(100)
         )
         with pytest.raises(jvmti.errors.TargetLost):
             channel.request(Request(Kind.CALL, 17, 1, bytes(8), timeout=10))

@@ -388,7 +388,7 @@ class ObjectListInput {
   ObjectListInput& operator=(const ObjectListInput&) = delete;
   jint count() const { return count_; }
   const typename Kind::C* items() const { return items_; }
-  void set_null(jint item) { items_[item] = nullptr; }
+  void set_null(jint item) const { items_[item] = nullptr; }
 
  private:
   Borrowed* borrowed_ = nullptr;
@@ -455,9 +455,7 @@ class In<List<jvmtiClassDefinition>> {
   jint count_ = 0;
 };
 
-// How a Python callback is called.  `kInBlocks`: what it answers changes nothing for what comes
-// next but to end it, so that many calls travel together.  `kAtOnce`: the VM waits for the answer.
-enum class Told : uint8_t { kNever, kInBlocks, kAtOnce };
+using layouts::CallbackMode;
 struct Callback {};
 template <>
 class In<Callback> {
@@ -465,14 +463,14 @@ class In<Callback> {
   In(Call& call, int parameter) : In(call.reader(parameter)) {}
   explicit In(Reader& reader) {
     uint8_t number = reader.number<uint8_t>();
-    if (number > static_cast<uint8_t>(Told::kAtOnce)) reader.fail();
-    told_ = static_cast<Told>(number);
+    if (number >= layouts::kCallbackModeCount) reader.fail();
+    mode_ = static_cast<CallbackMode>(number);
   }
-  Told told() const { return told_; }
-  explicit operator bool() const { return told_ != Told::kNever; }
+  CallbackMode mode() const { return mode_; }
+  explicit operator bool() const { return mode_ != CallbackMode::kNever; }
 
  private:
-  Told told_;
+  CallbackMode mode_;
 };
 
 template <>
@@ -826,6 +824,11 @@ struct Function {
 extern const Function kFunctions[];
 extern const unsigned kFunctionCount;
 extern const char kInterfaceDigest[];
+
+namespace own {
+// The exception that the last call threw; one that was thrown to the program stays.
+void forget_pending(Call& call);
+}  // namespace own
 
 const Function* find_function(uint16_t number);
 // Whether the VM has come so far that a call may end with an exception.

@@ -717,20 +717,19 @@ void Channel::batch(const Header& header) {
   for (uint32_t i = 0; i < count && !outbox_.failed(); ++i) {
     if (session.ending()) return;  // nobody waits for the rest
     Header one = header;
-    one.function = reader.number<uint16_t>();
-    one.environment = reader.number<uint32_t>();
-    uint32_t size = reader.number<uint32_t>();
-    const uint8_t* from = reader.take(size);
+    auto called = reader.number<layouts::Batched>();
+    one.function = called.function;
+    one.environment = called.environment;
+    const uint8_t* from = reader.take(called.size);
     if (reader.failed()) return malformed(header, "a batch is shorter than it says");
-    Reader arguments(from, size);
-    size_t head = outbox_.leave(7);
+    Reader arguments(from, called.size);
+    size_t head = outbox_.leave(sizeof(layouts::BatchResult));
     size_t start = outbox_.size();
     Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
     single(made, one, arguments, outbox_);
     if (outbox_.failed()) break;
-    outbox_.fill(head, static_cast<uint16_t>(made.status));
-    outbox_.fill(head + 2, flags_of(made));
-    outbox_.fill(head + 3, static_cast<uint32_t>(outbox_.size() - start));
+    outbox_.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
+                                            static_cast<uint32_t>(outbox_.size() - start)});
   }
   bool fits = !outbox_.failed();
   Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0, protocol::kReturn, 0,

@@ -111,7 +111,7 @@ Occurrence::Occurrence(Environment& environment, JNIEnv* jni, int number, int ev
             0} {
   // From now on what this thread runs into is our own doing: naming an object can load a class.
   if (channel_ == nullptr) return;
-  serving_.emplace(*channel_, event & ~static_cast<int>(protocol::kOwnWork), environment.env);
+  serving_.emplace(*channel_, event & ~static_cast<int>(layouts::Opening::kOwnWork), environment.env);
   // An exception that waits in the thread is not for us to meet, or to lose.
   if (jni_ != nullptr && jni_->ExceptionCheck()) {
     waiting_ = jni_->ExceptionOccurred();
@@ -197,35 +197,37 @@ void Occurrence::bytes(jint size, const unsigned char* data) {
 
 void Occurrence::value(char type, const jvalue& value) {
   if (type == '[') type = 'L';
-  letter(type);
+  layouts::Value out{type, 0};
   switch (type) {
     case 'L':
-      object<kinds::Object>(value.l);
+      out.bits = handle<kinds::Object>(value.l);
       break;
     case 'Z':
-      payload_.number(static_cast<uint64_t>(value.z != 0));
+      out.bits = value.z != 0;
       break;
     case 'B':
-      payload_.number(static_cast<int64_t>(value.b));
+      out.bits = static_cast<uint64_t>(value.b);
       break;
     case 'C':
-      payload_.number(static_cast<uint64_t>(value.c));
+      out.bits = value.c;
       break;
     case 'S':
-      payload_.number(static_cast<int64_t>(value.s));
+      out.bits = static_cast<uint64_t>(value.s);
       break;
     case 'I':
-      payload_.number(static_cast<int64_t>(value.i));
+      out.bits = static_cast<uint64_t>(value.i);
       break;
-    case 'F':
-      payload_.number(static_cast<double>(value.f));
+    case 'F': {
+      double wide = static_cast<double>(value.f);
+      std::memcpy(&out.bits, &wide, sizeof wide);
       break;
+    }
     case 'V':
-      payload_.number(uint64_t{0});
       break;
     default:  // J and D
-      payload_.number(value.j);
+      out.bits = static_cast<uint64_t>(value.j);
   }
+  payload_.number(out);
 }
 
 char Occurrence::return_type(jmethodID method) {

@@ -10,7 +10,7 @@ namespace jvmti {
 
 // Of an event that our own work causes: a service thread's, or a handler's.  The numbers are those
 // of OwnWork in src/jvmti/env/events.py.
-enum class OwnWork { kTold, kInCalls, kNever };
+using layouts::OwnWork;
 
 // The environment whose controller is to be told of an event, kept until the `Occurrence` made of
 // it ends; null when it is not.
@@ -30,7 +30,7 @@ jclass if_named(jvmtiEnv* env, jclass klass, const char* name);
 class Occurrence {
  public:
   Occurrence(Environment& environment, JNIEnv* jni, int event, bool ours)
-      : Occurrence(environment, jni, ours ? event | static_cast<int>(protocol::kOwnWork) : event,
+      : Occurrence(environment, jni, ours ? event | static_cast<int>(layouts::Opening::kOwnWork) : event,
                    environment.handling[event - kFirstEvent].limit) {}
   // Of something else that Python is told of; `limit` is in milliseconds, -1 is for ever.
   Occurrence(Environment& environment, JNIEnv* jni, int number, int64_t limit)
@@ -52,11 +52,16 @@ class Occurrence {
   }
 
   template <class Kind>
-  void object(typename Kind::C reference) {
+  uint64_t handle(typename Kind::C reference) {
     uint8_t kind = Kind::kind == kinds::Object::kind ? 0 : Kind::kind;
-    payload_.number(call_.jni == nullptr ? uint64_t{0} : call_.issue(reference, kind));
+    return call_.jni == nullptr ? uint64_t{0} : call_.issue(reference, kind);
   }
-  void method(jmethodID id) { payload_.number(call_.session.methods.issue(id)); }
+  uint64_t handle(jmethodID id) { return call_.session.methods.issue(id); }
+  template <class Kind>
+  void object(typename Kind::C reference) {
+    payload_.number(handle<Kind>(reference));
+  }
+  void method(jmethodID id) { payload_.number(handle(id)); }
   void field(jclass klass, jfieldID id) {
     payload_.number(call_.session.fields.issue(call_.jni, call_.session.tags(), klass, id));
   }

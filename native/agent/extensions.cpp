@@ -10,7 +10,7 @@ namespace jvmti {
 
 namespace {
 
-constexpr int kExtensionEvent = 0x2000;  // the number in the frames that tell of such events
+constexpr int kExtensionEvent = layouts::Opening::kExtensionEvent;
 constexpr int kMost = 8;                 // events and parameters
 constexpr int64_t kLimit = 10000;        // milliseconds that the event's thread waits
 

@@ -1,25 +1,17 @@
 // What travels on a channel: a header, then a payload of packed little-endian values.
-// The numbers are generated from src/jvmti/wire/protocol.py into protocol.h.
+// Both are declared in src/jvmti/layouts and src/jvmti/wire/protocol.py, and generated.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "layouts.h"
 #include "protocol.h"
 
 namespace jvmti {
 
-struct Header {
-  uint32_t size;
-  uint8_t kind;
-  uint8_t flags;
-  uint16_t function;  // in a reply: the status
-  uint32_t sequence;
-  uint32_t environment;
-  uint32_t conversation;  // 0 is the channel's own
-};
-static_assert(sizeof(Header) == 20, "the header is packed by construction");
+using layouts::Header;
 
 // Reads a payload; running over its end sets `failed` and yields zeros.
 class Reader {

@@ -1,17 +1,17 @@
 """Writes the agent's generated sources from the declarations in ``src/jvmti``.
 
 Usage: ``python generate.py OUTPUT_DIRECTORY``.  Needs the standard library only, because the
-package's build runs it.  What comes out: ``kinds.h`` (the kinds of handles), ``protocol.h``
-(the numbers both sides share), ``thunks.cpp`` (one typed thunk per function and the table of
-them), ``recorders.cpp`` and ``trampolines.cpp`` (what the VM calls for each event, to record it in
-streams and to have it answered), ``answers.cpp`` (what looks at the VM's answers); the compiler
-checks the last four against the real ``jvmti.h`` and ``jni.h``.  ``checked_calls.cpp`` is for a
-build that looks after locks.
+package's build runs it.  What comes out: ``kinds.h`` (the kinds of handles), ``layouts.h`` (how
+messages and shared memory lie), ``protocol.h`` (numbers both sides share), ``own.h`` (what the
+agent implements itself), ``thunks.cpp`` (one typed thunk per function and the table of them),
+``recorders.cpp`` and ``trampolines.cpp`` (what the VM calls for each event, to record it in streams
+and to have it answered), ``answers.cpp`` (what looks at the VM's answers); the compiler checks the
+last four against the real ``jvmti.h`` and ``jni.h``.  ``checked_calls.cpp`` is for a build that
+looks after locks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 import types
@@ -33,11 +33,17 @@ def import_declarations() -> None:
 
 import_declarations()
 
-from jvmti.env import event_records, heap_columns  # noqa: E402
+from interface_text import (  # noqa: E402
+    DIGEST_SIZE,
+    functions,
+    interface_digest,
+    layouts_header,
+)
+
+from jvmti.env import event_records  # noqa: E402
 from jvmti.env.event_records import Holds, RecordField, record_fields, record_size  # noqa: E402
 from jvmti.env.events import EVENTS, EventDeclaration, Frames  # noqa: E402
 from jvmti.env.interface import FUNCTIONS  # noqa: E402
-from jvmti.env.operations import OPERATIONS  # noqa: E402
 from jvmti.jni.interface import EXCLUDED  # noqa: E402
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS  # noqa: E402
 from jvmti.refs import handles  # noqa: E402
@@ -120,9 +126,9 @@ def protocol_header() -> str:
         "namespace jvmti {",
         "namespace protocol {\n",
     ]
-    for name in ("VERSION", "MAGIC", "MAXIMUM_REQUEST", "MAXIMUM_REPLY", "OWN_WORK"):
+    for name in ("VERSION", "MAGIC", "MAXIMUM_REQUEST", "MAXIMUM_REPLY"):
         lines.append(f"constexpr uint64_t k{camel(name)} = {getattr(protocol, name)};")
-    lines.append("constexpr unsigned kDigestSize = 16;")
+    lines.append(f"constexpr unsigned kDigestSize = {DIGEST_SIZE};")
     for group, prefix in ((protocol.Kind, ""), (protocol.Flag, "Flag"), (protocol.Status, "")):
         for member in group:
             lines.append(f"constexpr int k{prefix}{camel(member.name)} = {int(member)};")
@@ -132,7 +138,6 @@ def protocol_header() -> str:
     for name in ("LANE_LINE", "MAXIMUM_LANES", "MAXIMUM_STREAMS", "NAMES_SIZE", "CONTROL_SIZE"):
         lines.append(f"constexpr uint64_t k{camel(name)} = {getattr(event_records, name)};")
     lines.append(f"constexpr uint64_t kRecordHead = {event_records.HEAD};")
-    lines.append(f"constexpr uint64_t kPassControlSize = {heap_columns.PASS_CONTROL_SIZE};")
     for table in Table:
         lines.append(f"constexpr unsigned kTable{camel(table.name)} = {int(table)};")
     names = [name for name in Capabilities.__members__ if name.startswith("can_")]
@@ -337,6 +342,79 @@ class Thunk:
         )
 
 
+def c_type(shape: Any) -> str:
+    """The C type of a result, without the pointer that it is written through."""
+    match shape:
+        case shapes.Number(c, _, _) | shapes.Structure(_, c, _):
+            return c
+        case shapes.Reference(python, _):
+            return str(python.C_TYPE)
+        case shapes.Text():
+            return "char*"
+        case shapes.CapabilitySet():
+            return "jvmtiCapabilities"
+        case shapes.Token() | shapes.Pointer():
+            return "void*"
+    raise TypeError(shape)
+
+
+class Override(Thunk):
+    """How a function is declared that the agent implements itself."""
+
+    def text(self) -> str:
+        given = [f"const In<{input_tag(shape)}>& {name[3:]}" for name, shape in self.inputs]
+        parameters = ["Call& call", *given]
+        if self.jni:
+            returned = self.returned()
+        else:
+            returned = "jvmtiError"
+            for name, shape in self.results:
+                parameters += self.out_parameters(name, shape)
+        return f"{returned} {self.declaration.c_name}({', '.join(parameters)});"
+
+    def out_parameters(self, name: str, shape: Any) -> list[str]:
+        declared, passed, _ = self.output(name, shape, "0", name)
+        if isinstance(shape, shapes.Bytes):
+            shape = shapes.List(shapes.Number("unsigned char", "B"))
+        c = c_type(shape.item if isinstance(shape, shapes.List) else shape)
+        written = (
+            f"{c}*" if "OutBuffer" in declared or not isinstance(shape, shapes.List) else f"{c}**"
+        )
+        taken = {f"out{given[2:]}" for given, _ in self.inputs}
+        shown = name if name in taken else name[4:]
+        return [
+            f"jint* {shown}_count" if one.endswith(".count()") else f"{written} {shown}"
+            for one in passed
+        ]
+
+    def returned(self) -> str:
+        if not self.results:
+            return "void"
+        match self.results[0][1]:
+            case shapes.Unicode() | shapes.ElementBlock() | shapes.Bytes():
+                return "Buffer"
+            case shapes.Reference(handles.Field, _):
+                return "ClassField"
+            case shape:
+                return c_type(shape)
+
+
+def overrides_header() -> str:
+    """What the agent does itself, in place of the VM's entry or around it."""
+    lines = [
+        HEAD,
+        "#pragma once\n",
+        '#include "call.h"\n',
+        "namespace jvmti {",
+        "namespace own {\n",
+        *(Override(one).text() for one in functions() if one.own),
+        "\n}  // namespace own",
+        "}  // namespace jvmti",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def structure_text(shape: shapes.Structure) -> str:
     """How one C structure is written as a result."""
     leaf = "0"
@@ -498,7 +576,7 @@ class Trampoline:
         """Whether the event is told where our own work causes it."""
         own = f"OwnWork::k{camel(self.declaration.own_work.name)}"
         if self.declaration.told_with:
-            return f"{self.declaration.told_with} != nullptr ? OwnWork::kTold : {own}"
+            return f"{self.declaration.told_with} != nullptr ? OwnWork::kReported : {own}"
         return own
 
     def arguments(self) -> str:
@@ -1023,19 +1101,10 @@ def structures_in(shape: Any, found: dict[str, shapes.Structure]) -> None:
         found[shape.c] = shape
 
 
-def declared() -> list[Declaration]:
-    """Every function with a thunk, in the order of its number."""
-    all_of_them = [*FUNCTIONS.values(), *JNI_FUNCTIONS.values(), *OPERATIONS.values()]
-    return sorted(
-        (declaration for declaration in all_of_them if not declaration.callback or declaration.own),
-        key=lambda declaration: declaration.number,
-    )
-
-
 def structures_header() -> str:
     """How structures are written, in results of functions and in events."""
     structures: dict[str, shapes.Structure] = {}
-    for declaration in declared():
+    for declaration in functions():
         for _, shape in shapes.results_of(declaration):
             structures_in(shape, structures)
     for event in EVENTS.values():
@@ -1049,7 +1118,7 @@ def structures_header() -> str:
 
 def thunks_source() -> str:
     """All thunks and the table of functions."""
-    thunks = [Thunk(declaration) for declaration in declared()]
+    thunks = [Thunk(declaration) for declaration in functions()]
     parts = [
         HEAD,
         '#include "guards.h"\n#include "own.h"\n#include "records.h"\n#include "structures.h"\n',
@@ -1081,10 +1150,7 @@ namespace {
         "const unsigned kFunctionCount = sizeof kFunctions / sizeof kFunctions[0];",
     ]
     text = "\n".join(parts)
-    whole = text + structures_header() + trampolines_source() + recorders_source()
-    whole += protocol_header() + kinds_header()
-    digest = hashlib.sha256(whole.encode()).digest()[:16]
-    escaped = "".join(f"\\x{byte:02x}" for byte in digest)
+    escaped = "".join(f"\\x{byte:02x}" for byte in interface_digest())
     text += f'\nconst char kInterfaceDigest[] = "{escaped}";\n\n}}  // namespace jvmti\n'
     return text
 
@@ -1092,21 +1158,20 @@ namespace {
 def main(output: Path) -> None:
     """Write the files; those that did not change keep their time."""
     output.mkdir(parents=True, exist_ok=True)
-    source = thunks_source()
-    digest = re.search(r'kInterfaceDigest\[\] = "([^"]+)"', source)
-    assert digest is not None
     files = {
         "answers.cpp": answers_source(),
         "kinds.h": kinds_header(),
+        "own.h": overrides_header(),
+        "layouts.h": layouts_header(HEAD),
         "protocol.h": protocol_header(),
         "recorders.h": recorders_header(),
         "recorders.cpp": recorders_source(),
         "structures.h": structures_header(),
-        "thunks.cpp": source,
+        "thunks.cpp": thunks_source(),
         "trampolines.cpp": trampolines_source(),
         "jni_wrappers.cpp": jni_wrappers_source(),
         "checked_calls.cpp": checked_calls_source(),
-        "interface.digest": digest[1].replace("\\x", ""),
+        "interface.digest": interface_digest().hex(),
     }
     for name, text in files.items():
         path = output / name

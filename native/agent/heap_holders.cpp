@@ -39,8 +39,6 @@ struct Mark {
   uint8_t flags;
 };
 
-constexpr jlong kEdgeSize = 7;
-
 class Tracing {
  public:
   Tracing(Call& call, PassControl& control) : call(call), control(control) {}
@@ -99,7 +97,7 @@ class Tracing {
   jlong target = 0;
   bool with_weak = false;
   bool failed = false;  // no memory
-  Vector<jlong> edges;
+  Vector<layouts::Edge> edges;
   // Referrers.
   jlong most = 0;
   jlong total = 0;
@@ -310,35 +308,35 @@ jvmtiError Tracing::follow(jvmtiHeapReferenceCallback callback, jobject from) {
 
 void Tracing::note(jlong referrer, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
                    bool weakly) {
-  jlong edge[kEdgeSize] = {referrer, kind, -1, 0, 0, 0, weakly};
+  layouts::Edge edge{referrer, kind, -1, 0, 0, 0, weakly};
   jmethodID method = nullptr;
   switch (kind) {
     case JVMTI_HEAP_REFERENCE_FIELD:
     case JVMTI_HEAP_REFERENCE_STATIC_FIELD:
-      edge[2] = info->field.index;
+      edge.index = info->field.index;
       break;
     case JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT:
-      edge[2] = info->array.index;
+      edge.index = info->array.index;
       break;
     case JVMTI_HEAP_REFERENCE_CONSTANT_POOL:
-      edge[2] = info->constant_pool.index;
+      edge.index = info->constant_pool.index;
       break;
     case JVMTI_HEAP_REFERENCE_STACK_LOCAL:
-      edge[2] = info->stack_local.slot;
-      edge[3] = info->stack_local.thread_id;
-      edge[4] = info->stack_local.depth;
+      edge.index = info->stack_local.slot;
+      edge.thread = info->stack_local.thread_id;
+      edge.depth = info->stack_local.depth;
       method = info->stack_local.method;
       break;
     case JVMTI_HEAP_REFERENCE_JNI_LOCAL:
-      edge[3] = info->jni_local.thread_id;
-      edge[4] = info->jni_local.depth;
+      edge.thread = info->jni_local.thread_id;
+      edge.depth = info->jni_local.depth;
       method = info->jni_local.method;
       break;
     default:
       break;
   }
-  if (method != nullptr) edge[5] = static_cast<jlong>(call.session.methods.issue(method));
-  for (jlong one : edge) failed = failed || !edges.push(one);
+  if (method != nullptr) edge.method = static_cast<jlong>(call.session.methods.issue(method));
+  failed = failed || !edges.push(edge);
 }
 
 // ---- what the passes do with each reference -----------------------------------------------------
@@ -356,7 +354,7 @@ jint JNICALL refer(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
   bool weakly = !root && trace.weak(kind, info, referrer_class_tag);
   if (*tag != trace.target || (weakly && !trace.with_weak)) return weakly ? 0 : kFollow;
   ++trace.total;
-  if (static_cast<jlong>(trace.edges.size()) >= trace.most * kEdgeSize) return weakly ? 0 : kFollow;
+  if (static_cast<jlong>(trace.edges.size()) >= trace.most) return weakly ? 0 : kFollow;
   jlong referrer = root ? 0 : *referrer_tag;
   if (!root && !trace.marked(referrer)) {
     referrer = *referrer_tag = trace.add();
@@ -504,8 +502,8 @@ jvmtiError FindReferrers(Call& call, const In<kinds::Object>& object, const In<j
   *stopped = control.stopped();
   *whole = !control.over();
   Vector<jlong> referrers;
-  for (size_t i = 0; i < trace.edges.size(); i += kEdgeSize) {
-    if (!referrers.push(trace.edges[i])) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (const layouts::Edge& edge : trace.edges) {
+    if (!referrers.push(edge.referrer)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   *edges = as_result(trace.edges, edge_count);
   if (*edges == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -544,16 +542,15 @@ jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>
   *stopped = control.stopped();
   *longest = control.longest();
   *whole = !control.over();
-  Vector<jlong> steps;
+  Vector<layouts::Edge> steps;
   Vector<jlong> way;
   if (trace.arrived) {
     // The root first, if there is one; then each object with how it holds the next.
     bool fine = true;
-    for (jlong one : trace.edges) fine = fine && steps.push(one);
+    for (const layouts::Edge& edge : trace.edges) fine = fine && steps.push(edge);
     for (jlong one = trace.target; fine && one != wanted; one = trace[one].held) {
       const Mark& mark = trace[one];
-      const jlong step[kEdgeSize] = {one, mark.kind, mark.index, 0, 0, 0, 0};
-      for (jlong part : step) fine = fine && steps.push(part);
+      fine = fine && steps.push(layouts::Edge{one, mark.kind, mark.index, 0, 0, 0, 0});
       fine = fine && way.push(one);
     }
     if (!fine) return JVMTI_ERROR_OUT_OF_MEMORY;

@@ -10,9 +10,7 @@ namespace jvmti {
 
 namespace {
 
-// The words of the control page.
-constexpr size_t kCancelled = 0;  // written by the controller
-constexpr size_t kVisited = 1;    // written here
+using Page = layouts::PassControlPage;
 
 std::atomic<uint64_t>* word(uint8_t* data, size_t number) {
   return reinterpret_cast<std::atomic<uint64_t>*>(data) + number;
@@ -35,7 +33,7 @@ bool PassControl::open(uint64_t size) {
     return false;
   }
   const char* why = memory_.open(descriptor);
-  if (why == nullptr && memory_.size() < protocol::kPassControlSize + size) {
+  if (why == nullptr && memory_.size() < Page::kSize + size) {
     why = "the shared memory is too short";
   }
   if (why != nullptr) {
@@ -49,8 +47,8 @@ bool PassControl::open(uint64_t size) {
 
 bool PassControl::look() {
   if (memory_.data() != nullptr) {
-    word(memory_.data(), kVisited)->store(visited_, std::memory_order_relaxed);
-    if (word(memory_.data(), kCancelled)->load(std::memory_order_relaxed) != 0) over_ = true;
+    word(memory_.data(), Page::kVisited)->store(visited_, std::memory_order_relaxed);
+    if (word(memory_.data(), Page::kCancelled)->load(std::memory_order_relaxed) != 0) over_ = true;
   }
   if (call_.session.ending()) over_ = true;
   if (until_ >= 0 && now_in_milliseconds() >= until_) over_ = true;
@@ -67,7 +65,7 @@ void PassControl::finish() {
   stopped_ += took;
   if (took > longest_) longest_ = took;
   if (memory_.data() != nullptr) {
-    word(memory_.data(), kVisited)->store(visited_, std::memory_order_relaxed);
+    word(memory_.data(), Page::kVisited)->store(visited_, std::memory_order_relaxed);
   }
 }
 
@@ -131,16 +129,6 @@ void PassTags::untag(JNIEnv* jni, const Vector<jlong>& tags) {
     jni->DeleteLocalRef(objects[i]);
   }
   agent.env->Deallocate(reinterpret_cast<unsigned char*>(objects));
-}
-
-jlong* as_result(const Vector<jlong>& from, jint* count) {
-  unsigned char* memory = nullptr;
-  jlong size = static_cast<jlong>((from.size() + 1) * sizeof(jlong));
-  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
-  jlong* made = reinterpret_cast<jlong*>(memory);
-  for (size_t i = 0; i < from.size(); ++i) made[i] = from[i];
-  *count = static_cast<jint>(from.size());
-  return made;
 }
 
 }  // namespace jvmti

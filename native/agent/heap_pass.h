@@ -81,7 +81,17 @@ class PassTags {
   bool left_ = false;  // classes that may be tagged still
 };
 
-// Numbers as a result of a call; null without memory.
-jlong* as_result(const Vector<jlong>& from, jint* count);
+// Numbers, or rows that are made of numbers, as a result of a call; null without memory.
+template <class Row>
+jlong* as_result(const Vector<Row>& from, jint* count) {
+  static_assert(sizeof(Row) % sizeof(jlong) == 0);
+  size_t size = from.size() * sizeof(Row);
+  unsigned char* memory = nullptr;
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>(size + sizeof(jlong)), &memory);
+  if (error != JVMTI_ERROR_NONE) return nullptr;
+  if (size > 0) std::memcpy(memory, from.begin(), size);
+  *count = static_cast<jint>(size / sizeof(jlong));
+  return reinterpret_cast<jlong*>(memory);
+}
 
 }  // namespace jvmti

@@ -42,13 +42,7 @@ jint JNICALL count_object(jlong class_tag, jlong size, jlong*, jint, void* data)
 
 // ---- columns ------------------------------------------------------------------------------------
 
-struct Field {
-  jint klass;
-  jint index;
-  jint type;
-};
-
-constexpr uint32_t kNoText = 0xFFFFFFFFu;
+constexpr uint32_t kNoText = layouts::ScanUnits::kNoText;
 
 class HeapScan {
  public:
@@ -58,30 +52,26 @@ class HeapScan {
   HeapScan(const HeapScan&) = delete;
   HeapScan& operator=(const HeapScan&) = delete;
 
-  struct Room {
-    uint64_t rows, strings, text, values, elements;
-  };
-  // The bytes of the columns behind the control page; 0 for what no memory can hold.  The same
-  // order and alignment as in src/jvmti/env/heap_columns.py.
+  using Room = layouts::ScanColumns;
+  // The bytes of all; 0 for what no memory can hold.
   static uint64_t size_of(const Room& room) {
     constexpr uint64_t kMost = uint64_t{1} << 48;
     if (room.rows > kMost || room.strings > kMost || room.text > kMost || room.values > kMost ||
         room.elements > kMost) {
       return 0;
     }
-    return 3 * aligned(4 * room.rows) + aligned(4 * room.strings) + aligned(room.text) +
-           aligned(room.values) + aligned(room.elements) + 64;
+    return room.end_offset();
   }
   bool prepare(const Room& room) {
     room_ = room;
-    uint8_t* at = control_.data() + protocol::kPassControlSize;
-    class_ = reinterpret_cast<uint32_t*>(at);
-    size_ = reinterpret_cast<uint32_t*>(at += aligned(4 * room.rows));
-    length_ = reinterpret_cast<int32_t*>(at += aligned(4 * room.rows));
-    string_ = reinterpret_cast<uint32_t*>(at += aligned(4 * room.rows));
-    text_ = at += aligned(4 * room.strings);
-    values_ = at += aligned(room.text);
-    elements_ = at + aligned(room.values);
+    uint8_t* memory = control_.data();
+    class_ = room.class_number_column(memory);
+    size_ = room.size_column(memory);
+    length_ = room.length_column(memory);
+    string_ = room.string_column(memory);
+    text_ = room.text_column(memory);
+    values_ = room.value_column(memory);
+    elements_ = room.element_column(memory);
     layouts_ = static_cast<Layout*>(std::calloc(static_cast<size_t>(classes_) + 1, sizeof(Layout)));
     return layouts_ != nullptr;
   }
@@ -95,7 +85,7 @@ class HeapScan {
       ++missed;
       return 0;
     }
-    constexpr jlong kUnits = 8;  // what every object's size is a multiple of
+    constexpr jlong kUnits = layouts::ScanUnits::kSize;
     class_[rows] = static_cast<uint32_t>(class_tag);
     size_[rows] = static_cast<uint32_t>(size / kUnits);
     length_[rows] = length;
@@ -154,12 +144,11 @@ class HeapScan {
     Layout& layout = layouts_[current_];
     uint64_t width = width_of(type);
     if (!layout.known) {
-      if (!fields.push(Field{current_, index, static_cast<jint>(type)})) values_full_ = true;
+      if (!fields.push(layouts::ScannedField{current_, index, type})) values_full_ = true;
     } else {
-      const Field* expected =
+      const layouts::ScannedField* expected =
           position_ < layout.count ? &fields[layout.start + position_] : nullptr;
-      if (expected == nullptr || expected->index != index ||
-          expected->type != static_cast<jint>(type)) {
+      if (expected == nullptr || expected->index != index || expected->type != type) {
         values_full_ = true;
       }
     }
@@ -192,7 +181,7 @@ class HeapScan {
   uint64_t text_size = 0;
   uint64_t values_size = 0;
   uint64_t elements_size = 0;
-  Vector<Field> fields;
+  Vector<layouts::ScannedField> fields;
 
  private:
   struct Layout {
@@ -201,8 +190,6 @@ class HeapScan {
     bool known;
     bool array;  // of numbers, whose elements are wanted
   };
-  static uint64_t aligned(uint64_t size) { return (size + 63) / 64 * 64; }
-
   PassControl& control_;
   const jint classes_;
   const jint string_class_;
@@ -355,21 +342,23 @@ jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In
 jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<jboolean>& all,
                     const In<jint>& string_class, const In<jboolean>& fields,
                     const In<List<jint>>& arrays, const In<List<jlong>>& room,
-                    const In<jlong>& limit, jint* count, jlong** outcome, jint* layout_count,
-                    jint** layouts) {
-  constexpr jint kColumns = 5;
-  if (room.count() != kColumns) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  for (jint i = 0; i < kColumns; ++i) {
+                    const In<jlong>& limit, jlong* rows, jlong* missed, jlong* strings,
+                    jlong* missed_text, jlong* text, jlong* values, jlong* elements,
+                    jlong* stopped, jboolean* whole, jint* count, jlong** found) {
+  HeapScan::Room wanted;
+  if (static_cast<size_t>(room.count()) != sizeof wanted / sizeof(jlong)) {
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  for (jint i = 0; i < room.count(); ++i) {
     if (room.items()[i] < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  auto given = [&room](jint number) { return static_cast<uint64_t>(room.items()[number]); };
-  HeapScan::Room wanted{given(0), given(1), given(2), given(3), given(4)};
+  std::memcpy(&wanted, room.items(), sizeof wanted);
   uint64_t size = HeapScan::size_of(wanted);
   PassControl control(call, limit.c());
   if (size == 0 || string_class.c() < 0 || string_class.c() > classes.count()) {
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  if (!control.open(size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (!control.open(size - layouts::PassControlPage::kSize)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   PassTags tags;
   jvmtiError error = tags.number(classes.items(), classes.count());
   if (error != JVMTI_ERROR_NONE) return error;
@@ -397,25 +386,17 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
   if (error != JVMTI_ERROR_NONE) return error;
   scan.close_values();
 
-  const jlong numbers[] = {
-      static_cast<jlong>(scan.rows),        static_cast<jlong>(scan.missed),
-      static_cast<jlong>(scan.strings),     static_cast<jlong>(scan.missed_text),
-      static_cast<jlong>(scan.text_size),   static_cast<jlong>(scan.values_size),
-      static_cast<jlong>(scan.elements_size), control.stopped(),
-      control.over() ? 0 : 1,
-  };
-  constexpr size_t kNumbers = sizeof numbers / sizeof numbers[0];
-  *outcome = result_list<jlong>(kNumbers);
-  *layouts = result_list<jint>(scan.fields.size() * 3);
-  if (*outcome == nullptr || *layouts == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  std::memcpy(*outcome, numbers, sizeof numbers);
-  *count = static_cast<jint>(kNumbers);
-  for (size_t i = 0; i < scan.fields.size(); ++i) {
-    (*layouts)[3 * i] = scan.fields[i].klass;
-    (*layouts)[3 * i + 1] = scan.fields[i].index;
-    (*layouts)[3 * i + 2] = scan.fields[i].type;
-  }
-  *layout_count = static_cast<jint>(scan.fields.size() * 3);
+  *found = as_result(scan.fields, count);
+  if (*found == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  *rows = static_cast<jlong>(scan.rows);
+  *missed = static_cast<jlong>(scan.missed);
+  *strings = static_cast<jlong>(scan.strings);
+  *missed_text = static_cast<jlong>(scan.missed_text);
+  *text = static_cast<jlong>(scan.text_size);
+  *values = static_cast<jlong>(scan.values_size);
+  *elements = static_cast<jlong>(scan.elements_size);
+  *stopped = control.stopped();
+  *whole = !control.over();
   return JVMTI_ERROR_NONE;
 }
 

@@ -6,10 +6,11 @@ namespace jvmti {
 
 namespace {
 
+using layouts::About;
+using layouts::Written;
+
 constexpr size_t kRecords = 4096;       // of a block
 constexpr size_t kBytes = 256 * 1024;   // of a block, about
-
-enum Written : uint8_t { kTag = 1, kReferrerTag = 2 };
 
 }  // namespace
 
@@ -22,23 +23,22 @@ HeapWalk::~HeapWalk() { call_.channel.end_walk(); }
 
 jint HeapWalk::visited(Visit visit, jlong* tag, jlong* referrer_tag) {
   order_.number(static_cast<uint8_t>(visit));
-  if (told_[static_cast<int>(visit)] == Told::kAtOnce) return send(tag, referrer_tag);
+  if (modes_[static_cast<int>(visit)] == CallbackMode::kAtOnce) return send(tag, referrer_tag);
   size_t bytes = data_.size();
   if (order_.size() >= kRecords || bytes >= kBytes) return send(nullptr, nullptr);
   return go_on_;
 }
 
-// How many kinds of records there are, and for each its number and the bytes of its records; the
-// records; their order where there are several kinds; arrays and strings.
+// In the form of `jvmti.layouts.heap_walks`.
 void HeapWalk::write_block() {
   block_.clear();
   uint8_t kinds = 0;
   block_.number(kinds);
-  for (int i = 0; i < kVisits; ++i) {
+  for (int i = 0; i < layouts::kVisitCount; ++i) {
     if (rows_[i].size() == 0) continue;
     ++kinds;
-    block_.number(static_cast<uint8_t>(i));
-    block_.number(static_cast<uint32_t>(rows_[i].size()));
+    block_.number(layouts::WalkKind{static_cast<uint8_t>(i),
+                                    static_cast<uint32_t>(rows_[i].size())});
   }
   block_.fill(0, kinds);
   bool failed = order_.failed() || data_.failed();
@@ -65,20 +65,19 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
   Header opening{0, protocol::kCallback, 0, 0, 0, call_.environment_number, 0};
   Reader answer;
   Channel::Outcome outcome = call_.channel.ask_in_walk(opening, block_, &answer);
-  jint control = answer.number<jint>();
-  uint8_t written = answer.number<uint8_t>();
-  jlong new_tag = answer.number<jlong>();
-  jlong new_referrer_tag = answer.number<jlong>();
+  auto said = answer.number<layouts::WalkAnswer>();
   outcome_ = outcome;
   if (outcome != Channel::Outcome::kAnswered || answer.failed()) {
     over_ = true;
     return abort_;
   }
   // A walk that ends keeps the tags that its last callback wrote.
-  if (tag != nullptr && (written & kTag) != 0) *tag = new_tag;
-  if (referrer_tag != nullptr && (written & kReferrerTag) != 0) *referrer_tag = new_referrer_tag;
-  if (abort_ == 0 ? control == abort_ : (control & abort_) != 0) over_ = true;
-  return control;
+  if (tag != nullptr && (said.written & Written::kTag) != 0) *tag = said.tag;
+  if (referrer_tag != nullptr && (said.written & Written::kReferrerTag) != 0) {
+    *referrer_tag = said.referrer_tag;
+  }
+  if (abort_ == 0 ? said.control == abort_ : (said.control & abort_) != 0) over_ = true;
+  return said.control;
 }
 
 jvmtiError HeapWalk::ended(jvmtiError error) {
@@ -100,15 +99,9 @@ HeapWalk& of(void* user_data) { return *static_cast<HeapWalk*>(user_data); }
 jint JNICALL object(jlong class_tag, jlong size, jlong* tag, jint length, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  Writer& row = walk.row(Visit::kObject);
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(length);
-  return walk.visited(Visit::kObject, tag);
+  layouts::WalkObject record{class_tag, size, *tag, length};
+  return walk.visited(Visit::kObject, record, tag);
 }
-
-enum About : uint8_t { kHasReferrer = 1, kSameObject = 2 };
 
 jint JNICALL reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
                        jlong class_tag, jlong referrer_class_tag, jlong size, jlong* tag,
@@ -149,25 +142,24 @@ jint JNICALL reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
     default:
       break;
   }
-  uint8_t about = 0;
-  if (referrer_tag != nullptr) about |= kHasReferrer;
-  if (referrer_tag == tag) about |= kSameObject;
-  Writer& row = walk.row(Visit::kReference);
-  row.number(static_cast<jint>(kind));
-  row.number(class_tag);
-  row.number(referrer_class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(referrer_tag == nullptr ? jlong{0} : *referrer_tag);
-  row.number(about);
-  row.number(length);
-  row.number(thread_tag);
-  row.number(thread_id);
-  row.number(depth);
-  row.number(method == nullptr ? uint64_t{0} : walk.method(method));
-  row.number(location);
-  row.number(index);
-  return walk.visited(Visit::kReference, tag, referrer_tag);
+  unsigned about = 0;
+  if (referrer_tag != nullptr) about |= About::kHasReferrer;
+  if (referrer_tag == tag) about |= About::kSameObject;
+  layouts::WalkReference record{static_cast<jint>(kind),
+                               class_tag,
+                               referrer_class_tag,
+                               size,
+                               *tag,
+                               referrer_tag == nullptr ? jlong{0} : *referrer_tag,
+                               static_cast<uint8_t>(about),
+                               length,
+                               thread_tag,
+                               thread_id,
+                               depth,
+                               method == nullptr ? uint64_t{0} : walk.method(method),
+                               location,
+                               index};
+  return walk.visited(Visit::kReference, record, tag, referrer_tag);
 }
 
 // As its bits are, widened to those of a long or of a double.
@@ -199,41 +191,27 @@ jint JNICALL primitive_field(jvmtiHeapReferenceKind kind, const jvmtiHeapReferen
                              void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  Writer& row = walk.row(Visit::kPrimitiveField);
-  row.number(static_cast<jint>(kind));
-  row.number(info->field.index);
-  row.number(class_tag);
-  row.number(*tag);
-  row.number(static_cast<jint>(type));
-  row.number(bits_of(value, type));
-  return walk.visited(Visit::kPrimitiveField, tag);
+  layouts::WalkPrimitiveField record{static_cast<jint>(kind), info->field.index,       class_tag,
+                                    *tag, static_cast<jint>(type), bits_of(value, type)};
+  return walk.visited(Visit::kPrimitiveField, record, tag);
 }
 
 jint JNICALL array(jlong class_tag, jlong size, jlong* tag, jint count, jvmtiPrimitiveType type,
                    const void* elements, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  Writer& row = walk.row(Visit::kArray);
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(count);
-  row.number(static_cast<jint>(type));
+  layouts::WalkArray record{class_tag, size, *tag, count, static_cast<jint>(type)};
   walk.data().bytes(elements, static_cast<size_t>(count) * width_of(type));
-  return walk.visited(Visit::kArray, tag);
+  return walk.visited(Visit::kArray, record, tag);
 }
 
 jint JNICALL string(jlong class_tag, jlong size, jlong* tag, const jchar* value, jint length,
                     void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  Writer& row = walk.row(Visit::kString);
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(length);
+  layouts::WalkString record{class_tag, size, *tag, length};
   walk.data().bytes(value, static_cast<size_t>(length) * sizeof *value);
-  return walk.visited(Visit::kString, tag);
+  return walk.visited(Visit::kString, record, tag);
 }
 
 jvmtiIterationControl control_of(jint control) {
@@ -243,23 +221,16 @@ jvmtiIterationControl control_of(jint control) {
 jvmtiIterationControl JNICALL object_10(jlong class_tag, jlong size, jlong* tag, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  Writer& row = walk.row(Visit::kObject10);
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  return control_of(walk.visited(Visit::kObject10, tag));
+  layouts::WalkObject10 record{class_tag, size, *tag};
+  return control_of(walk.visited(Visit::kObject10, record, tag));
 }
 
 jvmtiIterationControl JNICALL root_10(jvmtiHeapRootKind kind, jlong class_tag, jlong size,
                                       jlong* tag, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  Writer& row = walk.row(Visit::kRoot10);
-  row.number(static_cast<jint>(kind));
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  return control_of(walk.visited(Visit::kRoot10, tag));
+  layouts::WalkRoot10 record{static_cast<jint>(kind), class_tag, size, *tag};
+  return control_of(walk.visited(Visit::kRoot10, record, tag));
 }
 
 jvmtiIterationControl JNICALL stack_reference_10(jvmtiHeapRootKind kind, jlong class_tag,
@@ -268,16 +239,10 @@ jvmtiIterationControl JNICALL stack_reference_10(jvmtiHeapRootKind kind, jlong c
                                                  void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  Writer& row = walk.row(Visit::kStackReference10);
-  row.number(static_cast<jint>(kind));
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(thread_tag);
-  row.number(depth);
-  row.number(method == nullptr ? uint64_t{0} : walk.method(method));
-  row.number(slot);
-  return control_of(walk.visited(Visit::kStackReference10, tag));
+  layouts::WalkStackReference10 record{static_cast<jint>(kind), class_tag, size, *tag, thread_tag, depth,
+                                       method == nullptr ? uint64_t{0} : walk.method(method),
+                                       slot};
+  return control_of(walk.visited(Visit::kStackReference10, record, tag));
 }
 
 jvmtiIterationControl JNICALL reference_10(jvmtiObjectReferenceKind kind, jlong class_tag,
@@ -285,28 +250,23 @@ jvmtiIterationControl JNICALL reference_10(jvmtiObjectReferenceKind kind, jlong 
                                            jint referrer_index, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  Writer& row = walk.row(Visit::kReference10);
-  row.number(static_cast<jint>(kind));
-  row.number(class_tag);
-  row.number(size);
-  row.number(*tag);
-  row.number(referrer_tag);
-  row.number(referrer_index);
-  return control_of(walk.visited(Visit::kReference10, tag));
+  layouts::WalkReference10 record{static_cast<jint>(kind), class_tag, size, *tag, referrer_tag,
+                                 referrer_index};
+  return control_of(walk.visited(Visit::kReference10, record, tag));
 }
 
-jvmtiHeapCallbacks callbacks_of(HeapWalk& walk, const In<jvmtiHeapCallbacks>& told) {
+jvmtiHeapCallbacks callbacks_of(HeapWalk& walk, const In<jvmtiHeapCallbacks>& wanted) {
   jvmtiHeapCallbacks callbacks{};
-  if (told.iteration) callbacks.heap_iteration_callback = object;
-  if (told.reference) callbacks.heap_reference_callback = reference;
-  if (told.primitive_field) callbacks.primitive_field_callback = primitive_field;
-  if (told.array) callbacks.array_primitive_value_callback = array;
-  if (told.string) callbacks.string_primitive_value_callback = string;
-  walk.tell(Visit::kObject, told.iteration);
-  walk.tell(Visit::kReference, told.reference);
-  walk.tell(Visit::kPrimitiveField, told.primitive_field);
-  walk.tell(Visit::kArray, told.array);
-  walk.tell(Visit::kString, told.string);
+  if (wanted.iteration) callbacks.heap_iteration_callback = object;
+  if (wanted.reference) callbacks.heap_reference_callback = reference;
+  if (wanted.primitive_field) callbacks.primitive_field_callback = primitive_field;
+  if (wanted.array) callbacks.array_primitive_value_callback = array;
+  if (wanted.string) callbacks.string_primitive_value_callback = string;
+  walk.call_for(Visit::kObject, wanted.iteration);
+  walk.call_for(Visit::kReference, wanted.reference);
+  walk.call_for(Visit::kPrimitiveField, wanted.primitive_field);
+  walk.call_for(Visit::kArray, wanted.array);
+  walk.call_for(Visit::kString, wanted.string);
   return callbacks;
 }
 
@@ -321,18 +281,18 @@ namespace own {
 jvmtiError FollowReferences(Call& call, const In<jint>& heap_filter,
                             const In<Nullable<kinds::Class>>& klass,
                             const In<Nullable<kinds::Object>>& initial_object,
-                            const In<jvmtiHeapCallbacks>& told, const In<Stored>&) {
+                            const In<jvmtiHeapCallbacks>& wanted, const In<Stored>&) {
   HeapWalk walk(call, kFollow, JVMTI_VISIT_ABORT);
-  jvmtiHeapCallbacks callbacks = callbacks_of(walk, told);
+  jvmtiHeapCallbacks callbacks = callbacks_of(walk, wanted);
   return walk.ended(call.env->FollowReferences(heap_filter.c(), klass.c(), initial_object.c(),
                                                &callbacks, &walk));
 }
 
 jvmtiError IterateThroughHeap(Call& call, const In<jint>& heap_filter,
                               const In<Nullable<kinds::Class>>& klass,
-                              const In<jvmtiHeapCallbacks>& told, const In<Stored>&) {
+                              const In<jvmtiHeapCallbacks>& wanted, const In<Stored>&) {
   HeapWalk walk(call, 0, JVMTI_VISIT_ABORT);
-  jvmtiHeapCallbacks callbacks = callbacks_of(walk, told);
+  jvmtiHeapCallbacks callbacks = callbacks_of(walk, wanted);
   return walk.ended(call.env->IterateThroughHeap(heap_filter.c(), klass.c(), &callbacks, &walk));
 }
 
@@ -341,7 +301,7 @@ jvmtiError IterateOverObjectsReachableFromObject(Call& call, const In<kinds::Obj
                                                  const In<Stored>&) {
   if (!object_reference_callback) return JVMTI_ERROR_NULL_POINTER;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
-  walk.tell(Visit::kReference10, object_reference_callback);
+  walk.call_for(Visit::kReference10, object_reference_callback);
   return walk.ended(
       call.env->IterateOverObjectsReachableFromObject(object.c(), reference_10, &walk));
 }
@@ -351,9 +311,9 @@ jvmtiError IterateOverReachableObjects(Call& call, const In<Callback>& heap_root
                                        const In<Callback>& object_ref_callback,
                                        const In<Stored>&) {
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
-  walk.tell(Visit::kRoot10, heap_root_callback);
-  walk.tell(Visit::kStackReference10, stack_ref_callback);
-  walk.tell(Visit::kReference10, object_ref_callback);
+  walk.call_for(Visit::kRoot10, heap_root_callback);
+  walk.call_for(Visit::kStackReference10, stack_ref_callback);
+  walk.call_for(Visit::kReference10, object_ref_callback);
   return walk.ended(call.env->IterateOverReachableObjects(
       heap_root_callback ? root_10 : nullptr, stack_ref_callback ? stack_reference_10 : nullptr,
       object_ref_callback ? reference_10 : nullptr, &walk));
@@ -375,7 +335,7 @@ jvmtiError IterateOverHeap(Call& call, const In<jvmtiHeapObjectFilter>& object_f
   if (!heap_object_callback) return JVMTI_ERROR_NULL_POINTER;
   if (!known(call, object_filter.c())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
-  walk.tell(Visit::kObject10, heap_object_callback);
+  walk.call_for(Visit::kObject10, heap_object_callback);
   return walk.ended(call.env->IterateOverHeap(object_filter.c(), object_10, &walk));
 }
 
@@ -386,7 +346,7 @@ jvmtiError IterateOverInstancesOfClass(Call& call, const In<kinds::Class>& klass
   if (!heap_object_callback) return JVMTI_ERROR_NULL_POINTER;
   if (!known(call, object_filter.c())) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
-  walk.tell(Visit::kObject10, heap_object_callback);
+  walk.call_for(Visit::kObject10, heap_object_callback);
   return walk.ended(
       call.env->IterateOverInstancesOfClass(klass.c(), object_filter.c(), object_10, &walk));
 }

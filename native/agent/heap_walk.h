@@ -5,26 +5,14 @@
 // of a block in their order.  A callback that the VM must wait for, because its answer says where to
 // go or which tag an object gets, ends the block: it is the last record, and its answer is the
 // block's.  Any other can only end the walk, and what the VM visits up to the end of the block
-// after that is not told to anybody.
+// after that is dropped.
 #pragma once
 
 #include "call.h"
 
 namespace jvmti {
 
-// The callbacks, in the numbering of KINDS in src/jvmti/callbacks/heap_walk.py.
-enum class Visit : uint8_t {
-  kObject,
-  kReference,
-  kPrimitiveField,
-  kArray,
-  kString,
-  kObject10,
-  kRoot10,
-  kStackReference10,
-  kReference10,
-};
-constexpr int kVisits = 9;
+using layouts::Visit;
 
 class HeapWalk {
  public:
@@ -34,20 +22,26 @@ class HeapWalk {
   HeapWalk(const HeapWalk&) = delete;
   HeapWalk& operator=(const HeapWalk&) = delete;
 
-  void tell(Visit visit, const In<Callback>& how) { told_[static_cast<int>(visit)] = how.told(); }
+  void call_for(Visit visit, const In<Callback>& how) {
+    modes_[static_cast<int>(visit)] = how.mode();
+  }
 
-  // Nothing more is told.
+  // No further call is made.
   bool over() const { return over_; }
   jint abort() const { return abort_; }
-  Writer& row(Visit visit) { return rows_[static_cast<int>(visit)]; }
   Writer& data() { return data_; }
   uint64_t method(jmethodID id) { return call_.session.methods.issue(id); }
-  // A row is complete; what the callback returns to the VM.
-  jint visited(Visit visit, jlong* tag, jlong* referrer_tag = nullptr);
-  // The VM has returned: tells the rest.
+  // Takes the record of a call; what the callback returns to the VM.
+  template <class Record>
+  jint visited(Visit visit, const Record& record, jlong* tag, jlong* referrer_tag = nullptr) {
+    rows_[static_cast<int>(visit)].number(record);
+    return visited(visit, tag, referrer_tag);
+  }
+  // The VM has returned: sends the rest.
   jvmtiError ended(jvmtiError error);
 
  private:
+  jint visited(Visit visit, jlong* tag, jlong* referrer_tag);
   jint send(jlong* tag, jlong* referrer_tag);
   void write_block();
 
@@ -56,8 +50,8 @@ class HeapWalk {
   const jint abort_;
   bool over_ = false;
   Channel::Outcome outcome_ = Channel::Outcome::kAnswered;
-  Told told_[kVisits] = {};
-  Writer rows_[kVisits];
+  CallbackMode modes_[layouts::kVisitCount] = {};
+  Writer rows_[layouts::kVisitCount];
   Writer order_;  // of the records: a byte each
   Writer data_;   // of arrays and strings, in the order of the records
   Writer block_;

@@ -287,11 +287,8 @@ void JniValues::put_buffer(char type, size_t each, bool writable, void* at) {
   jint count = at == nullptr ? 0 : elements();
   buffers_[number] = JniBuffer{at, static_cast<size_t>(count) * each, writable};
   letter('b');
-  letter(type);
-  out_.number(static_cast<uint8_t>(writable));
-  out_.number(static_cast<uint8_t>(number));
-  out_.number(static_cast<int32_t>(count));
-  out_.number(reinterpret_cast<uint64_t>(at));
+  out_.number(layouts::Buffer{type, writable, static_cast<uint8_t>(number), count,
+                              reinterpret_cast<uint64_t>(at)});
 }
 
 // What is in the memory of a direct buffer nobody says: bytes, in the order that they lie in.

@@ -18,7 +18,7 @@ inline size_t slots_of(JNIEnv* jni) {
 }
 
 constexpr int kJniSlots = 236;
-constexpr int kJniCall = 0x1000;  // the number of slot 0 in the frames that tell of calls
+constexpr int kJniCall = layouts::Opening::kJniCall;
 
 struct JniTally {
   std::atomic<uint64_t> calls;

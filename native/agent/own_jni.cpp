@@ -305,6 +305,9 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
 // request is passed on as the largest length there is, which no array has.
 constexpr jint kRoom = 256;
 
+#define JVMTI_EACH_ARRAY(Do)                                                                      \
+  Do(Boolean, jboolean) Do(Byte, jbyte) Do(Char, jchar) Do(Short, jshort) Do(Int, jint)           \
+      Do(Long, jlong) Do(Float, jfloat) Do(Double, jdouble)
 #define JVMTI_ARRAY_FUNCTIONS(Name, Type)                                                         \
   Buffer Get##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array) {              \
     jsize length = call.jni->GetArrayLength(array.c());                                           \

@@ -108,7 +108,7 @@ jvmtiError ResumeThread(Call& call, const In<kinds::Thread>& thread) {
 }
 
 // To the VM a null item is no thread, which it says in that item's place.
-jvmtiError SuspendThreadList(Call& call, In<List<Nullable<kinds::Thread>>>& threads,
+jvmtiError SuspendThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
                              jvmtiError* results) {
   jint own = -1;
   for (jint i = 0; i < threads.count(); ++i) {

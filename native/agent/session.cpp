@@ -164,13 +164,15 @@ void Session::set_name(const char* name, size_t length) {
 
 bool Session::greet() {
   Writer greeting;
-  greeting.number(static_cast<uint64_t>(protocol::kMagic));
-  greeting.number(static_cast<uint32_t>(protocol::kVersion));
-  greeting.bytes(kInterfaceDigest, protocol::kDigestSize);
-  greeting.number(static_cast<int32_t>(agent.version));
-  greeting.number(static_cast<int32_t>(getpid()));
-  greeting.number(static_cast<uint8_t>(held_));
-  greeting.number(static_cast<uint32_t>(std::strlen(token)));
+  layouts::Greeting said{};
+  said.magic = protocol::kMagic;
+  said.version = static_cast<uint32_t>(protocol::kVersion);
+  std::memcpy(said.digest, kInterfaceDigest, sizeof said.digest);
+  said.vm = agent.version;
+  said.pid = getpid();
+  said.held = held_;
+  said.token_length = static_cast<uint32_t>(std::strlen(token));
+  greeting.number(said);
   greeting.bytes(token, std::strlen(token));
   if (greeting.failed()) return false;
   Header header{static_cast<uint32_t>(greeting.size()), protocol::kGreeting, 0, 0, 0, 0, 0};

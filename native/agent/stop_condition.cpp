@@ -9,21 +9,22 @@ namespace jvmti {
 namespace {
 
 template <class T>
-bool related(int relation, T left, T right) {
+bool related(layouts::Relation relation, T left, T right) {
   switch (relation) {
-    case 1:
+    case layouts::Relation::kEqual:
       return left == right;
-    case 2:
+    case layouts::Relation::kNotEqual:
       return left != right;
-    case 3:
+    case layouts::Relation::kLess:
       return left < right;
-    case 4:
+    case layouts::Relation::kLessOrEqual:
       return left <= right;
-    case 5:
+    case layouts::Relation::kGreater:
       return left > right;
-    default:
+    case layouts::Relation::kGreaterOrEqual:
       return left >= right;
   }
+  return false;
 }
 
 double double_of(jlong bits) {
@@ -38,30 +39,30 @@ StopCondition::~StopCondition() { std::free(texts_); }
 
 bool StopCondition::good(const Instruction& one, jint at, jint count, jint units) const {
   switch (one.operation) {
-    case kNot:
+    case Operation::kNot:
       return true;
-    case kSkipIfFalse:
-    case kSkipIfTrue:
-      return one.relation > at && one.relation <= count;
-    case kTest:
+    case Operation::kSkipIfFalse:
+    case Operation::kSkipIfTrue:
+      return one.target > at && one.target <= count;
+    case Operation::kTest:
       break;
     default:
       return false;
   }
+  bool equality = one.relation == Relation::kEqual || one.relation == Relation::kNotEqual;
   if (one.slot < 0 || one.slot > 0xFFFF) return false;
   switch (one.type) {
     case 'I':
     case 'J':
     case 'F':
     case 'D':
-      return one.relation >= kEqual && one.relation <= kGreaterOrEqual;
+      return one.relation >= Relation::kEqual && one.relation <= Relation::kGreaterOrEqual;
     case 'L':
-      return one.relation == kEqual || one.relation == kNotEqual;
+      return equality;
     case 'T': {
       jlong start = one.constant >> 32;
       jlong length = one.constant & 0xFFFFFFFF;
-      return (one.relation == kEqual || one.relation == kNotEqual) && start >= 0 &&
-             start <= units && length <= units - start;
+      return equality && start >= 0 && start <= units && length <= units - start;
     }
     default:
       return false;
@@ -71,6 +72,9 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
 StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, const unsigned char* texts,
                            jint size) {
   if (count == 0) return nullptr;
+  constexpr jint kWords = layouts::kInstructionWords;
+  constexpr jint kLongest = layouts::ConditionLimits::kInstructions;
+  constexpr jint kLongestText = layouts::ConditionLimits::kText;
   if (count % kWords != 0 || count / kWords > kLongest || size % 2 != 0 ||
       size / 2 > kLongestText) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a condition has at most %d instructions",
@@ -90,11 +94,19 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, c
   if (good && size > 0) std::memcpy(made->texts_, texts, static_cast<size_t>(size));
   if (!good) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   for (jint i = 0; good && i < instructions; ++i) {
-    const jlong* word = words + i * kWords;
+    layouts::Instruction word;
+    std::memcpy(&word, words + i * kWords, sizeof word);
     bool small = true;
-    for (int at = 0; at < kWords - 1; ++at) small = small && word[at] >= 0 && word[at] <= 0xFFFF;
-    Instruction one{static_cast<int>(word[0]), static_cast<char>(word[1]),
-                    static_cast<jint>(word[2]), static_cast<int>(word[3]), word[4]};
+    const jlong parts[] = {word.operation, word.type, word.slot, word.relation};
+    for (jlong part : parts) {
+      small = small && part >= 0 && part <= 0xFFFF;
+    }
+    Instruction one{};
+    one.operation = static_cast<Operation>(word.operation);
+    one.type = static_cast<char>(word.type);
+    one.slot = static_cast<jint>(word.slot);
+    one.target = static_cast<int>(word.relation);
+    one.constant = word.constant;
     good = small && made->good(one, i, instructions, size / 2);
     if (good) {
       made->instructions_.put(one);
@@ -126,7 +138,7 @@ StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value, const 
       }
     }
   }
-  return same == (one.relation == kEqual) ? Found::kTrue : Found::kFalse;
+  return same == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
 }
 
 StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thread,
@@ -162,7 +174,7 @@ StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thr
       jobject value = nullptr;
       error = env->GetLocalObject(thread, 0, one.slot, &value);
       if (error != JVMTI_ERROR_NONE) break;
-      Found found = (value == nullptr) == (one.relation == kEqual) ? Found::kTrue : Found::kFalse;
+      Found found = (value == nullptr) == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
       if (one.type == 'T') found = test_text(jni, value, one);
       if (value != nullptr) jni->DeleteLocalRef(value);
       return found;
@@ -177,17 +189,19 @@ bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
   for (size_t at = 0; at < instructions_.size();) {
     const Instruction& one = instructions_[at++];
     switch (one.operation) {
-      case kTest: {
+      case Operation::kTest: {
         Found found = test(env, jni, thread, one);
         if (found == Found::kUnreadable) return true;
         truth = found == Found::kTrue;
         break;
       }
-      case kNot:
+      case Operation::kNot:
         truth = !truth;
         break;
       default:
-        if (truth == (one.operation == kSkipIfTrue)) at = static_cast<size_t>(one.relation);
+        if (truth == (one.operation == Operation::kSkipIfTrue)) {
+          at = static_cast<size_t>(one.target);
+        }
     }
   }
   return truth;

@@ -5,6 +5,7 @@
 #include <jvmti.h>
 
 #include "containers.h"
+#include "layouts.h"
 
 namespace jvmti {
 
@@ -14,10 +15,6 @@ struct Call;
 // so that every condition comes to its end; what it is then decides.
 class StopCondition {
  public:
-  static constexpr int kWords = 5;          // of an instruction, as it travels
-  static constexpr jint kLongest = 128;     // instructions
-  static constexpr jint kLongestText = 64 * 1024;  // UTF-16 units of all its texts together
-
   StopCondition() = default;
   ~StopCondition();
   StopCondition(const StopCondition&) = delete;
@@ -31,15 +28,18 @@ class StopCondition {
   bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const;
 
  private:
-  // The numbers of jvmti.model.conditions.
-  enum Operation { kTest = 1, kNot = 2, kSkipIfFalse = 3, kSkipIfTrue = 4 };
-  enum Relation { kEqual = 1, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
+  using Operation = layouts::Operation;
+  using Relation = layouts::Relation;
+  // As `layouts::Instruction` has it, in the types that it is used in.
   struct Instruction {
-    int operation;
-    char type;      // I J F D of numbers, L of references that are compared with null, T of texts
+    Operation operation;
+    char type;
     jint slot;
-    int relation;   // of a jump: where to
-    jlong constant;  // bits of a double; of a text where it starts and, below, its length
+    union {
+      Relation relation;
+      int target;  // of a jump
+    };
+    jlong constant;
   };
   enum class Found { kFalse, kTrue, kUnreadable };
   Found test(jvmtiEnv* env, JNIEnv* jni, jthread thread, const Instruction& one) const;

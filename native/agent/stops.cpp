@@ -476,14 +476,11 @@ void tell(Heard& heard, jvmtiEnv* env, JNIEnv* jni, int event, const Met* met, s
     Stops::leave(jni, met[i].stop);
   }
   if (told == 0) return;
-  Occurrence it(heard.given(), jni, kStopped, event, limit);
+  Occurrence it(heard.given(), jni, layouts::Opening::kStop, event, limit);
   if (!it.ready()) return;
-  it.number(static_cast<uint32_t>(event));
-  it.number(told);
+  it.number(layouts::StopHead{static_cast<uint32_t>(event), told});
   for (uint32_t i = 0; i < told; ++i) it.number(numbers[i]);
-  it.object<kinds::Thread>(thread);
-  it.method(method);
-  it.number(location);
+  it.number(layouts::StopPlace{it.handle<kinds::Thread>(thread), it.handle(method), location});
   write(it);
   it.ask();
 }
@@ -742,17 +739,16 @@ void stop_Exception(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method
   if (!heard) return;
   Met met[Stops::kMost];
   size_t count = heard.session().stops.of_event(kExceptionEvent, met);
-  jint kind = catch_method == nullptr ? kUncaught : kCaught;
+  jint kind = catch_method == nullptr ? Caught::kUncaught : Caught::kCaught;
   count = only(jni, met, count, [&](const Met& one) {
     return (one.stop->kinds & kind) != 0 && is_of_classes(env, jni, exception, one.stop->classes);
   });
   tell(heard, env, jni, kExceptionEvent, met, count, nullptr, thread, method, location,
        [&](Occurrence& it) {
-         it.object<kinds::Object>(exception);
-         it.number(static_cast<uint8_t>(catch_method != nullptr));
-         if (catch_method == nullptr) return;
-         it.method(catch_method);
-         it.number(catch_location);
+         it.number(layouts::StopException{it.handle<kinds::Object>(exception),
+                                          catch_method != nullptr,
+                                          catch_method == nullptr ? 0 : it.handle(catch_method),
+                                          catch_location});
        });
 }
 
@@ -764,7 +760,7 @@ void stop_FieldAccess(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID meth
   size_t count = heard.session().stops.at_place(kAccessEvent, field, 0, met);
   count = of_class(jni, field_klass, met, count);
   tell(heard, env, jni, kAccessEvent, met, count, nullptr, thread, method, location,
-       [&](Occurrence& it) { it.object<kinds::Object>(object); });
+       [&](Occurrence& it) { it.number(layouts::StopField{it.handle<kinds::Object>(object)}); });
 }
 
 void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
@@ -777,7 +773,7 @@ void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodI
   count = of_class(jni, field_klass, met, count);
   tell(heard, env, jni, kModificationEvent, met, count, nullptr, thread, method, location,
        [&](Occurrence& it) {
-         it.object<kinds::Object>(object);
+         it.number(layouts::StopField{it.handle<kinds::Object>(object)});
          it.value(signature_type, new_value);
        });
 }
@@ -788,7 +784,7 @@ namespace {
 void tell_of_class(jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass klass) {
   // Breakpoints can be set from the live phase on; what was there before, the controller looks at.
   if (!agent.live) return;
-  Heard heard(env, jni, event, OwnWork::kTold);
+  Heard heard(env, jni, event, OwnWork::kReported);
   if (!heard) return;
   Met met[Stops::kMost];
   size_t count = heard.session().stops.of_event(event, met);
@@ -799,7 +795,8 @@ void tell_of_class(jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass
                [&](const Met& one) { return named && fits_any(one.stop->classes, name); });
   constexpr int64_t kLimit = 10000;  // milliseconds
   tell(heard, env, jni, event, met, count, nullptr, thread, nullptr, 0,
-       [&](Occurrence& it) { it.object<kinds::Class>(klass); }, kLimit);
+       [&](Occurrence& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); },
+       kLimit);
 }
 
 }  // namespace

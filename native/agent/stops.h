@@ -8,18 +8,13 @@
 #include <jvmti.h>
 
 #include "containers.h"
+#include "layouts.h"
 #include "lock.h"
 
 namespace jvmti {
 
-constexpr int kStopped = 0x3000;  // the number in the frames that tell of stops
-
-// The kinds of exceptions that a stop wants, as bits.
-constexpr jint kCaught = 1;
-constexpr jint kUncaught = 2;
-
-// How a thread is stepped: the numbers of jvmti.model.stepping.
-enum class Step { kInto = 1, kOver, kOut };
+using layouts::Caught;
+using layouts::Step;
 
 struct Call;
 struct Stop;

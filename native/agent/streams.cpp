@@ -360,16 +360,11 @@ bool Stream::make_room(Lane& lane) {
 
 // ---- what is numbered ---------------------------------------------------------------------------
 
-// Puts an announcement into its ring: size, kind, number, length, payload.  With `known`, what
+// Puts an announcement into its ring.  With `known`, what
 // another thread has announced meanwhile is found there, and the new number kept.
 uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint64_t key,
                           uint64_t bits) {
-  struct {
-    uint32_t size;
-    uint32_t kind;
-    uint32_t number;
-    uint32_t length;
-  } head{};
+  layouts::Announcement head{};
   size_t size = (sizeof head + payload.size() + 7) / 8 * 8;
   if (payload.failed() || size > kNamesSize / 2) return 0;
   Patience patience(names_given_up_);
@@ -421,7 +416,7 @@ StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
   jvmtiThreadInfo info{};
   if (lookup_->GetThreadInfo(thread, &info) != JVMTI_ERROR_NONE) return &unknown_thread_;
   Writer payload;
-  payload.number(static_cast<uint32_t>(info.is_daemon != 0));
+  payload.number(layouts::AnnouncedThread{info.is_daemon != 0});
   put_text(payload, info.name);
   lookup_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
   if (info.thread_group != nullptr) jni->DeleteLocalRef(info.thread_group);
@@ -528,14 +523,12 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
     }
     constexpr jint kMostLines = kNamesSize / 32;
     Writer payload;
-    payload.number(static_cast<uint32_t>(class_bits));
-    payload.number(static_cast<int32_t>(modifiers));
-    payload.number(static_cast<int32_t>(end));
     if (count > kMostLines) count = kMostLines;
-    payload.number(static_cast<int32_t>(count));
+    payload.number(layouts::AnnouncedMethod{static_cast<uint32_t>(class_bits), modifiers,
+                                            static_cast<int32_t>(end), count});
     for (jint i = 0; i < count; ++i) {
-      payload.number(static_cast<int32_t>(lines[i].start_location));
-      payload.number(static_cast<int32_t>(lines[i].line_number));
+      payload.number(layouts::AnnouncedLine{static_cast<int32_t>(lines[i].start_location),
+                                            static_cast<int32_t>(lines[i].line_number)});
     }
     put_text(payload, name);
     put_text(payload, signature);
@@ -565,8 +558,7 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
   lookup_->GetFieldName(klass, field, &name, &signature, nullptr);
   lookup_->GetFieldModifiers(klass, field, &modifiers);
   Writer payload;
-  payload.number(static_cast<uint32_t>(class_bits));
-  payload.number(static_cast<int32_t>(modifiers));
+  payload.number(layouts::AnnouncedField{static_cast<uint32_t>(class_bits), modifiers});
   put_text(payload, name);
   put_text(payload, signature);
   lookup_->Deallocate(reinterpret_cast<unsigned char*>(name));
@@ -599,13 +591,13 @@ uint32_t Stream::stack(JNIEnv* jni) {
   uint64_t known = stacks_.find(key);
   if (known != 0) return static_cast<uint32_t>(known);
   Writer payload;
-  payload.number(static_cast<int32_t>(count));
+  payload.number(layouts::AnnouncedStack{count});
   for (jint i = 0; i < count; ++i) {
     uint64_t method = methods_.find(key_of(frames[i].method));
     if (static_cast<uint32_t>(method) == 0) method = meet_method(jni, frames[i].method, false);
     if (method == 0) return 0;
-    payload.number(static_cast<uint32_t>(method));
-    payload.number(static_cast<int32_t>(frames[i].location));
+    payload.number(layouts::AnnouncedFrame{static_cast<uint32_t>(method),
+                                           static_cast<int32_t>(frames[i].location)});
   }
   return announce(protocol::kAnnouncedStack, payload, &stacks_, key, 0);
 }

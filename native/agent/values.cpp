@@ -71,6 +71,8 @@ bool find_known(JNIEnv* jni) {
   return good;
 }
 
+using layouts::Letter;
+
 // The streams of `Values`, as they grow.
 class ValueWriter {
  public:
@@ -112,7 +114,7 @@ class ValueWriter {
   // Takes the local reference over.
   void object(jobject value) {
     if (value == nullptr) {
-      letter('n');
+      letter(Letter::kNull);
       return;
     }
     if (jni_->IsInstanceOf(value, known.string)) {
@@ -126,15 +128,15 @@ class ValueWriter {
       jni_->DeleteLocalRef(value);
       return;
     }
-    letter('l');
+    letter(Letter::kObject);
     good_ = objects_.push(value) && good_;
   }
 
   jvmtiError finish(jint* size, unsigned char** data, jint* count, jobject** objects) {
     if (call_.refused()) return static_cast<jvmtiError>(call_.status);
-    const uint32_t counts[] = {static_cast<uint32_t>(letters_.size()),
-                               static_cast<uint32_t>(numbers_.size()),
-                               static_cast<uint32_t>(lengths_.size())};
+    const layouts::ValueCounts counts{static_cast<uint32_t>(letters_.size()),
+                                      static_cast<uint32_t>(numbers_.size()),
+                                      static_cast<uint32_t>(lengths_.size())};
     size_t whole = sizeof counts + bytes_of(numbers_) + bytes_of(lengths_) + bytes_of(letters_) +
                    bytes_of(text_);
     if (!good_ || whole > protocol::kMaximumReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -146,7 +148,7 @@ class ValueWriter {
     *size = static_cast<jint>(whole);
     *count = static_cast<jint>(objects_.size());
     unsigned char* to = *data;
-    std::memcpy(to, counts, sizeof counts);
+    std::memcpy(to, &counts, sizeof counts);
     to = copy(numbers_, to + sizeof counts);
     to = copy(letters_, copy(lengths_, to));
     copy(text_, to);
@@ -181,6 +183,7 @@ class ValueWriter {
     return is_instance_ = jni_->IsInstanceOf(object_, class_);
   }
 
+  void letter(Letter one) { letter(static_cast<char>(one)); }
   void letter(char one) { good_ = letters_.push(static_cast<unsigned char>(one)) && good_; }
 
   void whole(char type, jlong value) {
@@ -201,7 +204,7 @@ class ValueWriter {
     size_t wanted = at + static_cast<size_t>(length);
     if (wanted > text_.capacity()) good_ = text_.reserve(wanted * 2) && good_;
     good_ = lengths_.push(length) && good_;
-    letter(length < all ? 'u' : 't');
+    letter(length < all ? Letter::kTextCut : Letter::kText);
     if (!good_ || length == 0) return;
     jni_->GetStringRegion(value, 0, length, text_.begin() + at);
     text_.grow(wanted);

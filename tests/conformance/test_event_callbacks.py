@@ -20,7 +20,8 @@ import pytest
 import jvmti
 import programs
 from conformance.evidence import Evidence
-from jvmti.env.events import EVENTS, OwnWork
+from jvmti.env.events import EVENTS
+from jvmti.layouts.conversations import OwnWork
 from jvmti.spec.constants import Event, EventMode
 
 #: These come on threads of their own, which are the program's whoever has started them.
@@ -33,7 +34,7 @@ OF_NEW_THREADS = {
 OWN = {
     cls.declaration.constant
     for cls in EVENTS.values()
-    if cls.declaration.own_work is not OwnWork.TOLD
+    if cls.declaration.own_work is not OwnWork.REPORTED
 } - OF_NEW_THREADS
 
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks.told import Told
+from jvmti.layouts.conversations import CallbackMode
 from jvmti.spec.errors import JavaException, SessionClosed, TargetLost
 from jvmti.wire.codecs import codec_of
 
@@ -27,7 +27,7 @@ def run(
             f"{declaration.name}() argument proc must be callable, not {type(proc).__name__}"
         )
     session = env._session
-    payload = codec_of(declaration).encode(session, (thread, Told.AT_ONCE, None, priority))
+    payload = codec_of(declaration).encode(session, (thread, CallbackMode.AT_ONCE, None, priority))
     channel = session.open_with(declaration, env._number, payload, timeout)
 
     def body() -> None:

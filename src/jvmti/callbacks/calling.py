@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from jvmti.spec.declaration import Declaration
     from jvmti.wire.session import Session
 
-STOPPED = 0x3000
-"""The number of an opening: a thread has come to a stop."""
-
 _MADE_BY = {
     "run_agent_thread": agent_thread.run,
     "follow_references": heap_walk.walk,

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks.told import Told
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
+from jvmti.layouts.conversations import OPENING, CallbackMode
 from jvmti.spec.errors import SessionClosed
 from jvmti.wire.codecs import I32, codec_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-EVENT = 0x2000
+EVENT = OPENING.EXTENSION_EVENT
 """The number in the frames that tell of extension events."""
 
 
@@ -47,9 +47,9 @@ class Extensions:
                 f"{declaration.name}() argument callback must be callable or None, not "
                 f"{type(callback).__name__}"
             )
-        told = Told.NEVER if callback is None else Told.AT_ONCE
+        mode = CallbackMode.NEVER if callback is None else CallbackMode.AT_ONCE
         session = self.session
-        payload = codec_of(declaration).encode(session, (index, told))
+        payload = codec_of(declaration).encode(session, (index, mode))
         key = (env._number, index)
         before = self.callbacks.get(key)
         if callback is not None:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from jvmti.callbacks.tag_use import ReadTag, SpentTag, only_reads_tag
-from jvmti.callbacks.told import Told
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import (
     MEMBER_OF,
@@ -29,6 +28,9 @@ from jvmti.env.structures import (
     HeapReferenceInfoJniLocal,
     HeapReferenceInfoStackLocal,
 )
+from jvmti.layouts import heap_walks
+from jvmti.layouts.conversations import CallbackMode
+from jvmti.layouts.heap_walks import About, Visit, Written
 from jvmti.spec.constants import (
     HeapReferenceKind,
     HeapRootKind,
@@ -50,11 +52,12 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 
-_BLOCK = struct.Struct("<BI")
-_ANSWER = struct.Struct("<iBqq")
+_BLOCK = heap_walks.KIND.struct
+_ANSWER = heap_walks.ANSWER.struct
 _ALONE = 1 + _BLOCK.size
 """Where the record begins in a block of one kind."""
-_TAG, _REFERRER_TAG = 1, 2
+_TAG, _REFERRER_TAG = int(Written.TAG), int(Written.REFERRER_TAG)
+_HAS_REFERRER, _SAME_OBJECT = int(About.HAS_REFERRER), int(About.SAME_OBJECT)
 _LARGEST = (1 << 63) - 1
 _REMEMBERED = 1024
 
@@ -117,6 +120,7 @@ _F64 = struct.Struct("<d")
 _BETWEEN_LOOKS = 32
 """How many calls of a block are made between two looks at the clock, where there is a limit."""
 _I64 = struct.Struct("<q")
+_U64 = struct.Struct("<Q")
 DEFAULT_LIMIT = 60.0
 """Seconds that a walk may take where neither its environment nor the session has a limit."""
 _FOR_EVER = 1e6
@@ -127,14 +131,14 @@ class Visits:
     """The calls of one callback: reads its records and makes its arguments.
 
     Attributes:
-        kind: the callback's number in ``native/agent/heap_walk.h``.
+        kind: which callback it is.
         record: the layout of its records.
         tag: which argument the object's tag is.
         waits: the VM always waits for the answer, which says where to go.
     """
 
-    kind = 0
-    record = struct.Struct("<")
+    kind: Visit
+    record: struct.Struct
     tag = 2
     waits: ClassVar[bool] = False
     controls = VISIT
@@ -144,7 +148,7 @@ class Visits:
         self.function = function
         self.further = () if user_data is None else (user_data,)
         self.waited_for = self.waits or not only_reads_tag(function, self.tag)
-        self.told = Told.AT_ONCE if self.waited_for else Told.IN_BLOCKS
+        self.mode = CallbackMode.AT_ONCE if self.waited_for else CallbackMode.IN_BLOCKS
         self.cell: Callable[[int], Any] = TagCell if self.waited_for else ReadTag
         self.kind_of_control = self.controls.kind
 
@@ -198,8 +202,8 @@ def _checked_tag(cell: TagCell) -> int:
 class Objects(Visits):
     """`HeapIterationCallback`."""
 
-    kind = 0
-    record = struct.Struct("<qqqi")
+    kind = Visit.OBJECT
+    record = heap_walks.OBJECT.struct
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         class_tag, size, tag, length = row
@@ -237,8 +241,8 @@ class Objects(Visits):
 class References(Visits):
     """`HeapReferenceCallback`."""
 
-    kind = 1
-    record = struct.Struct("<iqqqqqBiqqiQqi")
+    kind = Visit.REFERENCE
+    record = heap_walks.REFERENCE.struct
     tag = 5
     waits = True
 
@@ -246,8 +250,8 @@ class References(Visits):
         kind, class_tag, referrer_class_tag, size, tag, referrer_tag, about, length = row[:8]
         cell = TagCell(tag)
         referrer = None
-        if about & 1:
-            referrer = cell if about & 2 else TagCell(referrer_tag)
+        if about & _HAS_REFERRER:
+            referrer = cell if about & _SAME_OBJECT else TagCell(referrer_tag)
         return (
             _heap_reference_kind(kind),
             self.walk.reference_info(kind, row[8:]),
@@ -270,17 +274,17 @@ class References(Visits):
 class PrimitiveFields(Visits):
     """`PrimitiveFieldCallback`."""
 
-    kind = 2
-    record = struct.Struct("<iiqqi8s")
+    kind = Visit.PRIMITIVE_FIELD
+    record = heap_walks.PRIMITIVE_FIELD.struct
     tag = 3
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         kind, index, class_tag, tag, letter, bits = row
         value: Any
         if letter in b"DF":
-            value = _F64.unpack(bits)[0]
+            value = _F64.unpack(_U64.pack(bits))[0]
         else:
-            value = _I64.unpack(bits)[0]
+            value = _I64.unpack(_U64.pack(bits))[0]
             if letter == PrimitiveType.BOOLEAN:
                 value = bool(value)
         return (
@@ -296,8 +300,8 @@ class PrimitiveFields(Visits):
 class Arrays(Visits):
     """`ArrayPrimitiveValueCallback`."""
 
-    kind = 3
-    record = struct.Struct("<qqqii")
+    kind = Visit.ARRAY
+    record = heap_walks.ARRAY.struct
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         class_tag, size, tag, count, letter = row
@@ -310,8 +314,8 @@ class Arrays(Visits):
 class Strings(Visits):
     """`StringPrimitiveValueCallback`."""
 
-    kind = 4
-    record = struct.Struct("<qqqi")
+    kind = Visit.STRING
+    record = heap_walks.STRING.struct
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         class_tag, size, tag, length = row
@@ -322,8 +326,8 @@ class Strings(Visits):
 class Objects10(Visits):
     """`HeapObjectCallback`."""
 
-    kind = 5
-    record = struct.Struct("<qqq")
+    kind = Visit.OBJECT_10
+    record = heap_walks.OBJECT_10.struct
     controls = ITERATION
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -334,8 +338,8 @@ class Objects10(Visits):
 class Roots10(Visits):
     """`HeapRootCallback`."""
 
-    kind = 6
-    record = struct.Struct("<iqqq")
+    kind = Visit.ROOT_10
+    record = heap_walks.ROOT_10.struct
     tag = 3
     waits = True
     controls = ITERATION
@@ -348,8 +352,8 @@ class Roots10(Visits):
 class StackReferences10(Visits):
     """`StackReferenceCallback`."""
 
-    kind = 7
-    record = struct.Struct("<iqqqqiQi")
+    kind = Visit.STACK_REFERENCE_10
+    record = heap_walks.STACK_REFERENCE_10.struct
     tag = 3
     waits = True
     controls = ITERATION
@@ -371,8 +375,8 @@ class StackReferences10(Visits):
 class References10(Visits):
     """`ObjectReferenceCallback`."""
 
-    kind = 8
-    record = struct.Struct("<iqqqqi")
+    kind = Visit.REFERENCE_10
+    record = heap_walks.REFERENCE_10.struct
     tag = 3
     waits = True
     controls = ITERATION
@@ -437,22 +441,22 @@ class HeapWalk:
         for name, value in named.items():
             where = f"{declaration.name}() argument {name}"
             if name in KINDS:
-                named[name] = self._told(name, value, user_data, where)
+                named[name] = self._mode_of(name, value, user_data, where)
             elif name == "callbacks":
                 if not isinstance(value, HeapCallbacks):
                     raise TypeError(f"{where} must be HeapCallbacks, not {type(value).__name__}")
                 unused = _CALLED_BY[declaration.name]
-                told = {
-                    field.name: self._told(
+                modes = {
+                    field.name: self._mode_of(
                         field.name, getattr(value, field.name), user_data, f"{where}.{field.name}"
                     )
                     for field in fields(value)
                     if field.name in KINDS and field.name not in unused
                 }
-                named[name] = HeapCallbacks(**told)  # type: ignore[arg-type]
+                named[name] = HeapCallbacks(**modes)  # type: ignore[arg-type]
         return tuple(named.values())
 
-    def _told(self, name: str, function: Any, user_data: Any, where: str) -> Told | None:
+    def _mode_of(self, name: str, function: Any, user_data: Any, where: str) -> CallbackMode | None:
         if function is None:
             return None
         if not callable(function):
@@ -460,7 +464,7 @@ class HeapWalk:
         cls = KINDS[name]
         visits = self.visits[cls.kind] = cls(self, function, user_data)
         self._abort = visits.controls.abort
-        return visits.told
+        return visits.mode
 
     # ---- the conversation ------------------------------------------------------------------
 

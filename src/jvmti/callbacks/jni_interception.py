@@ -12,6 +12,7 @@ from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import EXCLUDED, FUNCTIONS
+from jvmti.layouts.conversations import OPENING
 from jvmti.spec.errors import JavaException, SessionClosed
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 Function = Callable[..., Any]
-FIRST = 0x1000
+FIRST = OPENING.JNI_CALL
 """The number of slot 0 in the frames that tell of calls."""
 
 

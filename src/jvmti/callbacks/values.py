@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.jni_buffers import JniBuffer
+from jvmti.layouts.conversations import BUFFER
 from jvmti.wire import text
 from jvmti.wire.codecs import F64, I32, I64, U64
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session
-
-
-_BUFFER = struct.Struct("<BBBiQ")
-"""The type of the elements, whether they may be written, which buffer, how many, and where."""
 
 
 def value_at(data: bytes, at: int, session: Session) -> tuple[Any, int]:
@@ -40,11 +36,13 @@ def value_at(data: bytes, at: int, session: Session) -> tuple[Any, int]:
     if letter == "J":
         return I64.unpack_from(data, at)[0], at + 8
     if letter == "b":
-        kind, writable, place, length, address = _BUFFER.unpack_from(data, at)
-        at += _BUFFER.size
+        kind, writable, place, length, address = BUFFER.struct.unpack_from(data, at)
+        at += BUFFER.size
         if not address:
             return None, at
-        return JniBuffer(session, chr(kind), bool(writable), place, length, address), at
+        return JniBuffer(
+            session, kind.decode("latin-1"), bool(writable), place, length, address
+        ), at
     number = U64.unpack_from(data, at)[0]
     if letter == "C":
         return chr(number), at + 8

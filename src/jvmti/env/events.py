@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from jvmti.env.structures import AddrLocationMap, PCStackInfo
+from jvmti.layouts.conversations import OwnWork
 from jvmti.refs import Class, ClassLoader, Field, Method, Object, Thread
 from jvmti.spec.constants import Event, ResourceExhaustionFlags
 from jvmti.spec.declaration import ANY, LIVE, START, Parameter, Phase
@@ -36,20 +37,6 @@ from jvmti.spec.types import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class OwnWork(enum.IntEnum):
-    """Whether an event is told where the controller's own work causes it.
-
-    Its own work is what its calls do, and what is done inside its handlers.
-    """
-
-    TOLD = 0
-    """It is: it was asked for, or placed where it happens."""
-    IN_CALLS = 1
-    """By what a call does, but not inside a handler, which would be told of itself without end."""
-    NEVER = 2
-    """It is not: it is sent for everything that runs."""
 
 
 class Frames(enum.Enum):
@@ -84,7 +71,7 @@ class EventDeclaration:
     jni_env: bool = True
     answers: tuple[str, ...] = ()
     vm_stopped: bool = False
-    own_work: OwnWork = OwnWork.TOLD
+    own_work: OwnWork = OwnWork.REPORTED
     told_with: str | None = None
     limit: float | None = 10.0
     ends: str | None = None
@@ -138,7 +125,7 @@ def event(
     jni_env: bool = True,
     answers: tuple[str, ...] = (),
     vm_stopped: bool = False,
-    own_work: OwnWork = OwnWork.TOLD,
+    own_work: OwnWork = OwnWork.REPORTED,
     told_with: str | None = None,
     limit: float | None = 10.0,
     ends: str | None = None,

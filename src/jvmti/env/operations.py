@@ -106,11 +106,24 @@ class HeapCount(NamedTuple):
 class HeapScanned(NamedTuple):
     """What a pass has written."""
 
-    outcome: list[Long]
-    """Rows; objects for which there was no row; strings; those without their text; bytes of text,
-    of values and of elements; nanoseconds for which the VM was stopped; 1 for a whole pass."""
-    layouts: list[Int]
-    """For each field of each class, in the order of its values: class, index and type."""
+    rows: Long
+    missed: Long
+    """Objects for which there was no row."""
+    strings: Long
+    missed_text: Long
+    """Strings whose text is not there."""
+    text: Long
+    """Bytes of text."""
+    values: Long
+    """Bytes of primitive fields."""
+    elements: Long
+    """Bytes of elements of primitive arrays."""
+    stopped: Long
+    """How long the VM was stopped, in nanoseconds."""
+    whole: Boolean
+    """Whether the pass came to its end."""
+    fields: list[Long]
+    """Of each class in the order of its values, as rows of `jvmti.layouts.heap_passes.FIELD`."""
 
 
 class FoundInHeap(NamedTuple):
@@ -437,7 +450,8 @@ class Operations(Calling):
             string_class: the number of ``java.lang.String``, to have its texts; 0 for no texts.
             fields: write the values of primitive fields.
             arrays: the numbers of the classes of primitive arrays whose elements to write.
-            room: `jvmti.env.heap_columns.Columns.room`.
+            room: how many rows, strings, and bytes of text, values and elements there may be, in
+                the order of `jvmti.layouts.heap_passes.SCAN`.
             limit: milliseconds after which the pass ends; -1 for none.
         """
         ...

@@ -22,6 +22,7 @@ from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS, EventDeclaration, JvmtiEvent
 from jvmti.events.enabling import Enabling
 from jvmti.events.late import LateCallbacks
+from jvmti.layouts.conversations import OPENING
 from jvmti.refs import Thread
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import (
@@ -35,7 +36,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
 from jvmti.spec.text import harmless
-from jvmti.wire import codecs, protocol
+from jvmti.wire import codecs
 
 if TYPE_CHECKING:
     from jvmti.wire.channel import Channel
@@ -48,10 +49,10 @@ Function = Callable[[Any], Any]
 _LASTING = {"thread", "virtual_thread", "loader", "protection_domain"}
 """Attributes that are often the same in the next event."""
 
-OTHERS = 0x1000
+OTHERS = OPENING.JNI_CALL
 """From here on the numbers in frames are not those of events; see `jvmti.wire.openings`."""
 
-OWN = protocol.OWN_WORK
+OWN = OPENING.OWN_WORK
 """In the number of an event: this controller's own work has caused it."""
 
 _UNTIL_THERE_IS_ROOM = 0.1

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy
 
 from jvmti.env.event_records import Announced
+from jvmti.layouts.streams import ANNOUNCEMENT, FIELD, FRAME, LINE, METHOD, STACK, THREAD
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
 from jvmti.spec.text import harmless
@@ -16,10 +17,9 @@ from jvmti.wire import text
 
 Array = numpy.ndarray[Any, Any]
 
-_HEAD = struct.Struct("<IIII")
+_HEAD, _METHOD = ANNOUNCEMENT.struct, METHOD.struct
+_LINES, _FRAMES = numpy.dtype(LINE.columns), numpy.dtype(FRAME.columns)
 _U32 = struct.Struct("<I")
-_METHOD = struct.Struct("<Iiii")
-_FIELD = struct.Struct("<Ii")
 
 
 class NameColumn(Sequence[Any]):
@@ -174,7 +174,7 @@ class Names:
         return found
 
     def _thread(self, data: memoryview) -> None:
-        self.threads.append(self._texts(data, 4)[0])
+        self.threads.append(self._texts(data, THREAD.size)[0])
 
     def _class(self, data: memoryview) -> None:
         self.classes.append(java_name(self._texts(data, 0)[0]))
@@ -182,17 +182,17 @@ class Names:
     def _method(self, data: memoryview) -> None:
         klass, _modifiers, end, count = _METHOD.unpack_from(data)
         at = _METHOD.size
-        table = numpy.frombuffer(data, "<i4", 2 * count, at).reshape(count, 2)
-        name, signature, file = self._texts(data, at + 8 * count)
-        self.lines.add(table[:, 0], table[:, 1], end)
+        table = numpy.frombuffer(data, _LINES, count, at)
+        name, signature, file = self._texts(data, at + LINE.size * count)
+        self.lines.add(table["location"], table["line"], end)
         self.method_classes.append(self.classes[klass])
         self.method_signatures.append(signature or None)
         self.method_files.append(file or None)
         self.methods.append(name or None)
 
     def _field(self, data: memoryview) -> None:
-        klass, _modifiers = _FIELD.unpack_from(data)
-        name, signature = self._texts(data, _FIELD.size)
+        klass, _modifiers = FIELD.struct.unpack_from(data)
+        name, signature = self._texts(data, FIELD.size)
         self.field_classes.append(self.classes[klass])
         self.field_signatures.append(signature)
         self.fields.append(name)
@@ -201,12 +201,12 @@ class Names:
         self.texts.append(self._texts(data, 0)[0])
 
     def _stack(self, data: memoryview) -> None:
-        count = _U32.unpack_from(data)[0]
-        frames = numpy.frombuffer(data, "<i4", 2 * count, 4).reshape(count, 2)
-        methods = frames[:, 0].astype(numpy.uint32)
+        (count,) = STACK.struct.unpack_from(data)
+        frames = numpy.frombuffer(data, _FRAMES, count, STACK.size)
+        methods = frames["method"]
         if count and int(methods.max()) >= len(self.methods):
             raise ProtocolError("a stack in a stream names a method that was not announced")
-        lines = self.lines.of(methods, frames[:, 1].copy()).tolist()
+        lines = self.lines.of(methods, frames["location"].copy()).tolist()
         stack = tuple(
             f"{self.method_classes[method]}.{self.methods[method]}"
             + (f":{line}" if line >= 0 else "")

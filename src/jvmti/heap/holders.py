@@ -14,6 +14,7 @@ from jvmti.heap import passes
 from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.field_numbers import FieldNumbers
 from jvmti.heap.passes import PassOverran, Progress
+from jvmti.layouts.heap_passes import EDGE
 from jvmti.spec.constants import HeapReferenceKind
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from jvmti.env.operations import PathFound, ReferrersFound, RetainedMeasured
     from jvmti.model.vm import VM
 
-_EDGE = 7
 _FIELDS = (HeapReferenceKind.FIELD, HeapReferenceKind.STATIC_FIELD)
 _WORDS = {
     HeapReferenceKind.CLASS: "class",
@@ -267,12 +267,13 @@ class Holders:
 
         An object that was collected before it could be taken is left out with its references.
         """
-        if len(edges) % _EDGE:
-            raise ProtocolError("the agent's list of references is not in the form that is known")
+        try:
+            rows = EDGE.rows(edges)
+        except ValueError as error:
+            raise ProtocolError(f"the agent's list of references: {error}") from None
         names: dict[int, str] = {}
         numbered: dict[Any, list[Any]] = {}
-        for at in range(0, len(edges), _EDGE):
-            mark, number, index, thread, depth, method, weak = edges[at : at + _EDGE]
+        for mark, number, index, thread, depth, method, weak in rows:
             try:
                 kind = HeapReferenceKind(number)
             except ValueError:

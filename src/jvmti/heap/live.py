@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.env.heap_columns import SIZE_UNIT, Columns
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap import passes
 from jvmti.heap.dumping import dump
@@ -25,6 +24,7 @@ from jvmti.heap.passes import PassMemory, PassOverran, Progress
 from jvmti.heap.pauses import Pauses
 from jvmti.heap.scan import Instances, LiveRows, Scan, Where
 from jvmti.heap.snapshot import Snapshot
+from jvmti.layouts.heap_passes import SCAN, UNITS
 from jvmti.spec.errors import InHeapCallback, WrongPhase
 from jvmti.target import hotspot, hsperfdata
 from jvmti.target.errors import (
@@ -313,8 +313,8 @@ class LiveHeap:
         chosen = set(loaded.names)
         scale = 1.125
         for attempt in range(1, _ATTEMPTS + 1):
-            columns = _columns(counted, None if everything else chosen, wishes, scale)
-            memory = PassMemory(columns.size)
+            room = _room(counted, None if everything else chosen, wishes, scale)
+            memory = PassMemory(SCAN.offsets(room)["end"])
             try:
                 scanned: HeapScanned = passes.run(
                     self._vm._session,
@@ -327,7 +327,7 @@ class LiveHeap:
                         else 0,
                         "fields" in wishes,
                         _primitive_arrays(loaded) if "arrays" in wishes else [],
-                        columns.room,
+                        [room[one] for one in SCAN.counts],
                     ),
                     memory=memory,
                     timeout=timeout,
@@ -338,13 +338,13 @@ class LiveHeap:
             made = Scan(
                 self,
                 loaded,
-                columns,
+                room,
                 memory,
                 scanned,
                 collections=self._collections(),
                 wishes=wishes,
             )
-            if not scanned.outcome[-1]:
+            if not scanned.whole:
                 raise PassOverran("scan", timeout)
             visited = counted.total_count if not everything else len(made) + made.missed
             self.pauses.learn("scan", visited, made.pause)
@@ -373,7 +373,7 @@ class LiveHeap:
             )
         known = numbers > 0  # of the classes loaded during the scan there is no handle
         order = numpy.flatnonzero(known)[numpy.lexsort((ordinals[known], numbers[known]))]
-        sizes = scan._units[rows].astype(numpy.int64) * SIZE_UNIT
+        sizes = scan._units[rows].astype(numpy.int64) * UNITS.SIZE
         # Only their classes: the pass is not told of objects of others.
         wanted, places = numpy.unique(numbers[order], return_inverse=True)
         found, pause = self._find_objects(
@@ -663,10 +663,10 @@ def _primitive_arrays(loaded: LoadedClasses) -> list[int]:
     return [at for at, name in enumerate(loaded.names, 1) if name in _PRIMITIVE_ARRAYS]
 
 
-def _columns(
+def _room(
     counted: Histogram, chosen: set[str | None] | None, wishes: frozenset[str], scale: float
-) -> Columns:
-    """How large columns must be for what a histogram has found; ``None`` chooses all classes."""
+) -> dict[str, int]:
+    """What the columns of a scan need for the objects of a histogram; ``None`` for all classes."""
     rows = strings = text = values = elements = 0
     headers = 8
     for name, count, size in zip(
@@ -687,13 +687,13 @@ def _columns(
     def scaled(number: int, wish: str) -> int:
         return int(number * scale) + 64 * _SPARE_ROWS if wish in wishes else 0
 
-    return Columns(
-        int(rows * scale) + _SPARE_ROWS,
-        int(strings * scale) + _SPARE_ROWS if "strings" in wishes else 0,
-        scaled(text if strings else 0, "strings"),
-        scaled(values, "fields"),
-        scaled(elements, "arrays"),
-    )
+    return {
+        "rows": int(rows * scale) + _SPARE_ROWS,
+        "strings": int(strings * scale) + _SPARE_ROWS if "strings" in wishes else 0,
+        "text": scaled(text if strings else 0, "strings"),
+        "values": scaled(values, "fields"),
+        "elements": scaled(elements, "arrays"),
+    }
 
 
 __all__ = ["LiveHeap"]

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy
 
-from jvmti.env.heap_columns import CANCELLED, PASS_CONTROL_SIZE, VISITED
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import NoRoom
 from jvmti.heap.room import free_memory
+from jvmti.layouts.heap_passes import CONTROL
 from jvmti.spec.errors import CallTimeout
 from jvmti.spec.text import harmless
 from jvmti.wire.session import Session
@@ -56,7 +56,7 @@ class PassMemory:
         descriptor: for the agent.
     """
 
-    def __init__(self, size: int = PASS_CONTROL_SIZE) -> None:
+    def __init__(self, size: int = CONTROL.SIZE) -> None:
         free = free_memory()
         if free is not None and size > free * _SPARE:
             raise NoRoom(
@@ -74,16 +74,16 @@ class PassMemory:
             raise NoRoom(f"no memory for a pass over the heap: {error.strerror}") from None
         # A view of the mapping keeps it, and the last one unmaps it.
         self.bytes = numpy.frombuffer(mapped, numpy.uint8)
-        self._words = self.bytes[:PASS_CONTROL_SIZE].view("<u8")
+        self._words = self.bytes[: CONTROL.SIZE].view("<u8")
 
     def cancel(self) -> None:
         """End the pass that is writing."""
-        self._words[CANCELLED] = 1
+        self._words[CONTROL.CANCELLED] = 1
 
     @property
     def visited(self) -> int:
         """How much the pass has visited."""
-        return int(self._words[VISITED])
+        return int(self._words[CONTROL.VISITED])
 
     def close(self) -> None:
         """Close the descriptor; what was written stays as long as a view of it."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display
-from jvmti.env.heap_columns import NO_TEXT, SIZE_UNIT, Columns
 from jvmti.heap.field_numbers import FieldNumbers, NumberedField
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, Progress
+from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.text import harmless
@@ -103,40 +103,36 @@ class Scan(display.Tabular):
         self,
         heap: LiveHeap,
         loaded: LoadedClasses,
-        columns: Columns,
+        room: dict[str, int],
         memory: PassMemory,
         scanned: HeapScanned,
         *,
         collections: int | None,
         wishes: frozenset[str],
     ) -> None:
-        outcome = scanned.outcome
-        if len(outcome) != 9 or any(number < 0 for number in outcome):
-            raise ProtocolError("the agent's account of a scan is not in the form that is known")
-        rows, missed, strings, missed_text, text, values, elements, stopped, _ = outcome
-        room = (rows, strings, text, values, elements)
-        if any(used > most for used, most in zip(room, columns.room, strict=True)):
+        used = {one: getattr(scanned, one) for one in room}
+        if any(not 0 <= used[one] <= room[one] for one in room):
             raise ProtocolError("the agent says that a scan has more than fits into its memory")
         self._heap = heap
         self._loaded: LoadedClasses | None = loaded
         self._collections = collections
         self._wishes = wishes
         self.names: list[str] = [_NAME_OF_NONE, *(name or _NAME_OF_NONE for name in loaded.names)]
-        self.pause = stopped / 1e9
-        self.missed = missed
-        self.missed_text = missed_text
-        parts = [memory.bytes[at:] for at in columns.offsets]
-        self.class_number = parts[0][: 4 * rows].view("<u4")
-        self._units = parts[1][: 4 * rows].view("<u4")
-        self.length = parts[2][: 4 * rows].view("<i4")
-        self._string_words = parts[3][: 4 * strings].view("<u4")
-        self._text = parts[4][:text]
-        self._values = parts[5][:values]
-        self._elements = parts[6][:elements]
+        self.pause = scanned.stopped / 1e9
+        self.missed = scanned.missed
+        self.missed_text = scanned.missed_text
+        columns = SCAN.views(memory.bytes, room, used)
+        self.class_number: Array = columns["class_number"]
+        self._units: Array = columns["size"]
+        self.length: Array = columns["length"]
+        self._string_words = columns["string"]
+        self._text = columns["text"]
+        self._values = columns["value"]
+        self._elements = columns["element"]
         self._fields = FieldNumbers(heap._vm)
-        if rows and int(self.class_number.max()) >= len(self.names):
+        if len(self.class_number) and int(self.class_number.max()) >= len(self.names):
             raise ProtocolError("the agent names a class that was not asked for")
-        self._layouts = _layouts(scanned.layouts, len(self.names))
+        self._layouts = _layouts(scanned.fields, len(self.names))
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -146,7 +142,7 @@ class Scan(display.Tabular):
     @property
     def size(self) -> Array:
         """For each row the bytes that the object takes, ``int64``."""
-        return self._units.astype(numpy.int64) * SIZE_UNIT
+        return self._units.astype(numpy.int64) * UNITS.SIZE
 
     def numbers(self, classes: Patterns) -> list[int]:
         """The numbers of the classes whose names fit a pattern, or one of several.
@@ -185,7 +181,7 @@ class Scan(display.Tabular):
     def by_class(self) -> dict[str, tuple[int, int]]:
         """How many objects of each class there are, and their bytes."""
         counts = numpy.bincount(self.class_number, minlength=len(self.names)).tolist()
-        sizes = numpy.bincount(self.class_number, self._units, len(self.names)) * SIZE_UNIT
+        sizes = numpy.bincount(self.class_number, self._units, len(self.names)) * UNITS.SIZE
         found: dict[str, tuple[int, int]] = {}
         for name, count, size in zip(self.names, counts, sizes.tolist(), strict=True):
             if count:
@@ -329,7 +325,7 @@ class Instances:
     @property
     def size(self) -> Array:
         """The bytes that each takes, ``int64``."""
-        return self.scan._units[self.row].astype(numpy.int64) * SIZE_UNIT
+        return self.scan._units[self.row].astype(numpy.int64) * UNITS.SIZE
 
     @property
     def length(self) -> Array:
@@ -434,7 +430,7 @@ class Strings(Sequence[Any]):
 
     def __init__(self, row: Array, words: Array, text: Array) -> None:
         self.row = row
-        there = words != NO_TEXT
+        there = words != UNITS.NO_TEXT
         counts = (words >> 1).astype(numpy.int64)
         self._wide = (words & 1).astype(bool) & there
         self.characters = numpy.where(there, counts, -1)
@@ -526,7 +522,7 @@ Where = Callable[[Instances], Any]
 """A predicate over instances: it gives a mask with an item for each."""
 
 
-def _layouts(triples: Sequence[int], classes: int) -> list[tuple[numpy.dtype[Any], dict[int, str]]]:
+def _layouts(triples: list[int], classes: int) -> list[tuple[numpy.dtype[Any], dict[int, str]]]:
     """For each class how its values lie in a record, and the name in it of each field's index.
 
     Raises:
@@ -534,8 +530,7 @@ def _layouts(triples: Sequence[int], classes: int) -> list[tuple[numpy.dtype[Any
     """
     fields: list[list[tuple[str, numpy.dtype[Any]]]] = [[] for _ in range(classes)]
     indices: list[dict[int, str]] = [{} for _ in range(classes)]
-    triple = iter(triples)
-    for number, index, letter in zip(triple, triple, triple, strict=True):
+    for number, index, letter in FIELD.rows(triples):
         code = chr(letter) if 0 <= letter < 128 else ""
         if not 0 <= number < classes or code not in DTYPES or index in indices[number]:
             raise ProtocolError("the agent describes the fields of a class in an impossible way")

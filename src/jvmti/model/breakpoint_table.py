@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks.calling import STOPPED
+from jvmti.layouts.conversations import OPENING, VALUE
+from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
 from jvmti.model.allowed import reason
 from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
@@ -17,6 +18,7 @@ from jvmti.model.values import to_python
 from jvmti.spec.capabilities import SOLO, Capabilities
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, NotAvailable
+from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
@@ -41,12 +43,8 @@ _AT_STOPS = Capabilities.of(
 )
 """What users are likely to need at a stop."""
 
-_HEAD = struct.Struct("<II")
-_PLACE = struct.Struct("<QQq")
-_HANDLE = struct.Struct("<Q")
-_CAUGHT_BY = struct.Struct("<Qq")
-_INTEGER = struct.Struct("<q")
-_FLOAT = struct.Struct("<d")
+_HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
+_EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
 
 
 class BreakpointTable:
@@ -70,7 +68,7 @@ class BreakpointTable:
         self._held = Capabilities(0)
         self._lock = threading.RLock()
         self._stepping: dict[Steps, Thread] = {}
-        vm._session.openings.register(range(STOPPED, STOPPED + 1), self.opened)
+        vm._session.openings.register(range(OPENING.STOP, OPENING.STOP + 1), self.opened)
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -171,7 +169,7 @@ class BreakpointTable:
         thread: Any = session.wrap(thread_handle) if thread_handle else None
         owners = [self.by_number.get(number) for number in numbers]
         if event in (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK):
-            cls = session.wrap(_HANDLE.unpack_from(data, at)[0])
+            cls = session.wrap(_CLASS.unpack_from(data, at)[0])
             for owner in owners:
                 if owner is not None:
                     prepared = event == Event.CLASS_PREPARE
@@ -236,35 +234,32 @@ class BreakpointTable:
         """The further values of an event."""
         wrap = self._vm._session.wrap
         if event == Event.EXCEPTION:
-            about = {"exception": wrap(_HANDLE.unpack_from(data, at)[0])}
-            if data[at + _HANDLE.size]:
-                method, _ = _CAUGHT_BY.unpack_from(data, at + _HANDLE.size + 1)
+            exception, caught, method, _ = _EXCEPTION.unpack_from(data, at)
+            about = {"exception": wrap(exception)}
+            if caught:
                 about["catch_method"] = wrap(method)
             return about
         if event in (Event.FIELD_ACCESS, Event.FIELD_MODIFICATION):
-            (handle,) = _HANDLE.unpack_from(data, at)
+            (handle,) = _FIELD.unpack_from(data, at)
             about = {"object": wrap(handle) if handle else None}
             if event == Event.FIELD_MODIFICATION:
                 about["is_write"] = True
-                about["new_value"] = self._value(data, at + _HANDLE.size)
+                about["new_value"] = self._value(data, at + _FIELD.size)
             return about
         return {}
 
     def _value(self, data: bytes, at: int) -> Any:
-        letter = chr(data[at])
-        (number,) = _INTEGER.unpack_from(data, at + 1)
+        letter, bits = _VALUE.unpack_from(data, at)
         match letter:
-            case "L":
-                if not number:
-                    return None
-                return to_python(self._vm, self._vm._session.wrap(number & (1 << 64) - 1))
-            case "Z":
-                return bool(number)
-            case "C":
-                return chr(number)
-            case "F" | "D":
-                return _FLOAT.unpack_from(data, at + 1)[0]
-        return number
+            case b"L":
+                return to_python(self._vm, self._vm._session.wrap(bits)) if bits else None
+            case b"Z":
+                return bool(bits)
+            case b"C":
+                return chr(bits)
+            case b"F" | b"D":
+                return F64.unpack(U64.pack(bits))[0]
+        return I64.unpack(U64.pack(bits))[0]
 
     def held_by_caller(self, thread: Thread) -> Stop | None:
         """The stop of a thread that the calling Python thread has received, or ``None``."""

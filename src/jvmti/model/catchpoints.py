@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from jvmti.layouts.stops import Caught
 from jvmti.model.stops import Stop, StopRequest
 from jvmti.spec.constants import Event
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from jvmti.model.classes import Method
     from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
-
-_CAUGHT, _UNCAUGHT = 1, 2
 
 
 class Catchpoint(StopRequest):
@@ -44,7 +43,7 @@ class Catchpoint(StopRequest):
         self.exceptions = exceptions
         self._make(
             Event.EXCEPTION,
-            kinds=(_CAUGHT if caught else 0) | (_UNCAUGHT if uncaught else 0),
+            kinds=(Caught.CAUGHT if caught else 0) | (Caught.UNCAUGHT if uncaught else 0),
             classes=exceptions,
         )
         self._warn_if_not_loaded(exceptions)

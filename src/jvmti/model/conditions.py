@@ -1,9 +1,7 @@
 """Conditions of breakpoints, compiled from text for the agent, which evaluates them by itself.
 
 A condition compares local variables with constants: ``n > 1000 and name == "Host"``.  Python's own
-parser reads it.  An instruction has five numbers: an operation; for a test the type of the
-variable, its slot, the relation and the constant; for a jump its target.  There is one truth value:
-tests set it, ``not`` inverts it, and the jumps of ``and`` and ``or`` only go forward.
+parser reads it; `jvmti.layouts.conditions` has the instructions.
 
 The method of a breakpoint is known, so its condition goes to the agent.  A watchpoint or catchpoint
 can stop in any method: `ControllerCondition` compiles the condition for that one and interprets the
@@ -20,6 +18,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
 from jvmti.model.locals import Variable
 from jvmti.model.values import to_python
 from jvmti.spec.errors import AbsentInformation, Error, JvmtiError, NativeMethod
@@ -32,26 +31,33 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-TEST, NOT, SKIP_IF_FALSE, SKIP_IF_TRUE = 1, 2, 3, 4
-_RELATIONS: dict[type[ast.cmpop], int] = {
-    ast.Eq: 1,
-    ast.Is: 1,
-    ast.NotEq: 2,
-    ast.IsNot: 2,
-    ast.Lt: 3,
-    ast.LtE: 4,
-    ast.Gt: 5,
-    ast.GtE: 6,
+_RELATIONS: dict[type[ast.cmpop], Relation] = {
+    ast.Eq: Relation.EQUAL,
+    ast.Is: Relation.EQUAL,
+    ast.NotEq: Relation.NOT_EQUAL,
+    ast.IsNot: Relation.NOT_EQUAL,
+    ast.Lt: Relation.LESS,
+    ast.LtE: Relation.LESS_OR_EQUAL,
+    ast.Gt: Relation.GREATER,
+    ast.GtE: Relation.GREATER_OR_EQUAL,
 }
 _COMPARED: dict[int, Callable[[Any, Any], bool]] = {
-    1: operator.eq,
-    2: operator.ne,
-    3: operator.lt,
-    4: operator.le,
-    5: operator.gt,
-    6: operator.ge,
+    Relation.EQUAL: operator.eq,
+    Relation.NOT_EQUAL: operator.ne,
+    Relation.LESS: operator.lt,
+    Relation.LESS_OR_EQUAL: operator.le,
+    Relation.GREATER: operator.gt,
+    Relation.GREATER_OR_EQUAL: operator.ge,
 }
-_TURNED = {1: 1, 2: 2, 3: 5, 4: 6, 5: 3, 6: 4}
+_TURNED = {
+    Relation.EQUAL: Relation.EQUAL,
+    Relation.NOT_EQUAL: Relation.NOT_EQUAL,
+    Relation.LESS: Relation.GREATER,
+    Relation.LESS_OR_EQUAL: Relation.GREATER_OR_EQUAL,
+    Relation.GREATER: Relation.LESS,
+    Relation.GREATER_OR_EQUAL: Relation.LESS_OR_EQUAL,
+}
+_EQUALITY = (Relation.EQUAL, Relation.NOT_EQUAL)
 _TEXTS = {
     "Ljava/lang/String;",
     "Ljava/lang/Object;",
@@ -69,7 +75,7 @@ class Condition(NamedTuple):
     """A condition as the agent takes it."""
 
     instructions: list[int]
-    """Five numbers each."""
+    """In the form of `jvmti.layouts.conditions.INSTRUCTION`, one after the other."""
     texts: bytes
     """The texts that it compares with, in UTF-16."""
 
@@ -121,9 +127,11 @@ def compiled(
     by_slot = [Variable(one.name or f"slot{one.slot}", one.signature, one.slot) for one in unnamed]
     compiler = _Compiler(text, there or by_slot, table)
     compiler.condition(tree)
-    if len(compiler.code) > 128:
-        raise ConditionError(f"the condition {text!r} is too long: it makes {len(compiler.code)} "
-                             f"instructions, and 128 is the most{_OTHERS}")  # fmt: skip
+    if len(compiler.code) > LIMITS.INSTRUCTIONS:
+        raise ConditionError(
+            f"the condition {text!r} is too long: it makes {len(compiler.code)} instructions, and "
+            f"{LIMITS.INSTRUCTIONS} is the most{_OTHERS}"
+        )
     return Condition([number for one in compiler.code for number in one], bytes(compiler.texts))
 
 
@@ -175,18 +183,18 @@ class ControllerCondition:
             return True  # as in the agent: stop, so that the user sees the unreadable variable
 
     def _holds(self, condition: Condition, stop: Stop) -> bool:
-        numbers = condition.instructions
+        instructions = list(INSTRUCTION.rows(condition.instructions))
         truth, at = True, 0
-        while at < len(numbers):
-            operation, type_, slot, relation, constant = numbers[at : at + 5]
-            at += 5
-            if operation == TEST:
+        while at < len(instructions):
+            operation, type_, slot, relation, constant = instructions[at]
+            at += 1
+            if operation == Operation.TEST:
                 value, wanted = self._sides(condition.texts, chr(type_), slot, constant, stop)
                 truth = _COMPARED[relation](value, wanted)
-            elif operation == NOT:
+            elif operation == Operation.NOT:
                 truth = not truth
-            elif truth == (operation == SKIP_IF_TRUE):
-                at = relation * 5
+            elif truth == (operation == Operation.SKIP_IF_TRUE):
+                at = relation
         return truth
 
     def _sides(
@@ -237,25 +245,27 @@ class _Compiler:
     def condition(self, tree: ast.expr) -> None:
         match tree:
             case ast.BoolOp(op, values):
-                skip = SKIP_IF_FALSE if isinstance(op, ast.And) else SKIP_IF_TRUE
+                skip = (
+                    Operation.SKIP_IF_FALSE if isinstance(op, ast.And) else Operation.SKIP_IF_TRUE
+                )
                 self.joined([lambda one=one: self.condition(one) for one in values], skip)
             case ast.UnaryOp(ast.Not(), operand):
                 self.condition(operand)
-                self.code.append([NOT, 0, 0, 0, 0])
+                self.code.append([Operation.NOT, 0, 0, 0, 0])
             case ast.Compare(left, operators, others):
                 pairs = zip([left, *others], operators, others, strict=False)
                 self.joined(
                     [lambda pair=pair: self.comparison(tree, *pair) for pair in pairs],
-                    SKIP_IF_FALSE,
+                    Operation.SKIP_IF_FALSE,
                 )
             case ast.Name():
-                self.test(tree, tree, 1, True)
+                self.test(tree, tree, Relation.EQUAL, True)
             case _:
                 raise self.refuse(
                     tree, f"the agent compares variables with constants only{_OTHERS}"
                 )
 
-    def joined(self, parts: list[Any], skip: int) -> None:
+    def joined(self, parts: list[Any], skip: Operation) -> None:
         jumps = []
         for number, part in enumerate(parts):
             if number:
@@ -293,16 +303,16 @@ class _Compiler:
                 return value
         raise self.refuse(tree, f"it is no constant that Java has{_OTHERS}")
 
-    def test(self, whole: ast.expr, name: ast.expr, relation: int, value: Any) -> None:
+    def test(self, whole: ast.expr, name: ast.expr, relation: Relation, value: Any) -> None:
         assert isinstance(name, ast.Name)
         if self.variables is None:
             return
         variable = self.variable(name)
         signature = variable.signature
         type_, constant = self.typed(whole, variable, relation, value)
-        if type_ in "LT" and relation > 2:
+        if type_ in "LT" and relation not in _EQUALITY:
             raise self.refuse(whole, f"{name.id} is a {java_name(signature)}, which has no order")
-        self.code.append([TEST, ord(type_), variable.slot, relation, constant])
+        self.code.append([Operation.TEST, ord(type_), variable.slot, relation, constant])
 
     def variable(self, name: ast.Name) -> Variable:
         assert self.variables is not None
@@ -325,7 +335,7 @@ class _Compiler:
         raise self.refuse(name, f"there is no such local variable; {there}")
 
     def typed(
-        self, whole: ast.expr, variable: Variable, relation: int, value: Any
+        self, whole: ast.expr, variable: Variable, relation: Relation, value: Any
     ) -> tuple[str, int]:
         """The type to compare by, and the constant in it."""
         signature = variable.signature
@@ -339,7 +349,7 @@ class _Compiler:
 
         match signature:
             case "Z":
-                if not isinstance(value, bool) or relation > 2:
+                if not isinstance(value, bool) or relation not in _EQUALITY:
                     raise other("True or False by == and !=")
                 return "I", int(value)
             case "C":

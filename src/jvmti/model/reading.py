@@ -13,6 +13,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.operations import OPERATIONS, Values
+from jvmti.layouts.values import COUNTS, Letter
 from jvmti.wire.codecs import U64, codec_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def values_of(read: Values) -> list[Any]:
     return values
 
 
-_COUNTS = struct.Struct("<III")
+_COUNTS = COUNTS.struct
+_OTHERS = bytes(Letter)
 _NUMBERS_AT = _COUNTS.size
 _CODES = dict.fromkeys("BCSIJ", "q") | {"Z": "?7x", "F": "d", "D": "d"}
 _PLANNED = 256
@@ -69,17 +71,18 @@ class _Plan:
 
     def __init__(self, letters: bytes) -> None:
         self.numbers = struct.Struct(
-            "<" + "".join(map(_CODES.__getitem__, letters.translate(None, b"ltnu").decode()))
+            "<" + "".join(map(_CODES.__getitem__, letters.translate(None, _OTHERS).decode()))
         )
-        nulls = letters.count(b"n")
-        objects = letters.count(b"l")
-        texts = letters.count(b"t") + letters.count(b"u")
+        nulls = letters.count(Letter.NULL)
+        objects = letters.count(Letter.OBJECT)
+        texts = letters.count(Letter.TEXT) + letters.count(Letter.TEXT_CUT)
         count = len(letters)
         number = itertools.count()
         text = itertools.count(count - nulls - objects - texts)
         item = itertools.count(count - nulls - objects)
         sources: dict[int, Iterator[int]] = dict.fromkeys(b"ZBCSIJFD", number)
-        sources |= {116: text, 117: text, 108: item, 110: itertools.repeat(count - nulls)}
+        sources |= {int(Letter.TEXT): text, int(Letter.TEXT_CUT): text, int(Letter.OBJECT): item}
+        sources[int(Letter.NULL)] = itertools.repeat(count - nulls)
         places = [next(sources[letter]) for letter in letters]
         self.pick: Callable[[list[Any]], Iterable[Any]]
         if len(places) > 1:
@@ -88,7 +91,7 @@ class _Plan:
             self.pick = lambda pool: [pool[place] for place in places]
         self.lengths = struct.Struct(f"<{texts}i")
         self.characters = _places(letters, b"C")
-        self.cut = _places(letters, b"u")
+        self.cut = _places(letters, bytes([Letter.TEXT_CUT]))
 
 
 def _places(letters: bytes, wanted: bytes) -> list[int]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import Error, ErrorCode, ProtocolError, error_for
 from jvmti.wire.channel import Frame, Request
-from jvmti.wire.codecs import codec_of
-from jvmti.wire.protocol import Kind
+from jvmti.wire.codecs import U32, codec_of
+from jvmti.wire.protocol import BATCH_RESULT, BATCHED, Kind
 from jvmti.wire.session import Session
 
-_ENTRY = struct.Struct("<HII")
-_RESULT = struct.Struct("<HBI")
+_ENTRY, _RESULT = BATCHED.struct, BATCH_RESULT.struct
 
 
 class Deferred:
@@ -66,7 +64,7 @@ class Batch:
         """Send what has been collected and settle every `Deferred`."""
         if not self._calls:
             return
-        payload = struct.pack("<I", len(self._calls)) + b"".join(self._parts)
+        payload = U32.pack(len(self._calls)) + b"".join(self._parts)
         calls, self._calls, self._parts = self._calls, [], []
         reply = self.session.request(Request(Kind.BATCH, payload=payload, name="batch"))
         self._arguments.clear()

@@ -14,7 +14,6 @@ import operator
 import os
 import select
 import socket
-import struct
 import time
 import weakref
 from collections.abc import Callable
@@ -27,9 +26,9 @@ from jvmti.wire.protocol import Kind
 Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
 """Answers the callbacks of a heap walk from the first one on, and gives the next other frame."""
 
-HEADER = struct.Struct(protocol.HEADER)
+HEADER = protocol.HEADER.struct
 _INBOX = 64 * 1024
-_HEADER_SIZE = protocol.HEADER_SIZE
+_HEADER_SIZE = HEADER.size
 _EVENT = int(Kind.EVENT)
 _CALLBACK = int(Kind.CALLBACK)
 _OPENINGS = (_EVENT, _CALLBACK)

@@ -1,8 +1,6 @@
 """The numbers both sides of a channel share; the agent's build generates ``protocol.h`` from them.
 
-A frame is a header and a payload.  Header: payload size (u32), kind (u8), flags (u8), function
-(u16; the status in a reply), sequence number (u32), environment (u32), conversation (u32).
-Little-endian, packed.
+A frame is a `HEADER` and a payload.
 
 A conversation within the channel's own begins with a frame of the agent's (EVENT, CALLBACK) and
 ends with the controller's ANSWER; the frames between them carry its number.  What carries the
@@ -15,14 +13,47 @@ from __future__ import annotations
 
 import enum
 
-VERSION = 2
+from jvmti.layouts.declare import Record
+
+VERSION = 3
+"""Of the interface: goes up with every change of it, so that an older side is told from a newer."""
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
 MAXIMUM_REQUEST = 64 << 20
 MAXIMUM_REPLY = 1 << 30
-OWN_WORK = 0x800
-"""In the number of an event: the controller's own work has caused it."""
-HEADER = "<IBBHIII"
-HEADER_SIZE = 20
+
+HEADER = Record(
+    "Header",
+    size="uint32_t",
+    kind="uint8_t",
+    flags="uint8_t",
+    function="uint16_t",
+    sequence="uint32_t",
+    environment="uint32_t",
+    conversation="uint32_t",
+)
+"""What every frame begins with.  The size is that of its payload; in a reply the function is the
+status; the conversation 0 is the channel's own."""
+
+GREETING = Record(
+    "Greeting",
+    magic="uint64_t",
+    version="uint32_t",
+    digest="uint8_t[16]",
+    vm="int32_t",
+    pid="int32_t",
+    held="uint8_t",
+    token_length="uint32_t",
+)
+"""What the agent says first, with its token behind it: `MAGIC`, `VERSION` and the digest of its
+interface; the VM's JVM TI version, its process id, and whether it waits in the OnLoad phase."""
+
+SALUTE = Record("Salute", magic="uint64_t", version="uint32_t")
+"""How a greeting begins in every version."""
+
+BATCHED = Record("Batched", function="uint16_t", environment="uint32_t", size="uint32_t")
+"""A call of a batch, its arguments behind it."""
+
+BATCH_RESULT = Record("BatchResult", status="uint16_t", flags="uint8_t", size="uint32_t")
 
 
 class Kind(enum.IntEnum):

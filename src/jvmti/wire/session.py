@@ -10,7 +10,6 @@ import logging
 import os
 import select
 import socket
-import struct
 import threading
 import time
 import weakref
@@ -51,7 +50,8 @@ from jvmti.wire.services import Services
 
 log = logging.getLogger("jvmti")
 
-GREETING = struct.Struct("<QI16siiBI")
+GREETING = protocol.GREETING.struct
+_SALUTE = protocol.SALUTE.struct
 _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
 
@@ -70,6 +70,9 @@ _GONE_WITHIN = 0.25
 _sessions: set[weakref.ref[Session]] = set()
 """Those that a forked child has copies of.  No `WeakSet`, whose callbacks are of Python's:
 they would lose Ctrl-C, see `jvmti.wire.ownership`."""
+
+
+_HOW_TO_AGREE = "restart the target, or use the version of jvmti that loaded the agent"
 
 
 def _never() -> bool:
@@ -208,8 +211,9 @@ class Session:
         if digest is not None and self.greeting.digest != digest:
             self.control.close()
             raise ProtocolError(
-                "the agent in the target was built from other declarations than this package's; "
-                "restart the target, or use the version of jvmti that it was loaded by"
+                "the agent in the target says the same version of the interface as this package "
+                f"({protocol.VERSION}) and has another one: one of the two is a build between "
+                f"releases; {_HOW_TO_AGREE}"
             )
         _sessions.difference_update([one for one in list(_sessions) if one() is None])
         _sessions.add(weakref.ref(self))
@@ -223,16 +227,23 @@ class Session:
             self.control.close()
             raise TargetLost(f"the agent did not greet within {timeout:g} s") from None
         payload = reply.payload
-        if reply.kind != Kind.GREETING or len(payload) < GREETING.size:
+        # What an agent of any version begins with.
+        said = payload[: _SALUTE.size].ljust(_SALUTE.size, b"\0")
+        magic, version = _SALUTE.unpack(said)
+        if reply.kind != Kind.GREETING or magic != protocol.MAGIC:
             self.control.close()
             raise ProtocolError("what answered is not an agent of this package")
-        magic, version, digest, vm, pid, held, length = GREETING.unpack_from(payload)
-        if magic != protocol.MAGIC or version != protocol.VERSION:
+        if version != protocol.VERSION:
             self.control.close()
+            age = "an older" if version < protocol.VERSION else "a newer"
             raise ProtocolError(
-                f"the agent in the target speaks protocol {version}, this package "
-                f"{protocol.VERSION}; start the target with this version's agent"
+                f"the agent in the target is from {age} version of jvmti than this package "
+                f"(interface {version}, and {protocol.VERSION} here); {_HOW_TO_AGREE}"
             )
+        if len(payload) < GREETING.size:
+            self.control.close()
+            raise ProtocolError("the agent's greeting is too short")
+        _, _, digest, vm, pid, held, length = GREETING.unpack_from(payload)
         token = bytes(payload[GREETING.size : GREETING.size + length]).decode()
         return Greeting(vm, digest, pid, bool(held), token)
 

@@ -1,0 +1,107 @@
+"""The whole interface as one text, and the digest of it by which agent and controller agree.
+
+It is made of the declarations only, so what is written otherwise but means the same has the same
+digest.  `generate.py` runs it, which has made ``jvmti`` importable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import jvmti.layouts
+from jvmti.env import event_records
+from jvmti.env.events import EVENTS
+from jvmti.env.interface import FUNCTIONS
+from jvmti.env.operations import OPERATIONS
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.layouts import declare
+from jvmti.refs import handles
+from jvmti.spec import shapes
+from jvmti.spec.declaration import Declaration
+from jvmti.wire import protocol
+
+DIGEST_SIZE = 16
+
+for _module in pkgutil.iter_modules(jvmti.layouts.__path__):
+    importlib.import_module(f"jvmti.layouts.{_module.name}")
+
+
+def layouts_header(head: str) -> str:
+    """``layouts.h``: everything in `jvmti.layouts`, for C++."""
+    lines = [
+        head,
+        "#pragma once\n",
+        "#include <jvmti.h>\n",
+        "#include <cstddef>",
+        "#include <cstdint>\n",
+        "namespace jvmti {",
+        "namespace layouts {\n",
+        declare.cpp(),
+        "\n}  // namespace layouts",
+        "}  // namespace jvmti",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def canonical(thing: Any) -> str:
+    """A value of a declaration as text, wherever its classes live."""
+    if isinstance(thing, type):
+        return thing.__name__
+    if isinstance(thing, enum.Enum):
+        return f"{type(thing).__name__}.{thing.name}"
+    if dataclasses.is_dataclass(thing):
+        values = [getattr(thing, field.name) for field in dataclasses.fields(thing)]
+        return f"{type(thing).__name__}({', '.join(map(canonical, values))})"
+    if isinstance(thing, (tuple, list)):
+        return f"[{', '.join(map(canonical, thing))}]"
+    if thing is None or isinstance(thing, (str, int, bool)):
+        return repr(thing)
+    raise TypeError(f"{thing!r} is in a declaration, and has no canonical text")
+
+
+def functions() -> list[Declaration]:
+    """Every function with a thunk, in the order of its number."""
+    all_of_them = [*FUNCTIONS.values(), *JNI_FUNCTIONS.values(), *OPERATIONS.values()]
+    return sorted(
+        (declaration for declaration in all_of_them if not declaration.callback or declaration.own),
+        key=lambda declaration: declaration.number,
+    )
+
+
+def interface_text() -> Iterator[str]:
+    """The lines of the text."""
+    for declaration in functions():
+        inputs = canonical(list(shapes.inputs_of(declaration)))
+        results = canonical(list(shapes.results_of(declaration)))
+        flags = (declaration.callback_safe, declaration.own, declaration.runs_java)
+        yield f"{declaration.number} {declaration.c_name} {flags} {inputs} {results}"
+    for event in EVENTS.values():
+        one = event.declaration
+        parameters = [(item.name, shapes.shape_of(item.annotation)) for item in one.parameters]
+        yield f"event {one.number} {canonical(parameters)} {canonical(list(one.answers))}"
+        yield f"record {canonical(event_records.record_fields(one))}"
+    for kind in vars(handles).values():
+        if isinstance(kind, type) and issubclass(kind, handles.Handle) and kind.C_TYPE:
+            yield f"handle {kind.__name__} {kind.KIND} {kind.C_TYPE}"
+    for group in (protocol.Kind, protocol.Flag, protocol.Status):
+        yield f"{group.__name__} {[(one.name, int(one)) for one in group]}"
+    for group in (event_records.Words, event_records.Wishes, event_records.Announced):
+        yield f"{group.__name__} {[(one.name, int(one)) for one in group]}"
+    for name in ("HEAD", "LANE_LINE", "MAXIMUM_LANES", "MAXIMUM_STREAMS", "NAMES_SIZE"):
+        yield f"{name} {getattr(event_records, name)}"
+    yield f"CONTROL_SIZE {event_records.CONTROL_SIZE}"
+    yield f"MAXIMA {protocol.MAXIMUM_REQUEST} {protocol.MAXIMUM_REPLY}"
+    yield declare.cpp()
+
+
+def interface_digest() -> bytes:
+    """The digest that the agent greets with."""
+    text = "\n".join(interface_text())
+    return hashlib.sha256(text.encode()).digest()[:DIGEST_SIZE]

@@ -1,0 +1,44 @@
+"""Stops: what a thread brings when it has come to one, and how threads are stepped.
+
+The opening of a stop is `HEAD`, the numbers of the breakpoints, watchpoints and so on that it met
+(32 bits each), `PLACE`, and what the event adds: of an exception `EXCEPTION`; of a field
+`FIELD`, with a value behind it where it is written; of a class `CLASS`.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from jvmti.layouts.declare import Record, shared
+
+HEAD = Record("StopHead", event="uint32_t", count="uint32_t")
+PLACE = Record("StopPlace", thread="uint64_t", method="uint64_t", location="jlocation")
+EXCEPTION = Record(
+    "StopException",
+    exception="uint64_t",
+    caught="uint8_t",
+    catch_method="uint64_t",
+    catch_location="jlocation",
+)
+FIELD = Record("StopField", object="uint64_t")
+CLASS = Record("StopClass", klass="uint64_t")
+
+
+@shared("jint")
+class Step(enum.IntEnum):
+    """How a thread is stepped."""
+
+    INTO = 1
+    OVER = 2
+    OUT = 3
+
+
+@shared("jint")
+class Caught(enum.IntFlag):
+    """Which exceptions stop a thread."""
+
+    CAUGHT = 1
+    UNCAUGHT = 2
+
+
+__all__ = ["CLASS", "EXCEPTION", "FIELD", "HEAD", "PLACE", "Caught", "Step"]

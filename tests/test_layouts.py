@@ -1,0 +1,164 @@
+"""The declared protocol: what is declared is in the digest, and sides that differ say so."""
+
+from __future__ import annotations
+
+import enum
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from jvmti.env import event_records
+from jvmti.env.interface import FUNCTIONS
+from jvmti.layouts import declare
+from jvmti.layouts.heap_passes import EDGE, SCAN
+from jvmti.refs.handles import CLASSES
+from jvmti.spec.errors import ProtocolError
+from jvmti.target.agent_library import interface_digest
+from jvmti.wire import protocol
+from jvmti.wire.session import Session
+
+sys.path.append(str(Path(__file__).parents[1] / "native" / "agent"))
+
+import interface_text
+
+INTERFACE = (3, "4ae21711e5fb554ae122fdd60bc36b28")
+"""The version of the interface, and its digest.
+
+Where a test says that the digest is another one, something that travels has changed: raise
+`jvmti.wire.protocol.VERSION`, if no release has this one yet leave it, and write both here.
+"""
+
+
+def test_a_change_of_the_interface_has_a_version_of_its_own() -> None:
+    assert (protocol.VERSION, interface_text.interface_digest().hex()) == INTERFACE
+
+
+def test_the_agent_was_built_from_these_declarations() -> None:
+    assert interface_digest() in (None, interface_text.interface_digest())
+
+
+def changed(layout: Any) -> Any:
+    """A layout like this one with one difference."""
+    other = object.__new__(type(layout))
+    other.__dict__.update(layout.__dict__)
+    match layout:
+        case declare.Columns():
+            name, (of, c) = next(iter(layout.columns.items()))
+            other.columns = {
+                **layout.columns,
+                name: (of, "uint64_t" if c != "uint64_t" else "jint"),
+            }
+        case declare.Record():
+            first, *rest = layout.fields.items()
+            other.fields = dict([*rest, first]) if rest else {f"{first[0]}_2": first[1]}
+            if list(layout.fields.values()) == list(other.fields.values()):
+                assert list(other.fields) != list(layout.fields)
+        case declare.Constants():
+            name = next(iter(layout.values))
+            other.values = {**layout.values, name: layout.values[name] + 1}
+        case _:
+            members = [(one.name, int(one)) for one in layout.members]
+            kind = enum.IntFlag if issubclass(layout.members, enum.IntFlag) else enum.IntEnum
+            members[-1] = (members[-1][0], 64)
+            other.members = kind(layout.name, members)
+    return other
+
+
+@pytest.mark.parametrize("name", declare.REGISTRY)
+def test_changing_a_layout_changes_the_digest(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = interface_text.interface_digest()
+    monkeypatch.setitem(declare.REGISTRY, name, changed(declare.REGISTRY[name]))
+    assert interface_text.interface_digest() != before
+
+
+def test_changing_a_function_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = interface_text.interface_digest()
+    function = FUNCTIONS["get_object_size"]
+    monkeypatch.setattr(function, "parameters", function.parameters[:0])
+    assert interface_text.interface_digest() != before
+
+
+def test_changing_the_record_of_an_event_changes_the_digest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = interface_text.interface_digest()
+    fields = event_records.record_fields
+    monkeypatch.setattr(event_records, "record_fields", lambda one: fields(one)[:-1])
+    assert interface_text.interface_digest() != before
+
+
+@pytest.mark.parametrize("group", ["Kind", "Flag", "Status"])
+def test_changing_a_number_of_frames_changes_the_digest(
+    group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = interface_text.interface_digest()
+    members = [(one.name, int(one) + 64) for one in getattr(protocol, group)]
+    monkeypatch.setattr(protocol, group, enum.IntEnum(group, members))
+    assert interface_text.interface_digest() != before
+
+
+def test_two_layouts_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two layouts are called StopHead"):
+        declare.Record("StopHead", event="jint")
+
+
+def test_rows_that_are_not_whole_are_refused() -> None:
+    with pytest.raises(ValueError, match="8 numbers are not rows of 7"):
+        EDGE.rows([0] * 8)
+
+
+def test_columns_begin_where_the_ones_before_end() -> None:
+    room = {"rows": 100, "strings": 3, "text": 65, "values": 1, "elements": 0}
+    offsets = SCAN.offsets(room)
+    assert offsets["class_number"] == 4096
+    assert offsets["size"] == 4096 + 448
+    assert offsets["value"] - offsets["text"] == 128
+    memory = numpy.arange(offsets["end"], dtype=numpy.uint8)
+    columns = SCAN.views(memory, room, {**room, "rows": 2, "text": 5})
+    assert columns["size"].dtype == numpy.uint32
+    assert len(columns["size"]) == 2
+    assert columns["text"].tobytes() == bytes(memory[offsets["text"] :][:5])
+
+
+def greeted_by(greeting: bytes) -> Session:
+    """A session with an agent that says this."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    head = protocol.HEADER.struct.pack(len(greeting), protocol.Kind.GREETING, 0, 0, 0, 0, 0)
+    with its:
+        its.sendall(head + greeting)
+        return Session(ours, CLASSES, timeout=5, digest=interface_text.interface_digest())
+
+
+def greeting_of(version: int, digest: bytes) -> bytes:
+    return protocol.GREETING.struct.pack(protocol.MAGIC, version, digest, 0x30150000, 1, 0, 0)
+
+
+@pytest.mark.parametrize(("difference", "age"), [(-1, "an older"), (1, "a newer")])
+def test_an_agent_of_another_version_says_which_side_is_older(difference: int, age: str) -> None:
+    version = protocol.VERSION + difference
+    with pytest.raises(ProtocolError) as caught:
+        greeted_by(greeting_of(version, bytes(16)))
+    assert f"from {age} version of jvmti than this package" in str(caught.value)
+    assert f"(interface {version}, and {protocol.VERSION} here)" in str(caught.value)
+    assert "restart the target" in str(caught.value)
+
+
+def test_an_agent_of_the_version_before_is_refused_whatever_its_greeting_had_behind() -> None:
+    short = struct.pack("<QI", protocol.MAGIC, protocol.VERSION - 1)
+    with pytest.raises(ProtocolError, match="an older version"):
+        greeted_by(short)
+
+
+def test_an_agent_of_a_build_between_releases_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="a build between releases"):
+        greeted_by(greeting_of(protocol.VERSION, bytes(16)))
+
+
+def test_what_is_no_agent_is_not_mistaken_for_one() -> None:
+    with pytest.raises(ProtocolError, match="not an agent of this package"):
+        greeted_by(struct.pack("<QI", 0x1234, protocol.VERSION) + bytes(40))
