@@ -133,7 +133,7 @@ def threads_table(
     return table, times
 
 
-def allowed(vm: jvmti.VM) -> Text:
+def capability_status(vm: jvmti.VM) -> Text:
     """What this JVM allows us: held, to be had, and what only its start could have given."""
     held, potential = vm.lookup_env.get_capabilities(), vm.env.get_potential_capabilities()
     missing = ALL & ~potential
@@ -155,7 +155,7 @@ def watch(vm: jvmti.VM, clients: Clients, console: Console) -> None:
     first = len(vm.classes())
     before: dict[int, int] = {t.id: t.cpu_time or 0 for t in vm.threads.snapshot()}
     moment = time.perf_counter()
-    capabilities = Panel(allowed(vm), title="what the JVM allows", title_align="left")
+    capabilities = Panel(capability_status(vm), title="what the JVM allows", title_align="left")
     live = Live(console=console, auto_refresh=False) if console.is_terminal else None
     if live:
         live.start()

@@ -237,11 +237,11 @@ def look(program: Program, dump: Path) -> str:
     for row in summary["classes"]:
         numbers = (f"{row[name]:,}" for name in ("count", "bytes", "retained"))
         lines.append(f"| {' | '.join(numbers)} | `{row['name']}` |")
-    drops = found["dominators"]
+    points = found["dominators"]
     lines += ["", "`jvmti heap dominators`:", "", "| retained | of all | objects below | object |"]
     lines += ["|---:|---:|---:|---|"]
-    for row in drops["drops"]:
-        part = f"{row['retained'] / drops['total']:.1%}"
+    for row in points["accumulation_points"]:
+        part = f"{row['retained'] / points['total']:.1%}"
         lines.append(f"| {row['retained']:,} | {part} | {row['children']:,} | `{row['class']}` |")
     lines += ["", "`jvmti heap leaks`, the ways from the roots:", ""]
     for suspect in found["leaks"]["suspects"][:4]:

@@ -205,7 +205,7 @@ def spark(scratch: Path) -> Outcome:
     with counting(process, "jobs ") as jobs:
         wait_for("the first jobs", lambda: jobs() >= 2)
         with jvmti.attach(jvm_below(process.pid, "SparkSubmit"), timeout=60) as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
 
             def went_on() -> str:
                 before = jobs()
@@ -276,7 +276,7 @@ def tomcat(scratch: Path) -> Outcome:
         try:
             wait_for("answers", lambda: answers[0] >= 200)
             with jvmti.attach(jvm_below(process.pid, "catalina"), timeout=60) as vm:
-                assert vm.preloaded
+                assert vm.loaded_at_startup
 
                 def went_on() -> str:
                     before = answers[0]

@@ -84,7 +84,7 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
     names = {
         *capabilities["held"],
         *capabilities["available"],
-        *(one["name"] for one in capabilities["missing"]),
+        *(one["name"] for one in capabilities["unavailable"]),
     }
     assert names == set(ALL.names())
     behind = {one["name"]: one for one in capabilities["all"]}
@@ -93,8 +93,8 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
     assert "suspend_thread" in behind["can_suspend"]["functions"]
     assert behind["can_generate_breakpoint_events"]["events"] == ["Breakpoint"]
     assert "can_tag_objects" in capabilities["available"]
-    missing = {one["name"]: one for one in capabilities["missing"]}
-    assert "starts only" in missing["can_generate_breakpoint_events"]["why"]
+    missing = {one["name"]: one for one in capabilities["unavailable"]}
+    assert "only while the VM starts" in missing["can_generate_breakpoint_events"]["why"]
     assert "jvmti agent-options --reserve" in missing["can_generate_breakpoint_events"]["how"]
     assert ("can_support_virtual_threads" in missing) == (jvm.feature < 21)
     text = done("info", idle.pid)
@@ -105,7 +105,7 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
 def test_info_names_a_capability_that_another_controller_holds(idle: JavaProgram) -> None:
     with jvmti.attach(idle.pid, capabilities=["can_suspend"]):
         found = as_json("info", idle.pid)
-        missing = {one["name"]: one["why"] for one in found["capabilities"]["missing"]}
+        missing = {one["name"]: one["why"] for one in found["capabilities"]["unavailable"]}
         assert "another agent holds it" in missing["can_suspend"]
 
 
@@ -113,7 +113,7 @@ def test_info_of_a_program_that_it_starts_has_every_capability(jvm: Jvm, java_cl
     launched = [jvm.java, *jvm.args, "-cp", str(java_classes("Deadlock")), "Deadlock", "stay"]
     found = as_json_of_started("info", *launched)
     assert "can_generate_breakpoint_events" in found["capabilities"]["available"]
-    assert found["preloaded"]
+    assert found["loaded_at_startup"]
     with pytest.raises(ProcessLookupError):
         os.kill(found["pid"], 0)
     found = as_json_of_started("threads", *launched, options=["--delay", "1.5"])
@@ -305,7 +305,7 @@ def test_options_prints_what_a_jvm_takes_in(java_program: JavaPrograms, jvm: Jvm
     assert text == jvmti.java_tool_options(AgentOptions(reserve=()))
     program = java_program("Idle", env={"JAVA_TOOL_OPTIONS": text})
     program.expect("ready")
-    assert not as_json("info", program.pid)["capabilities"]["missing"] or jvm.feature < 25
+    assert not as_json("info", program.pid)["capabilities"]["unavailable"] or jvm.feature < 25
     assert (
         "can_generate_breakpoint_events"
         in as_json("info", program.pid)["capabilities"]["available"]

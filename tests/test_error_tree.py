@@ -11,7 +11,7 @@ import pytest
 
 import jvmti
 
-NOT_RAISED_TO_CALLERS = {"CommandFailed", "RemoteTraceback", "HarmlessError"}
+NOT_RAISED_TO_CALLERS = {"CommandFailed", "RemoteTraceback", "PrintableError"}
 """How a command ends, the cause of another exception, and what the base is made of."""
 
 

@@ -50,7 +50,7 @@ def test_locks_says_who_waits_for_what_how_long_where_and_who_holds_it(
     assert (stuck["thread"], stuck["at_least"]) == ("stuck", True)
     assert stuck["place"].startswith("Contended.stick:")
     assert stuck["seconds"] >= 4
-    [keeper] = vault["holders"]
+    [keeper] = vault["owners"]
     assert keeper["thread"] == "keeper"
     assert keeper["place"].startswith("Contended.keep:")
     assert keeper["looks"] == found["looks"]
@@ -66,8 +66,8 @@ def test_locks_of_the_concurrent_package_are_seen_with_their_owner(contended: Ja
     ledger = of_class(found, "java.util.concurrent.locks.ReentrantLock$NonfairSync")
     assert (ledger["kind"], ledger["exact"]) == ("synchronizer", False)
     assert {one["place"].partition(":")[0] for one in ledger["places"]} == {"Contended.book"}
-    assert {one["thread"] for one in ledger["holders"]} == {"holder"}
-    assert {one["place"].partition(":")[0] for one in ledger["holders"]} == {"Contended.hold"}
+    assert {one["thread"] for one in ledger["owners"]} == {"holder"}
+    assert {one["place"].partition(":")[0] for one in ledger["owners"]} == {"Contended.hold"}
 
 
 def test_a_lock_has_the_same_name_in_locks_and_events(contended: JavaProgram) -> None:
@@ -80,7 +80,7 @@ def test_a_lock_has_the_same_name_in_locks_and_events(contended: JavaProgram) ->
 def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:
     vault = of_class(as_json("locks", contended.pid, "--once"), "Contended$Vault")
     assert [one["thread"] for one in vault["waiting"]] == ["stuck"]
-    assert [one["thread"] for one in vault["holders"]] == ["keeper"]
+    assert [one["thread"] for one in vault["owners"]] == ["keeper"]
     text = done("locks", contended.pid, "--duration", 2)
     assert re.search(
         r"^Contended\$Vault@\w+  \(monitor\)\n"

@@ -14,8 +14,8 @@ import pytest
 import jvms
 import jvmti
 from jvmti.shell.completion import Completer
+from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
-from jvmti.shell.facts import facts
 from jvmti.target.agent_library import library_for_executable
 from terminals import Terminal
 
@@ -76,9 +76,9 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
         first = terminal.wait_for(PROMPT)
         assert f"Witness, pid {witness.pid}: Java {jvm.feature}" in first
         assert re.search(
-            r"^not here +\d+: breakpoints, single steps, local variables in full", first, re.M
+            r"^missing +\d+: breakpoints, single steps, local variables in full", first, re.M
         )
-        assert "HotSpot grants it while the VM starts only" in first.replace("\n           ", " ")
+        assert "HotSpot grants it only while the VM starts" in first.replace("\n           ", " ")
         assert re.search(r"^try +%threads", first, re.M)
 
         # The names that Tab finds.
@@ -148,7 +148,7 @@ def test_a_started_program_has_everything_and_keys_do_not_reach_it(
     options = ["--capabilities", "can_access_local_variables", "--no-banner"]
     with Terminal([*SHELL, *options, "--", *words], home) as terminal:
         terminal.wait_for(PROMPT)
-        assert "to be had" not in terminal.text
+        assert "available  " not in terminal.text
         terminal.ask("'can_access_local_variables' in env.get_capabilities()", "True")
         terminal.ask("vm.process.pid", r"Out\[\d+\]: \d+")
         found = re.search(r"Out\[\d+\]: (\d+)", terminal.text)
@@ -170,7 +170,7 @@ def test_a_held_program_runs_when_it_is_let_go(
         first = terminal.wait_for(PROMPT)
         assert "held at its start: none of its code has run yet" in first
         assert re.search(
-            r"^to be had +\d+: breakpoints, single steps, local variables in full", first, re.M
+            r"^available +\d+: breakpoints, single steps, local variables in full", first, re.M
         )
         assert re.search(r"^try +%go", first, re.M)
         assert "ready" not in first  # which the program prints first of all
@@ -438,18 +438,18 @@ def test_completion_evaluates_nothing_that_acts(vm: jvmti.VM) -> None:
 
 
 def test_facts_of_functions_and_of_java(vm: jvmti.VM) -> None:
-    told = facts(vm.env.get_owned_monitor_info)
+    told = describe(vm.env.get_owned_monitor_info)
     assert told is not None
     assert "slot        10, since 1.0" in told
     assert "capability  can_get_owned_monitor_info" in told
-    assert "JNI GetStringLength" in (facts(vm.jni.get_string_length) or "")
+    assert "JNI GetStringLength" in (describe(vm.jni.get_string_length) or "")
     cls = vm.find_class("java.lang.Thread")
-    current = facts(cls.methods["currentThread"]) or ""
+    current = describe(cls.methods["currentThread"]) or ""
     # `javap java.lang.Thread` writes it so.
     assert current.startswith("public static native java.lang.Thread currentThread()\n")
     assert "signature   ()Ljava/lang/Thread;" in current
-    assert "public class java.lang.Thread implements java.lang.Runnable" in (facts(cls) or "")
-    assert facts(print) is None
+    assert "public class java.lang.Thread implements java.lang.Runnable" in (describe(cls) or "")
+    assert describe(print) is None
 
 
 def test_the_variables_of_a_frame_are_completed(java_program: JavaPrograms, jvm: Jvm) -> None:

@@ -92,7 +92,7 @@ def test_an_agent_that_is_linked_in_listens_from_the_start(
     for options in ("listen,reserve", f"listen={tmp_path}/agent.sock,reserve"):
         program = start(f"-agentlib:jvmti={options}")
         with jvmti.attach(program.pid, capabilities="all") as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
             assert vm.phase == VMPhase.LIVE
             assert jvmti.Capabilities.can_access_local_variables in vm.env.get_capabilities()
             assert "sleeping" in threads(vm)

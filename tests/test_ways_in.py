@@ -141,7 +141,7 @@ def test_attaching_shows_the_program_as_it_sees_itself_and_leaves_it_running(
         assert vm.version.major >= 9
         assert vm.phase == VMPhase.LIVE
         assert not vm.held
-        assert not vm.preloaded
+        assert not vm.loaded_at_startup
         assert vm.process.main == "Witness"
         assert set(program.ask("threads").split()) <= {
             name.replace(" ", "\\u0020") for name in threads(vm)
@@ -337,14 +337,14 @@ def test_the_children_of_a_listening_jvm_listen_too(
         child = int(program.ask("start"))
         for pid, main in ((program.pid, "Parent"), (child, "Idle"), (program.pid, "Parent")):
             with jvmti.attach(pid) as vm:
-                assert vm.preloaded
+                assert vm.loaded_at_startup
                 assert vm.process.pid == pid
                 assert vm.process.main.startswith(main)
                 assert "main" in threads(vm)
         assert program.ask("end") == "0"
         assert not socket_of(child).exists()
         with jvmti.attach(program.pid) as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
         program.stop()
 
 
@@ -419,7 +419,7 @@ def test_an_agent_that_listens_from_the_start_is_reached_without_loading_anythin
     assert place.parent == tmp_path or place.parent.stat().st_mode & 0o777 == 0o700
     for _ in range(3):
         with jvmti.attach(program.pid) as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
             assert vm.phase == VMPhase.LIVE
             assert "sleeping" in threads(vm)
     program.stop()
@@ -430,8 +430,8 @@ def test_two_controllers_work_through_one_listening_agent(java_program: JavaProg
     program = java_program("Witness", jvm_args=[f"-agentpath:{own_library()}=listen,reserve"])
     program.expect("ready")
     with jvmti.attach(program.pid) as one, jvmti.attach(program.pid) as other:
-        assert one.preloaded
-        assert other.preloaded
+        assert one.loaded_at_startup
+        assert other.loaded_at_startup
         one.env.add_capabilities({"can_suspend"})
         with pytest.raises(Error, match=f"controller {os.getpid()}"):
             other.env.add_capabilities({"can_suspend"})
@@ -453,7 +453,7 @@ def test_a_socket_that_a_killed_jvm_left_is_taken_over(
     program = java_program("Idle", jvm_args=options)
     program.expect("ready")
     with jvmti.attach(program.pid) as vm:
-        assert vm.preloaded
+        assert vm.loaded_at_startup
     with pytest.raises(NoSuchProcess):
         jvmti.attach(killed.pid)
     program.stop()
@@ -471,7 +471,7 @@ def test_what_lies_in_the_way_of_a_socket_stays_and_the_usual_place_serves(
         program = java_program("Idle", jvm_args=[f"-agentpath:{own_library()}=listen={path}"])
         program.expect("ready")
         with jvmti.attach(program.pid) as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
         program.stop()
     assert file.read_text() == "precious"
     assert planted.is_symlink()
@@ -646,7 +646,7 @@ def test_a_jvm_starts_at_once_when_nobody_waits_for_it(
         assert time.monotonic() - began < 8
         # It is an ordinary JVM, so attaching is as usual.
         with jvmti.attach(program.pid) as vm:
-            assert not vm.preloaded
+            assert not vm.loaded_at_startup
         program.stop()
 
 
@@ -722,7 +722,7 @@ def test_a_jvm_elsewhere_is_worked_on_like_any_other(
     process = jvm_of(program)
     for _ in range(2):
         with jvmti.attach(process) as vm:
-            assert not vm.preloaded
+            assert not vm.loaded_at_startup
             assert "sleeping" in threads(vm)
             vm.env.add_capabilities({"can_tag_objects"})
             signatures = vm.env.map.get_class_signature(vm.env.get_loaded_classes())
@@ -746,7 +746,7 @@ def test_a_listening_agent_of_another_user_serves_root_and_nobody_else(
         )
         program.expect("ready")
         with jvmti.attach(program.pid) as vm:
-            assert vm.preloaded
+            assert vm.loaded_at_startup
             assert "sleeping" in threads(vm)
             # Even with the file's mode out of the way, the agent looks at who connects.
             path = socket_of(program.pid, NOBODY)

@@ -151,7 +151,7 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
     return progress(what)
 
 
-display.drawn_by(_html, _progress)
+display.set_renderers(_html, _progress)
 
 # What is here is imported when it is first asked for, so that `jvmti --help` and a shell's
 # completion need not wait for what they do not use.

@@ -1,9 +1,8 @@
-"""How what lies below reaches what draws it.
+"""Connects objects and long operations with the code that renders them.
 
-An object that a notebook shows as more than text has ``_repr_html_ = display.html`` in its class,
-and work that takes long tells `progress` how far it is.  Neither knows who draws: that is
-`jvmti.report`, a layer above all of them, and `jvmti` itself, which is above everything, says so
-here when it is imported.
+A class whose objects a notebook renders has ``_repr_html_ = display.html``, and a long operation
+reports to `progress`.  Neither knows the renderer: `jvmti.report` is a layer above them, and the
+package sets it here when it is imported.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-__all__ = ["Report", "Rows", "Shown", "Tabular", "drawn_by", "html", "progress"]
+__all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "progress"]
 
 Item = TypeVar("Item")
 
 Report = Callable[..., object]
-"""Told now and then what is done; or that and of how much; or a step, and these two of it."""
+"""Called with what is done so far; or with that and the total; or with a step, and both."""
 
 
 def _text_only(thing: object) -> str | None:
@@ -32,31 +31,31 @@ _html: Callable[[object], str | None] = _text_only
 _progress: Callable[[str], AbstractContextManager[Report]] = _silent
 
 
-def drawn_by(
+def set_renderers(
     html: Callable[[object], str | None],
     progress: Callable[[str], AbstractContextManager[Report]],
 ) -> None:
-    """Say what draws from now on."""
+    """Set the functions that render from now on."""
     global _html, _progress
     _html, _progress = html, progress
 
 
 def html(thing: object) -> str | None:
-    """What a notebook shows for an object; ``None`` leaves it at its text."""
+    """The HTML of an object for a notebook; ``None`` leaves its text."""
     return _html(thing)
 
 
 def progress(what: str) -> AbstractContextManager[Report]:
-    """Shows how far something is, as long as the block lasts, where somebody is looking.
+    """Show the progress of an operation during the block, on a terminal or in a notebook.
 
     Args:
-        what: what is done, in a few words.
+        what: the operation, in a few words.
     """
     return _progress(what)
 
 
-class Shown:
-    """For classes that take no attribute of that name: enums."""
+class HtmlRepr:
+    """Adds ``_repr_html_`` to enums, whose bodies cannot define it."""
 
     __slots__ = ()
 
@@ -64,17 +63,17 @@ class Shown:
 
 
 class Tabular:
-    """What has a table, `to_arrow`: pandas, polars, DuckDB and others take it as it is.
+    """Has a table, `to_arrow`: pandas, polars, DuckDB and others accept the object itself.
 
-    They ask for the Arrow PyCapsule interface: ``polars.DataFrame(table)``,
-    ``pandas.DataFrame.from_arrow(table)``, ``pyarrow.table(table)``.  What is a list or a ``dict``
-    as well they take for that: there it is `to_arrow` and `to_pandas`.
+    They use the Arrow PyCapsule interface: ``polars.DataFrame(table)``,
+    ``pandas.DataFrame.from_arrow(table)``, ``pyarrow.table(table)``.  If the object is also a list
+    or a ``dict`` they treat it as that; call `to_arrow` or `to_pandas` then.
     """
 
     __slots__ = ()
 
     def to_arrow(self) -> Any:
-        """The table, as Arrow has it."""
+        """The table as a ``pyarrow.Table``."""
         raise NotImplementedError
 
     def to_pandas(self, **options: Any) -> Any:
@@ -94,7 +93,7 @@ class Tabular:
 
 
 class Rows(list[Item]):
-    """A list that a notebook shows as a table, or in another form that suits what is in it."""
+    """A list that a notebook renders as a table, or in a form that suits its items."""
 
     __slots__ = ()
 

@@ -28,7 +28,7 @@ from heap.hprof import OBJECT, Writer, small
 from heap.test_live_snapshot import left_behind
 from jvmti.commands import main
 from jvmti.heap.query import Expression, QueryError, expressions
-from jvmti.heap.tables import plain, shown, table
+from jvmti.heap.tables import display_values, plain, table
 
 pytestmark = pytest.mark.oldest_and_newest
 
@@ -239,7 +239,7 @@ def test_objects_are_shown_with_the_fields_that_all_of_them_have(tmp_path: Path)
     following = table(snapshot.objects("com.acme.Customer")["next"])
     assert plain(following["bytes"])[2] is None
     assert plain(following["class_name"])[2] is None
-    assert shown(following["next"])[0].startswith("com.acme.Customer #")
+    assert display_values(following["next"])[0].startswith("com.acme.Customer #")
     assert rows(snapshot.objects("com.acme.Customer")[:0]) == []
 
 

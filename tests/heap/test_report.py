@@ -211,9 +211,9 @@ def test_suspects_and_their_ways_are_those_of_the_function(
         assert [text_of(next(step.iter("code"))) for step in steps] == [
             name for name, _ in suspect.path
         ]
-    [drops] = page.tables("drops")
-    assert [row[0] for row in drops] == [
-        one.retained for one in snapshot.dominators().drops(limit=50)
+    [points] = page.tables("accumulation-points")
+    assert [row[0] for row in points] == [
+        one.retained for one in snapshot.dominators().accumulation_points(limit=50)
     ]
 
 

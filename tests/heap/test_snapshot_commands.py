@@ -76,9 +76,9 @@ def test_the_summary_counts_packages_and_loaders_too(file: Path) -> None:
 def test_what_holds_much_is_found(
     source: int | Path, leaking_program: programs.JavaProgram
 ) -> None:
-    drops = found("dominators", source)
-    assert drops["drops"][0]["class"] == "java.lang.Object[]"
-    assert drops["drops"][0]["retained"] > drops["total"] / 2
+    points = found("dominators", source)
+    assert points["accumulation_points"][0]["class"] == "java.lang.Object[]"
+    assert points["accumulation_points"][0]["retained"] > points["total"] / 2
     suspect = found("leaks", source)["suspects"][0]
     assert suspect["children_class"] == "Leaking$Entry"
     assert [one["reference"] for one in suspect["path"]][1:] == ["static LEAK", "elementData"]

@@ -20,7 +20,7 @@ def held(vm: jvmti.VM) -> dict[str, int]:
     agent = vm.stats.agent
     assert agent is not None
     return {
-        "objects": agent.objects - len(vm.kept),
+        "objects": agent.objects - len(vm._bootstrap_classes),
         "environments": agent.environments,
         "monitors": agent.monitors,
         "memory": agent.memory,

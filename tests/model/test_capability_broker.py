@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from jvmti.model.allowed import allowed
 from jvmti.model.capability_broker import Source
+from jvmti.model.capability_status import capability_status
 from jvmti.spec.capabilities import ALL, Capabilities
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_each_capability_has_its_source_and_what_depends_on_it(vm: jvmti.VM) -> 
     assert known["can_get_bytecodes"].source is Source.NATIVE
     assert known["can_get_bytecodes"].functions == ("get_bytecodes",)
     assert known["can_generate_exception_events"].events == ("Exception", "ExceptionCatch")
-    missing = {one.capability: (one.why, one.how) for one in allowed(vm).missing}
+    missing = {one.capability: (one.why, one.how) for one in capability_status(vm).unavailable}
     for one in supports:
         if one.capability in missing:
             assert one.source is Source.UNAVAILABLE

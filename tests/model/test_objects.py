@@ -37,7 +37,7 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(program.pid, timeout=30) as attached:
         # Made at their first use, and kept.
         attached.tag_env  # noqa: B018
-        attached.well_known("java/lang/Class")
+        attached.bootstrap_class("java/lang/Class")
         yield attached
     assert program.running()
 
@@ -198,7 +198,7 @@ def test_methods_of_all_kinds_are_called(vm: jvmti.VM, kept: Any) -> None:
 
 
 def test_calls_run_on_the_thread_that_the_page_describes(vm: jvmti.VM) -> None:
-    thread = vm.well_known("java/lang/Thread").call("currentThread")
+    thread = vm.bootstrap_class("java/lang/Thread").call("currentThread")
     assert thread in vm.service_threads()
     assert thread.call("getName") == "jvmti channel"
     assert thread.call("isDaemon") is True
@@ -635,7 +635,7 @@ def test_several_python_threads_call_at_once(vm: jvmti.VM, kept: Any) -> None:
 
 def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> None:
     cls = vm.find_class("Values$Derived")
-    mirror = cls.mirror
+    mirror = cls.class_object
     assert mirror.call("getSimpleName") == "Derived"
     assert mirror.call("getSuperclass") == cls.superclass
     assert mirror.call("isInstance", kept("derived")) is True
@@ -647,9 +647,9 @@ def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> Non
     assert mirror.cls.name == "java.lang.Class"
     assert cls.to_string() == mirror.to_string() == "class Values$Derived"
     assert vm.find_class("java.util.Map").to_string() == "interface java.util.Map"
-    assert vm.find_class("int[]").mirror.call("getName") == "[I"
-    assert mirror == cls.mirror != vm.find_class("Values").mirror
-    assert {mirror: 1}[cls.mirror] == 1
+    assert vm.find_class("int[]").class_object.call("getName") == "[I"
+    assert mirror == cls.class_object != vm.find_class("Values").class_object
+    assert {mirror: 1}[cls.class_object] == 1
     assert repr(mirror) == "<java.lang.Class Values$Derived>"
     with pytest.raises(LookupError, match="getSimpleNam.*getSimpleName"):
         mirror.call("getSimpleNam")
@@ -659,9 +659,11 @@ def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> Non
 
 def test_what_only_the_class_object_can_do_is_said_of_calls_of_a_class(vm: jvmti.VM) -> None:
     cls = vm.find_class("Values$Derived")
-    with pytest.raises(LookupError, match=r"no method 'getName'; .* cls\.mirror\.call\('getName'"):
+    with pytest.raises(
+        LookupError, match=r"no method 'getName'; .* cls\.class_object\.call\('getName'"
+    ):
         cls.call("getName")
-    with pytest.raises(LookupError, match=r"hashCode is not static; .* cls\.mirror\.call"):
+    with pytest.raises(LookupError, match=r"hashCode is not static; .* cls\.class_object\.call"):
         cls.call("hashCode")
 
 
@@ -674,7 +676,7 @@ def test_a_list_of_texts_is_shown_with_a_handful_of_messages(vm: jvmti.VM, shown
     for number in range(8):
         made.call("add", f"text {number}", signature="java.lang.Object")
     del made._class  # nobody has looked at the class
-    vm.kept.pop("java/util/ArrayList", None)
+    vm._bootstrap_classes.pop("java/util/ArrayList", None)
     before = vm.stats.messages
     first = shown(made)
     unknown = vm.stats.messages - before - 1  # one of them asks for the count
@@ -696,5 +698,8 @@ def test_the_ancestors_of_a_class_are_those_that_reflection_names(vm: jvmti.VM) 
         assert [found.classes[place] for place in found.chain()] == [cls, *cls.superclasses]
         assert [found.classes[place] for place in found.interfaces(0)] == cls.interfaces
         for place, signature in enumerate(found.signatures):
-            assert found.classes[place].mirror.call("getName").replace(".", "/") == signature[1:-1]
+            assert (
+                found.classes[place].class_object.call("getName").replace(".", "/")
+                == signature[1:-1]
+            )
     assert Ancestry(vm.find_class("java.lang.Integer")["TYPE"]).signatures == ["I"]

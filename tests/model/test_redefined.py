@@ -33,7 +33,7 @@ def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
 @pytest.fixture(scope="module")
 def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
     with stopping.attached(program) as attached:
-        attached.well_known("java/lang/Class")
+        attached.bootstrap_class("java/lang/Class")
         yield attached
 
 

@@ -704,7 +704,7 @@ def with_virtual_threads(vm: jvmti.VM) -> Iterator[None]:
     vm.env_with("can_pop_frame", "can_support_virtual_threads")
     vm.env_with("can_force_early_return", "can_support_virtual_threads")
     yield
-    vm.kept.pop("java/lang/VirtualThread", None)
+    vm._bootstrap_classes.pop("java/lang/VirtualThread", None)
 
 
 def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
@@ -1090,7 +1090,7 @@ def test_a_jvm_that_does_not_give_breakpoints_says_what_to_do(
     program.expect("ready", timeout=60)
     with jvmti.attach(program.pid, timeout=30) as vm:
         for ask in (method(vm, "add").breakpoint, vm.catch, vm.threads["main"].step):
-            with pytest.raises(NotAvailable, match=r"while the VM starts only; .*--reserve"):
+            with pytest.raises(NotAvailable, match=r"only while the VM starts; .*--reserve"):
                 ask()
         assert len(vm.breakpoints) == 0
 

@@ -196,7 +196,7 @@ def ask(data: bytes) -> None:
     every = snapshot.objects("*")
     assert len(every) == len(opened.class_of)
     assert int(opened.targets.max(initial=0)) < max(1, len(every))
-    snapshot.dominators(weak=False).drops()
+    snapshot.dominators(weak=False).accumulation_points()
     tree = snapshot.paths_to_roots(every)
     tree.lines(depth=4, width=3)
     every.strings(most=100)

@@ -36,7 +36,7 @@ def test_the_agent_connects_back_time_and_again(
             assert greeting(connection) == f"onattach {count}"
             assert connection.process.main == "Idle"
             assert connection.popen is None
-            assert not connection.preloaded
+            assert not connection.loaded_at_startup
             assert connection.socket.getblocking()
 
 
@@ -66,7 +66,7 @@ def test_an_agent_that_listens_already_is_found(
         program.expect("ready")
         with attach(program.pid) as connection:
             assert greeting(connection) == "listening"
-            assert connection.preloaded
+            assert connection.loaded_at_startup
         Path(f"/tmp/.jvmti-{os.geteuid()}/{program.pid}.sock").unlink(missing_ok=True)
 
 
@@ -81,7 +81,7 @@ def test_a_planted_listening_socket_is_passed_by(java_program: JavaPrograms, age
             planted.listen()
             with attach(program.pid, library=agent) as connection:
                 assert greeting(connection) == "onattach 1"
-                assert not connection.preloaded
+                assert not connection.loaded_at_startup
     finally:
         path.unlink()
 

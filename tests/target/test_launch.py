@@ -56,7 +56,7 @@ def test_a_java_command_is_held_until_it_is_released(
 ) -> None:
     connection = ends(launch(command, library=agent, **PIPES))
     assert greeting(connection) == "onload 1"
-    assert connection.preloaded
+    assert connection.loaded_at_startup
     assert connection.popen is not None
     assert connection.process.pid == connection.popen.pid
     assert connection.process.main == "Idle"

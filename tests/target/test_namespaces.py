@@ -102,7 +102,7 @@ def test_the_agent_connects_back_from_elsewhere(elsewhere: tuple[str, Process], 
         with attach(process, library=agent) as connection:
             # The count goes on: the JVM has not loaded the library a second time.
             assert greeting(connection) == f"onattach {count}"
-            assert not connection.preloaded
+            assert not connection.loaded_at_startup
     if "own" in place:
         left = os.listdir(f"/proc/{process.pid}/root/tmp")
         assert not [name for name in left if name.startswith((".jvmti", ".attach_pid"))]
@@ -134,7 +134,7 @@ def test_an_agent_that_listens_elsewhere_is_found(
         program.expect("ready")
         with attach(jvm_below(program.pid)) as connection:
             assert greeting(connection) == "listening"
-            assert connection.preloaded
+            assert connection.loaded_at_startup
     finally:
         shutil.rmtree(directory)
         if place == "nobody":

@@ -50,7 +50,7 @@ def main() -> NoReturn:
 
 def _serve(connected: socket.socket, script: Script, unload: float) -> int:
     process = inspect(peer_credentials(connected)[0])
-    vm = VM(Connection(connected, process, preloaded=True))
+    vm = VM(Connection(connected, process, loaded_at_startup=True))
     threading.Thread(target=_end_with, args=(vm, script, unload), daemon=True).start()
     try:
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.env.environment import AgentOperations
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session
@@ -124,7 +124,7 @@ class JniBuffer:
             raise IndexError(f"there are {self._length} elements, and none at {index}")
         return place
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{self._length} × {self.dtype.name} at {self.address:#x}>"
 

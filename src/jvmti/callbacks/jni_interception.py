@@ -16,7 +16,7 @@ from jvmti.layouts.conversations import OPENING
 from jvmti.spec.errors import JavaException, SessionClosed
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire.codecs import F64, I64, U64, codec_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Original:
         data = operations.proceed_jni_call()
         return value_at(data, 0, session)[0] if data else None
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<original {self.name}>"
 

@@ -8,7 +8,7 @@ from jvmti.classfile.constant_pool import ConstantPool
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 
 class EnumConstant(NamedTuple):
@@ -19,7 +19,7 @@ class EnumConstant(NamedTuple):
     name: str
     """The name of the constant."""
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.type}.{self.name}"
 
@@ -30,7 +30,7 @@ class ClassLiteral(NamedTuple):
     name: str
     """The Java name of the class: ``int[]``, ``java.util.Map$Entry``, ``void``."""
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.name}.class"
 
@@ -61,7 +61,7 @@ class Annotation:
                 "methods of the annotation's interface, method.annotation_default)"
             ) from None
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         given = ", ".join(f"{name}={_text(value)}" for name, value in self.elements.items())
         return f"@{self.type}({given})" if given else f"@{self.type}"

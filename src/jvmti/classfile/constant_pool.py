@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire import text
 
 
@@ -73,7 +73,7 @@ class Constant:
         """How many numbers it takes: long and double take two."""
         return 2 if self.kind in ("Long", "Double") else 1
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"#{self.index} = {self.kind} {describe(self)}"
 
@@ -202,7 +202,7 @@ class ConstantPool(Mapping[int, Constant]):
             return MethodHandle(REFERENCE_KINDS[first], member.value)
         return Bootstrapped(first, *self._value(rest[0], "NameAndType"))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self)} constants>"
 
@@ -260,7 +260,7 @@ def describe(constant: Constant, within: str | None = None) -> str:
     value = constant.value
     match constant.kind:
         case "Utf8" | "String":
-            return escaped(value)
+            return java_literal(value)
         case "Class" | "Module" | "Package":
             return name_or_quoted(value)
         case "Long":
@@ -297,8 +297,8 @@ _ESCAPES = {
 }
 
 
-def escaped(value: str) -> str:
-    """A text with escapes for what a terminal or a reader would stumble on."""
+def java_literal(value: str) -> str:
+    """A text with the escapes of a Java literal."""
     if value.isalnum():
         return value
     return "".join(_ESCAPES.get(one) or (one if _shown(one) else _code(one)) for one in value)
@@ -320,7 +320,7 @@ def name_or_quoted(name: str) -> str:
         return name
     if not name:
         return '""'
-    return '"' + escaped(name).replace("\\'", "'") + '"'
+    return '"' + java_literal(name).replace("\\'", "'") + '"'
 
 
 def java_double(value: float) -> str:

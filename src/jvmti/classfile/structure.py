@@ -19,7 +19,7 @@ from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.spec.frozen import frozen
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless, printable
+from jvmti.spec.text import escaped, printable
 
 
 class ExceptionHandler(NamedTuple):
@@ -218,7 +218,7 @@ class Code(_Attributed):
             for start, length, name, kind, slot in self._list("LocalVariableTable", variable)
         ]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Code of {len(self.bytecodes)} bytes>"
 
@@ -239,7 +239,7 @@ class Member(_Attributed):
     name: str
     descriptor: str
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}:{self.descriptor}>"
 
@@ -525,7 +525,7 @@ class ClassFile(bytes, _Attributed):
             lambda r: BootstrapMethod(pool[r.u2()], [pool[r.u2()] for _ in range(r.u2())]),
         )
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<ClassFile {self.name}, {len(self)} bytes>"

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from jvmti.commands import harmless
+from jvmti.commands import conformance_calls
 from jvmti.commands.failure import FAILED
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.env.interface import FUNCTIONS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.allowed import reason
+from jvmti.model.capability_status import reason
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.spec.capabilities import Capabilities
@@ -109,8 +109,11 @@ class Row:
 
 def conformance(vm: VM, *, gc: bool = False, interface: str | None = None) -> Iterator[Row]:
     """Call every function once."""
-    materials = harmless.Materials(vm)
-    tables = {"jvmti": (FUNCTIONS, harmless.JVMTI), "jni": (JNI_FUNCTIONS, harmless.JNI)}
+    materials = conformance_calls.Materials(vm)
+    tables = {
+        "jvmti": (FUNCTIONS, conformance_calls.JVMTI),
+        "jni": (JNI_FUNCTIONS, conformance_calls.JNI),
+    }
     for name, (functions, cases) in tables.items():
         if interface not in (None, name):
             continue
@@ -123,24 +126,24 @@ def conformance(vm: VM, *, gc: bool = False, interface: str | None = None) -> It
 
 def _one(
     vm: VM,
-    materials: harmless.Materials,
+    materials: conformance_calls.Materials,
     interface: str,
     declaration: Declaration,
-    case: harmless.Case | None,
+    case: conformance_calls.Case | None,
     gc: bool,
 ) -> tuple[str, str]:
     name = declaration.name
-    if name in harmless.NOT_CALLED:
-        return NOT_CALLED, harmless.NOT_CALLED[name]
+    if name in conformance_calls.NOT_CALLED:
+        return NOT_CALLED, conformance_calls.NOT_CALLED[name]
     if name == "force_garbage_collection" and not gc:
-        return NOT_CALLED, harmless.GARBAGE_COLLECTION
+        return NOT_CALLED, conformance_calls.GARBAGE_COLLECTION
     if declaration.callback:
         return NOT_CALLED, "calls a Python function, which this command has none for"
     try:
         if case is None:
             target = materials.env if interface == "jvmti" else materials.jni
             arguments = [
-                harmless.BY_PARAMETER[parameter.name](materials)
+                conformance_calls.BY_PARAMETER[parameter.name](materials)
                 for parameter in declaration.parameters
             ]
             value = getattr(target, name)(*arguments)

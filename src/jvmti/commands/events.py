@@ -37,7 +37,7 @@ from jvmti.events.names import NameColumn
 from jvmti.events.records import Records, has_thread
 from jvmti.events.streams import Stream, beginnings
 from jvmti.events.waits import ENDED_BY, Waits
-from jvmti.model.allowed import reason
+from jvmti.model.capability_status import reason
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_json, add_target, opened
-from jvmti.model.allowed import allowed
+from jvmti.model.capability_status import capability_status
 from jvmti.model.usage import usage
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import duration, size
@@ -56,7 +56,7 @@ class Command:
 def _found(vm: VM) -> dict[str, Any]:
     process = vm.process
     properties = vm.properties
-    allows = allowed(vm)
+    allows = capability_status(vm)
     threads = len(vm.threads)
     return {
         "pid": process.pid,
@@ -69,7 +69,7 @@ def _found(vm: VM) -> dict[str, Any]:
         "vm_info": properties.get("java.vm.info"),
         "jvmti_version": ".".join(map(str, vm.version)),
         "phase": vm.phase.name,
-        "preloaded": vm.preloaded,
+        "loaded_at_startup": vm.loaded_at_startup,
         "uptime": max(0.0, time.time() - process.started),
         "processors": vm.env.get_available_processors(),
         "threads": threads,
@@ -79,9 +79,9 @@ def _found(vm: VM) -> dict[str, Any]:
         "capabilities": {
             "held": _names(allows.held),
             "available": _names(allows.available),
-            "missing": [
+            "unavailable": [
                 {"name": str(one.capability.name), "why": one.why, "how": one.how}
-                for one in allows.missing
+                for one in allows.unavailable
             ],
             "all": [
                 {
@@ -116,20 +116,20 @@ def _print(found: dict[str, Any], properties: bool) -> None:
     line("JVM TI", found["jvmti_version"])
     line("phase", found["phase"])
     line("up for", duration(found["uptime"]))
-    line("agent", "loaded at the start" if found["preloaded"] else "attached later")
+    line("agent", "loaded at the start" if found["loaded_at_startup"] else "attached later")
     line("processors", found["processors"])
     line("threads", found["threads"])
     line("classes", found["classes"])
     _print_usage(line, found["usage"])
     capabilities = found["capabilities"]
-    out.print(f"\ncapabilities to be had now ({len(capabilities['available'])}):")
+    out.print(f"\ncapabilities available now ({len(capabilities['available'])}):")
     for name in capabilities["available"]:
         out.print(f"  {name}")
     groups: dict[tuple[str, str], list[str]] = {}
-    for one in capabilities["missing"]:
+    for one in capabilities["unavailable"]:
         groups.setdefault((one["why"], one["how"]), []).append(one["name"])
     for (why, how), names in groups.items():
-        out.print(f"\nmissing ({len(names)}): {why}")
+        out.print(f"\nnot available ({len(names)}): {why}")
         if how:
             out.print(f"  to get them: {how}")
         for name in names:

@@ -54,7 +54,7 @@ class Command:
             type=seconds,
             default=INTERVAL,
             metavar="SECONDS",
-            help=f"between two samples of lock holders (default: {INTERVAL:g})",
+            help=f"between two samples of lock owners (default: {INTERVAL:g})",
         )
         parser.add_argument(
             "--top", type=count, default=_TOP, metavar="N", help=f"locks (default: {_TOP})"
@@ -96,9 +96,9 @@ def _as_json(vm: VM, watch: LockWatch, found: list[LockUse]) -> dict[str, Any]:
                     {"place": place, "waits": int(waits), "total_seconds": round(total, 6)}
                     for place, (waits, total) in _places(use)
                 ],
-                "holders": [
+                "owners": [
                     {"thread": thread, "place": place, "looks": looks}
-                    for (thread, place), looks in use.holders.most_common()
+                    for (thread, place), looks in use.owners.most_common()
                 ],
                 "waiting": [vars(waiter) for waiter in use.waiting],
             }
@@ -134,10 +134,10 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
         for place, (waits, total) in _places(use)[:_PLACES]:
             said = f"{duration(total)}, " if watch.seconds else ""
             out.print(f"    in {printable(place)}  ({said}{int(waits)} ×)")
-        for (thread, place), looks in use.holders.most_common(_PLACES):
+        for (thread, place), looks in use.owners.most_common(_PLACES):
             often = f"  ({looks} of {watch.looks} samples)" if watch.looks > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
-        if not use.holders and watch.source:
+        if not use.owners and watch.source:
             asked = "the one sample" if watch.looks == 1 else f"any of {watch.looks} samples"
             out.print(f"    not held in {asked}; sample more often with --interval")
         for waiter in use.waiting[:_PLACES]:

@@ -85,7 +85,7 @@ def _names(text: str) -> list[str]:
 
 def _prompt(vm: VM, given: argparse.Namespace) -> None:
     from jvmti.shell.banner import banner
-    from jvmti.shell.ending import Watch
+    from jvmti.shell.exit_watcher import ExitWatcher
     from jvmti.shell.scripts import names_at_hand
 
     names = names_at_hand(vm, {})
@@ -103,7 +103,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
         from jvmti.shell.ipython import prompt
 
         gc.enable()
-    with Watch(vm, _tell):
+    with ExitWatcher(vm, _tell):
         prompt(vm, names)
     with contextlib.suppress(OSError):
         if not vm.closed and vm.popen is None and not given.no_banner:

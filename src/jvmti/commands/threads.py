@@ -7,15 +7,15 @@ import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from jvmti.commands.live_table import TableState, refresh_table
 from jvmti.commands.targets import add_delay, add_json, add_target, frames, opened, seconds
-from jvmti.commands.watching import Picture, watch
 from jvmti.report.tables import console, print_json
 from jvmti.report.text import processor_time
 from jvmti.spec.constants import ThreadState
 from jvmti.spec.text import printable
 
 if TYPE_CHECKING:
-    from jvmti.model.locks import Look
+    from jvmti.model.locks import LockSnapshot
     from jvmti.model.threads import ThreadSnapshot
     from jvmti.model.vm import VM
 
@@ -165,7 +165,7 @@ def _print_groups(vm: VM, threads: list[ThreadSnapshot]) -> None:
 
 
 def _as_json(
-    vm: VM, threads: list[ThreadSnapshot], look: Look | None, circles: list[list[int]]
+    vm: VM, threads: list[ThreadSnapshot], look: LockSnapshot | None, circles: list[list[int]]
 ) -> dict[str, Any]:
     def one(thread: ThreadSnapshot) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -211,7 +211,7 @@ def _print(
     vm: VM,
     threads: list[ThreadSnapshot],
     chosen: list[ThreadSnapshot],
-    look: Look | None,
+    look: LockSnapshot | None,
     circles: list[list[int]],
 ) -> None:
     from rich.text import Text
@@ -289,7 +289,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
     before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
     moment = time.monotonic()
 
-    def look(room: int | None) -> Picture:
+    def look(room: int | None) -> TableState:
         nonlocal before, moment
         now = time.monotonic()
         threads = vm.threads.snapshot(1, virtual=given.virtual)
@@ -301,9 +301,9 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
             f"{vm.process.pid} {printable(vm.process.main)}: {len(threads)} threads use "
             f"{busy:.0%} of a processor   {time.strftime('%H:%M:%S')}"
         )
-        return Picture(head, rows, styles)
+        return TableState(head, rows, styles)
 
-    watch(_COLUMNS, given.watch, look)
+    refresh_table(_COLUMNS, given.watch, look)
 
 
 def _shares(

@@ -22,7 +22,7 @@ from jvmti.spec.constants import (
 )
 from jvmti.spec.errors import ErrorCode
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.spec.types import (
     Elements,
     Int,
@@ -53,7 +53,7 @@ class TagCell:
     def __init__(self, value: int = 0) -> None:
         self.value = value
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"TagCell({self.value})"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.env.interface import FUNCTIONS, Functions
 from jvmti.env.operations import Operations
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.columns import Columns, map_call
 from jvmti.wire.session import Session
@@ -247,7 +247,7 @@ class Env(Functions):
     def __hash__(self) -> int:
         return hash((id(self._session), self._number))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Env {self._number}>"
 

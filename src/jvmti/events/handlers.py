@@ -35,7 +35,7 @@ from jvmti.spec.errors import (
     TargetLost,
 )
 from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire import codecs
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class HandlerError:
     count: int = 1
     """How often."""
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"
         return (
@@ -142,7 +142,7 @@ class Handler:
     ) -> None:
         self.cancel()
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         state = "" if self._active else ", cancelled"
         return f"<Handler of {self.event.name}{state}>"

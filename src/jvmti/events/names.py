@@ -12,7 +12,7 @@ from jvmti.env.event_records import Announced
 from jvmti.layouts.streams import ANNOUNCEMENT, FIELD, FRAME, LINE, METHOD, STACK, THREAD
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire import text
 
 Array = numpy.ndarray[Any, Any]
@@ -56,7 +56,7 @@ class NameColumn(Sequence[Any]):
                 found[name] = found.get(name, 0) + count
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self)} names>"
 

@@ -22,7 +22,7 @@ from jvmti.refs import Thread
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.shapes import Reference, shape_of
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 Array = numpy.ndarray[Any, Any]
 
@@ -329,7 +329,7 @@ class Records(display.Tabular, Mapping[str, Any]):
             return None
         return ~numpy.isin(self.raw("u1", 0), list(present))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self)} events: {', '.join(self._layout.columns)}>"
 

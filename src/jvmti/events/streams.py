@@ -38,7 +38,7 @@ from jvmti.events.records import Layout, Records
 from jvmti.refs import Thread
 from jvmti.spec.constants import Event
 from jvmti.spec.errors import Error, ProtocolError, SessionClosed
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -252,7 +252,7 @@ class Stream:
         self._names_tail = head
         memory.names_tail[0] = head
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
         return f"<Stream of {', '.join(event.name for event in self.events)}{state}>"

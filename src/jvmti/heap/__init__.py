@@ -19,7 +19,7 @@ from jvmti.heap.classes import Class, Classes, Field
 from jvmti.heap.containers import Collections, collections
 from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks, deployments
 from jvmti.heap.differences import Growth, grown, growth, path_growth
-from jvmti.heap.dominators import DominatorTree, Drop
+from jvmti.heap.dominators import AccumulationPoint, DominatorTree
 from jvmti.heap.duplicates import Duplicates, duplicate_arrays, duplicate_strings
 from jvmti.heap.errors import (
     Cancelled,
@@ -57,7 +57,7 @@ __all__ = [
     "Classes",
     "DirectBuffers",
     "DominatorTree",
-    "Drop",
+    "AccumulationPoint",
     "Duplicates",
     "Fault",
     "Field",

@@ -14,7 +14,7 @@ from jvmti.heap.library import DUMPED, HELD, NONE
 from jvmti.heap.names import matching
 from jvmti.spec.names import BOOTSTRAP, loader_name, near
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -62,7 +62,7 @@ class Field:
         """The Java name of its type, ``"object"`` for a reference."""
         return "object" if self.type_code == OBJECT else TYPES[self.type_code][0]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         static = "static " if self.static else ""
         return f"<Field {static}{self.type} {self.declaring_class.name}.{self.name}>"
@@ -198,7 +198,7 @@ class Class:
                  if field.static]  # fmt: skip
         raise NoSuchField(name, near(name, known), f"class {self.name} itself")
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Class {self.name}>"
 
@@ -309,7 +309,7 @@ class Classes:
     def __len__(self) -> int:
         return len(self.names)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self)} classes>"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Objects
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -77,7 +77,7 @@ class Collections(NamedTuple):
             counts[int(bound)] = int(count)
         return counts
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return (
             f"<{len(self.objects):,} of {self.class_name}, {len(self.empty):,} empty, "

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti.heap.library import NONE, Indices, Progress, Sizes
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["DominatorTree", "Drop"]
+__all__ = ["DominatorTree", "AccumulationPoint"]
 
 
-class Drop(NamedTuple):
-    """A place where much is held together: an object that retains far more than any child.
+class AccumulationPoint(NamedTuple):
+    """An accumulation point: an object that retains far more than any of its children.
 
     Attributes:
         object: the accumulation point.
@@ -98,12 +98,14 @@ class DominatorTree:
         places = numpy.arange(int(counts.sum())) + numpy.repeat(first - starts, counts)
         return numpy.asarray(items[places])
 
-    def drops(self, threshold: float = 0.01, *, limit: int = 100) -> list[Drop]:
-        """Accumulation points: where what is retained falls steeply from an object to its children.
+    def accumulation_points(
+        self, threshold: float = 0.01, *, limit: int = 100
+    ) -> list[AccumulationPoint]:
+        """Objects that retain far more than their largest child, by the drop in retained size.
 
         Args:
-            threshold: bytes of a drop, or as a number below 1 a part of the heap.
-            limit: the most that are given, the largest first.
+            threshold: the smallest drop, in bytes, or below 1 as a fraction of the heap.
+            limit: return at most this many, the largest first.
         """
         threshold = max(1, int(threshold * self.total if threshold < 1 else threshold))
         rows, items = self._down()
@@ -115,12 +117,12 @@ class DominatorTree:
             if int(self.retained[at]) - largest >= threshold:
                 found.append((int(self.retained[at]) - largest, at, largest, len(children)))
         found.sort(reverse=True)
-        drops = []
+        points = []
         for _, at, largest, count in found[:limit]:
             obj = self._snapshot._object(at)
             assert obj is not None
-            drops.append(Drop(obj, int(self.retained[at]), largest, count))
-        return drops
+            points.append(AccumulationPoint(obj, int(self.retained[at]), largest, count))
+        return points
 
     def retained_by_class(self) -> Sizes:
         """Bytes that the objects of each class retain one by one, none counted twice.
@@ -152,7 +154,7 @@ class DominatorTree:
             self._downwards = self._snapshot._dump.children(self.idom)
         return self._downwards
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         reached = int(numpy.count_nonzero(self.idom != NONE))
         return f"<DominatorTree of {reached:,} objects, {self.total:,} bytes>"

@@ -9,7 +9,7 @@ import numpy
 from jvmti.heap.library import NONE, Sizes
 from jvmti.heap.objects import Objects
 from jvmti.heap.strings import STRING, string_arrays
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -33,7 +33,7 @@ class Duplicates(NamedTuple):
         """Their text, where they are strings."""
         return self.objects[:1].strings()[0]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self.objects):,} times {self.objects[0]!r}, {self.wasted:,} bytes wasted>"
 

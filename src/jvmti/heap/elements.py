@@ -1,6 +1,6 @@
-"""Elements of HTML, built as a tree and escaped when that is written.
+"""Elements of HTML, built as a tree and escaped when it is serialized.
 
-So no name of a target can become a part of a page, whatever it consists of.
+So no name from a target can inject markup.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = [
     "Element",
     "element",
     "in_bytes",
-    "more",
-    "said",
-    "share",
+    "and_more",
+    "paragraph",
+    "percentage",
     "table",
-    "written",
+    "to_html",
 ]
 
 Element = ElementTree.Element
@@ -27,9 +27,9 @@ Content = str | Element
 
 
 def element(tag: str, *content: Content, **attributes: str) -> Element:
-    """An element with texts and elements inside; what is not printable becomes escapes.
+    """An element with texts and elements inside; unprintable characters become escapes.
 
-    An underscore at the end of an attribute's name is left out: ``class_``.
+    A trailing underscore of an attribute's name is removed: ``class_``.
     """
     made = Element(tag, {name.rstrip("_"): printable(text) for name, text in attributes.items()})
     last: Element | None = None
@@ -44,18 +44,18 @@ def element(tag: str, *content: Content, **attributes: str) -> Element:
     return made
 
 
-def written(element: Element) -> str:
+def to_html(element: Element) -> str:
     """The element as HTML."""
     return ElementTree.tostring(element, encoding="unicode", method="html")
 
 
-def said(text: str) -> Element:
+def paragraph(text: str) -> Element:
     """A paragraph."""
     return element("p", text)
 
 
 def in_bytes(size: int) -> str:
-    """Bytes for people."""
+    """A number of bytes with a unit."""
     number = float(size)
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 999.5 or unit == "GB":
@@ -64,13 +64,13 @@ def in_bytes(size: int) -> str:
     return f"{size:,} bytes" if unit == "bytes" else f"{number:.3g} {unit}"
 
 
-def share(size: int, whole: int) -> str:
-    """A part of a whole in percent."""
+def percentage(size: int, whole: int) -> str:
+    """A part of a whole as a percentage."""
     return f"{size / max(whole, 1):.1%}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], rest: str = "") -> Element:
-    """A table; numbers stand on the right, and are what their column is sorted by."""
+    """A table; numbers are aligned right, and their column sorts by number."""
     body = element("tbody")
     for row in rows:
         line = ElementTree.SubElement(body, "tr")
@@ -102,6 +102,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], rest: str = ""
     return element("div", scrolled, *([element("p", rest, class_="rest")] if rest else []))
 
 
-def more(all_: int, shown: int, what: str) -> str:
-    """How many more there are than those that are shown; empty if there are none."""
-    return f"and {all_ - shown:,} more {what}" if all_ > shown else ""
+def and_more(total: int, shown: int, what: str) -> str:
+    """How many are not shown, as a phrase; empty if all are."""
+    return f"and {total - shown:,} more {what}" if total > shown else ""

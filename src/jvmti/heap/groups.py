@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.heap.library import Sizes
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Objects
@@ -82,7 +82,7 @@ class Groups:
         for key, begin, end in zip(self.keys, [0, *ends], ends, strict=False):
             yield key, self.members[order[begin:end]]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self.members):,} objects in {len(self):,} groups>"
 

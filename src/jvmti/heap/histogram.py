@@ -17,7 +17,7 @@ from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import near, package_of, place_in_words
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.classes import Classes
@@ -264,14 +264,14 @@ class Histogram(display.Tabular):
             columns["retained"] = pyarrow.array(self.retained)
         return pyarrow.table(columns)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return (
             f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
             f"{self.total_bytes:,} bytes>"
         )
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         rows = [f"{row.count:>13,} {row.bytes:>16,}  {row.name}" for row in islice(self, _SHOWN)]
         more = [f"{'':31} … {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []

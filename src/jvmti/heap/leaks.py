@@ -20,7 +20,7 @@ from jvmti.heap.elements import in_bytes
 from jvmti.heap.library import EXTENT_CLASS, Indices
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
-from jvmti.spec.text import harmless, printable_lines
+from jvmti.spec.text import escaped, printable_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree
@@ -31,7 +31,7 @@ __all__ = ["Leaks", "Suspect", "find_leaks", "leak_suspects"]
 _THRESHOLD = 0.05
 _LEVELS = 40
 _MOST_OWNERS = 200
-_MOST_DROPS = 1000
+_MOST_POINTS = 1000
 _MANY = 100
 """Of so many it is said that they accumulate; fewer may be what holds it."""
 _OTHERS = 0.05
@@ -86,7 +86,7 @@ class Suspect(NamedTuple):
     def _repr_html_(self) -> str | None:
         return display.html(self)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Suspect {self.text}>"
 
@@ -201,7 +201,7 @@ class _Search:
 
     def found(self, limit: int) -> list[Suspect]:
         """The suspects."""
-        points = self._drops()
+        points = self._accumulation_points()
         points += self._crowds(points)
         merged: dict[tuple[str, str], Suspect] = {}
         for point in points:
@@ -226,28 +226,27 @@ class _Search:
         rows: list[Suspect] = display.Rows(ordered[:limit])
         return rows
 
-    def _drops(self) -> list[_Point]:
-        """Accumulation points, those left out that only hold others."""
-        drops = self._tree.drops(self._threshold, limit=_MOST_DROPS)
-        left = {drop.object.index: drop.retained for drop in drops}
-        for drop in drops:
-            for above in self._dominators(drop.object.index)[1:]:
+    def _accumulation_points(self) -> list[_Point]:
+        """Accumulation points, without those that only hold others."""
+        points = self._tree.accumulation_points(self._threshold, limit=_MOST_POINTS)
+        left = {point.object.index: point.retained for point in points}
+        for point in points:
+            for above in self._dominators(point.object.index)[1:]:
                 if above in left:
-                    left[above] -= drop.retained
+                    left[above] -= point.retained
                     break
-        return [
-            point
-            for drop in drops
-            if left[drop.object.index] >= self._threshold
-            for point in [_Point(numpy.array([drop.object.index], numpy.uint32), drop.retained)]
-            if not self._is_of_classes(point)
+        large = [
+            _Point(numpy.array([point.object.index], numpy.uint32), point.retained)
+            for point in points
+            if left[point.object.index] >= self._threshold
         ]
+        return [point for point in large if not self._is_of_classes(point)]
 
     def _is_of_classes(self, point: _Point) -> bool:
-        """Whether what is held is mostly what the static fields of classes hold.
+        """Whether static fields of classes hold most of what it retains.
 
-        So it is at the list that a loader keeps of its classes.  These are there once each, and do
-        not accumulate; what does, below one of them, is found there.
+        That is so for a class loader's list of its classes.  Classes exist once each and do not
+        accumulate; what accumulates below one of them is found there.
         """
         dump, tree = self._snapshot._dump, self._tree
         held, level = 0, tree.children_of_all(point.members)
@@ -261,12 +260,14 @@ class _Search:
             level = tree.children_of_all(level)
         return 2 * held >= point.retained
 
-    def _crowds(self, drops: list[_Point]) -> list[_Point]:
-        """Objects of one class that nothing holds alone, which are much together."""
+    def _crowds(self, points: list[_Point]) -> list[_Point]:
+        """Objects of one class that no single object holds, but that are large together."""
         tree, dump = self._tree, self._snapshot._dump
         top = tree.children().indices
         top = top[(dump.extent[top] & EXTENT_CLASS) == 0]
-        taken = {int(index) for drop in drops for index in self._dominators(int(drop.members[0]))}
+        taken = {
+            int(index) for point in points for index in self._dominators(int(point.members[0]))
+        }
         if taken:
             top = top[~numpy.isin(top, numpy.fromiter(taken, numpy.uint32, len(taken)))]
         if not len(top):
@@ -282,7 +283,7 @@ class _Search:
         return found
 
     def _dominators(self, at: int) -> list[int]:
-        """An object and those above it."""
+        """An object and its dominators."""
         found = []
         while at < len(self._tree.idom):
             found.append(at)

@@ -15,13 +15,13 @@ from jvmti.heap import passes
 from jvmti.heap.dumping import dump
 from jvmti.heap.files import map_descriptor
 from jvmti.heap.histogram import Histogram, inspected
-from jvmti.heap.holders import Holders, Referrers, Retained, RootPath
 from jvmti.heap.library import Dump, References
 from jvmti.heap.live_objects import LiveObjects
 from jvmti.heap.loaders import LoadedClasses, ages
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, PassOverran, Progress
 from jvmti.heap.pauses import Pauses
+from jvmti.heap.referrers import ReferrerQueries, Referrers, Retained, RootPath
 from jvmti.heap.scan import Instances, LiveRows, Scan, Where
 from jvmti.heap.snapshot import Snapshot
 from jvmti.layouts.heap_passes import SCAN, UNITS
@@ -67,7 +67,7 @@ class LiveHeap:
         self._vm = vm
         self._loaders: dict[int, str] = {}
         self.pauses = Pauses(vm)
-        self._holders = Holders(vm)
+        self._referrer_queries = ReferrerQueries(vm)
 
     # ---- histogram -------------------------------------------------------------------------
 
@@ -570,7 +570,7 @@ class LiveHeap:
         """What refers to an object; see ``obj.referrers``."""
         self._check("referrers")
         self.pauses.check("follow", "looking for referrers", max_pause)
-        return self._holders.referrers(item, limit, weak, timeout, progress)
+        return self._referrer_queries.referrers(item, limit, weak, timeout, progress)
 
     def path_to_root(
         self,
@@ -585,7 +585,7 @@ class LiveHeap:
         """A shortest path from a root to an object; see ``obj.path_to_root``."""
         self._check("path_to_root")
         self.pauses.check("follow", "each pass of looking for a path", max_pause)
-        return self._holders.path_to_root(item, weak, most, timeout, progress)
+        return self._referrer_queries.path_to_root(item, weak, most, timeout, progress)
 
     def retained_size(
         self,
@@ -599,7 +599,7 @@ class LiveHeap:
         """What would be freed with an object; see ``obj.retained_size``."""
         self._check("retained_size")
         self.pauses.check("follow", "measuring a retained size", max_pause)
-        return self._holders.retained_size(item, most, timeout, progress)
+        return self._referrer_queries.retained_size(item, most, timeout, progress)
 
     # ---- what all of them need -------------------------------------------------------------
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap.along_references import AlongReferences
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices
 from jvmti.heap.live_contents import unchanged
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.objects import Objects
 from jvmti.heap.passes import Progress
+from jvmti.heap.path_lookup import PathLookup
 from jvmti.heap.scan import LiveRows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LiveObjects:
         self._by_address = by_address
         self._collections = collections
         self._places: dict[int, Any] = {}
-        self._along = AlongReferences(heap._vm, snapshot)
+        self._along = PathLookup(heap._vm, snapshot)
 
     def find(
         self,

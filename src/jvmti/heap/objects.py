@@ -17,7 +17,7 @@ from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 from jvmti.spec.names import near
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -353,7 +353,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         found[~nulls] = column[self.indices[~nulls]]
         return found
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         classes = self._snapshot._classes_among(self.indices[self.indices != NONE])
         names = [self._snapshot.classes.names[index] for index in classes[:3]]
@@ -499,7 +499,7 @@ class Object:
     def __hash__(self) -> int:
         return hash((id(self._snapshot), self.index))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         as_class = self.as_class
         if as_class is not None:

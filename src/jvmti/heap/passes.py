@@ -21,7 +21,7 @@ from jvmti.heap.errors import NoRoom
 from jvmti.heap.room import free_memory
 from jvmti.layouts.heap_passes import CONTROL
 from jvmti.spec.errors import CallTimeout
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")
@@ -40,7 +40,7 @@ _SPARE = 0.8
 class PassOverran(CallTimeout):
     """A pass over the heap overran its time limit: it has ended, and nothing of it remains."""
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"the pass over the heap had not come to its end after {self.timeout or 0:g} s"
 

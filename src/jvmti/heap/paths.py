@@ -17,7 +17,7 @@ import numpy
 from jvmti import display
 from jvmti.heap.library import NONE, Sizes, Ways
 from jvmti.heap.reference_names import reference_names
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Node:
         """The next nodes, those that lead to most first, at most as many as the tree's limit."""
         return self._tree._children(self._at, self.object)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{self.reference} → {self.object!r}, {self.count:,} objects>"
 
@@ -203,7 +203,7 @@ class PathTree:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.roots)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<PathTree to {len(self.objects):,} objects>"
 

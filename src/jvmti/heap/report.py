@@ -26,17 +26,17 @@ from jvmti.heap.duplicates import duplicate_arrays, duplicate_strings
 from jvmti.heap.elements import (
     Content,
     Element,
+    and_more,
     element,
     in_bytes,
-    more,
-    said,
-    share,
+    paragraph,
+    percentage,
     table,
-    written,
+    to_html,
 )
 from jvmti.heap.errors import HeapError
 from jvmti.heap.leaks import Suspect, find_leaks
-from jvmti.heap.outline import Branch, outline
+from jvmti.heap.pruned_dominators import Branch, pruned_dominator_tree
 from jvmti.heap.suspects import (
     direct_buffers,
     finalizer_queue,
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from jvmti.heap.objects import Object
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["STEP", "facts", "label", "named", "page", "path", "suspect", "write"]
+__all__ = ["STEP", "label", "named", "page", "path", "summary", "suspect", "write"]
 
 STEP = 4
-"""The number of the step as which the making of a report is told to progress functions."""
+"""The step number that progress functions receive for the report."""
 
 _ROWS = 50
 """Rows of most tables."""
@@ -80,7 +80,7 @@ def page(snapshot: Snapshot, title: str) -> str:
         ("map", "What holds the heap", _map),
         ("suspects", "Leak suspects", _suspects),
         ("tree", "Dominator tree", _tree),
-        ("drops", "Where much is held together", _drops),
+        ("accumulation-points", "Accumulation points", _accumulation_points),
         ("classes", "Classes", _classes),
         ("packages", "Packages", _packages),
         ("threads", "Threads", _threads),
@@ -105,14 +105,14 @@ def page(snapshot: Snapshot, title: str) -> str:
         main.append(element("section", element("h2", heading), *content, id=name))
     if snapshot._report is not None:
         snapshot._report(STEP, len(sections), len(sections))
-    header = element("header", element("h1", title), *facts(snapshot), contents)
+    header = element("header", element("h1", title), *summary(snapshot), contents)
     template = string.Template(Path(__file__).with_suffix(".html").read_text("utf-8"))
     script = Path(__file__).with_suffix(".js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.substitute(
-        title=written(element("title", title)),
-        header=written(header),
-        main=written(main),
+        title=to_html(element("title", title)),
+        header=to_html(header),
+        main=to_html(main),
         style=Path(__file__).with_suffix(".css").read_text("utf-8"),
         script=script,
         digest=digest,
@@ -132,7 +132,7 @@ def named(obj: Object) -> Element:
 # Sections
 
 
-def facts(snapshot: Snapshot) -> list[Content]:
+def summary(snapshot: Snapshot) -> list[Content]:
     """How large it is, and whether it is damaged."""
     pairs = [
         ("objects", f"{len(snapshot):,}"),
@@ -169,7 +169,7 @@ def _map(snapshot: Snapshot) -> list[Content]:
     drawn = element("div", class_="map", id="treemap")
     _draw(drawn, whole, whole.retained, 1200, 620, hues)
     return [
-        said(
+        paragraph(
             "The bytes that are retained, as areas: packages, in them what only roots hold, and in "
             "each place what that holds in turn. Click on a place, or press Enter, to open it; "
             "Escape goes back."
@@ -198,7 +198,7 @@ def _draw(
     sizes = [float(one.retained) for one in area.areas] + ([float(own)] if own > 0 else [])
     for one, place in zip(area.areas, squarified(sizes, width, height), strict=False):
         count = f"{one.count:,} places" if one.is_rest else f"{one.count:,} objects"
-        what = f"{one.name}: {in_bytes(one.retained)}, {share(one.retained, whole)}, {count}"
+        what = f"{one.name}: {in_bytes(one.retained)}, {percentage(one.retained, whole)}, {count}"
         style = (
             f"left:{100 * place.left / width:.3f}%;top:{100 * place.top / height:.3f}%;"
             f"width:{100 * place.width / width:.3f}%;height:{100 * place.height / height:.3f}%"
@@ -234,7 +234,7 @@ def path(steps: list[tuple[str, Object]]) -> Element:
 
 def _suspects(snapshot: Snapshot) -> list[Content]:
     found: list[Content] = [
-        said(
+        paragraph(
             "What holds a twentieth of the heap or more in many objects, by what accumulates and "
             "the field of the program that holds it; with a way to it from a root. Class loaders "
             "that were replaced or closed, and stay all the same."
@@ -275,9 +275,9 @@ def suspect(one: Suspect) -> Element:
 
 
 def _tree(snapshot: Snapshot) -> list[Content]:
-    top = outline(snapshot)
+    top = pruned_dominator_tree(snapshot)
     return [
-        said(
+        paragraph(
             "What each object retains: its own size, and that of all that would be freed with it. "
             "The largest objects are here, what is too small is summed."
         ),
@@ -334,11 +334,11 @@ def _measure(retained: int, whole: int) -> Element:
     )
 
 
-def _drops(snapshot: Snapshot) -> list[Content]:
+def _accumulation_points(snapshot: Snapshot) -> list[Content]:
     tree = snapshot.dominators()
-    drops = tree.drops(limit=_ROWS)
+    points = tree.accumulation_points(limit=_ROWS)
     return [
-        said(
+        paragraph(
             "Objects at which what is retained falls by a hundredth of the heap or more to the "
             "largest object below."
         ),
@@ -352,7 +352,7 @@ def _drops(snapshot: Snapshot) -> list[Content]:
                     one.children,
                     named(one.object),
                 )
-                for one in drops
+                for one in points
             ],
         ),
     ]
@@ -369,7 +369,7 @@ def _classes(snapshot: Snapshot) -> list[Content]:
             f"{histogram.total_bytes - rows.total_bytes:,} bytes"
         )
     return [
-        said(
+        paragraph(
             "Objects of each class, the bytes that they take themselves, and those that they "
             "retain one by one, none counted twice. What they retain only together comes on top."
         ),
@@ -397,14 +397,14 @@ def _packages(snapshot: Snapshot) -> list[Content]:
         for row in found.top(len(found), by="retained")
     ]
     return [
-        said(
+        paragraph(
             "The same by package. A class itself, with what its static fields hold, counts as an "
             "object of its own package in what is retained."
         ),
         table(
             ["objects", "bytes", "retained", "package"],
             rows[:_PACKAGES],
-            more(len(rows), _PACKAGES, "packages"),
+            and_more(len(rows), _PACKAGES, "packages"),
         ),
     ]
 
@@ -417,7 +417,7 @@ def _threads(snapshot: Snapshot) -> list[Content]:
         if one.frames:
             lines = [element("li", str(frame)) for frame in one.frames[:_FRAMES]]
             if len(one.frames) > _FRAMES:
-                lines.append(element("li", more(len(one.frames), _FRAMES, "frames")))
+                lines.append(element("li", and_more(len(one.frames), _FRAMES, "frames")))
             stack = element(
                 "details",
                 element("summary", str(one.frames[0])),
@@ -426,11 +426,11 @@ def _threads(snapshot: Snapshot) -> list[Content]:
         held = len({at for frame in one.frames for at in frame.locals.indices.tolist()})
         rows.append((one.object.retained, len(one.frames), held, one.name, stack))
     return [
-        said("Threads with what they retain, and how many objects their variables refer to."),
+        paragraph("Threads with what they retain, and how many objects their variables refer to."),
         table(
             ["retained", "frames", "in variables", "thread", "stack"],
             rows,
-            more(len(threads), 2 * _ROWS, "threads"),
+            and_more(len(threads), 2 * _ROWS, "threads"),
         ),
     ]
 
@@ -439,7 +439,7 @@ def _thread_locals(snapshot: Snapshot) -> list[Content]:
     found = thread_locals(snapshot)
     names = {one.object.index: one.name for one in snapshot.threads}
     return [
-        said("Values of thread-local variables; those of a variable that is gone are stale."),
+        paragraph("Values of thread-local variables; those of a variable that is gone are stale."),
         table(
             ["retained", "thread", "variable", "value"],
             [
@@ -451,7 +451,7 @@ def _thread_locals(snapshot: Snapshot) -> list[Content]:
                 )
                 for one in found[:_ROWS]
             ],
-            more(len(found), _ROWS, "values"),
+            and_more(len(found), _ROWS, "values"),
         ),
     ]
 
@@ -460,7 +460,7 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
     leaks = class_loader_leaks(snapshot)
     held = [one for one in snapshot.loaders if one.object is None or one.is_held_by_vm]
     return [
-        said(
+        paragraph(
             "Loaders that would go if nothing held them. Those with twins, which have classes of "
             "the same names, are what redeploying leaves behind."
         ),
@@ -482,9 +482,9 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
                 )
                 for one in leaks[:_ROWS]
             ],
-            more(len(leaks), _ROWS, "loaders"),
+            and_more(len(leaks), _ROWS, "loaders"),
         ),
-        said("Loaders that the VM never gives up."),
+        paragraph("Loaders that the VM never gives up."),
         table(
             ["classes", "loader"],
             [
@@ -498,7 +498,9 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
 def _strings(snapshot: Snapshot) -> list[Content]:
     found = duplicate_strings(snapshot)[:_ROWS]
     return [
-        said("Texts that are there more than once, and the bytes that one of each would save."),
+        paragraph(
+            "Texts that are there more than once, and the bytes that one of each would save."
+        ),
         table(
             ["wasted", "strings", "text"],
             [(one.wasted, len(one.objects), _cut(one.text or "")) for one in found],
@@ -513,7 +515,7 @@ def _cut(text: str) -> str:
 def _arrays(snapshot: Snapshot) -> list[Content]:
     found = duplicate_arrays(snapshot)[:_ROWS]
     return [
-        said(
+        paragraph(
             "Arrays of primitive types with the same content, without those behind strings, and "
             "the bytes that one of each would save."
         ),
@@ -530,7 +532,7 @@ def _arrays(snapshot: Snapshot) -> list[Content]:
 
 def _collections(snapshot: Snapshot) -> list[Content]:
     return [
-        said(
+        paragraph(
             "Maps and lists with those of classes below them: how many are empty, how full their "
             "arrays are, what the unused places take, and how many have how many elements."
         ),
@@ -568,13 +570,13 @@ def _queues(snapshot: Snapshot) -> list[Content]:
     waiting = Counter(finalizer_queue(snapshot).class_names)
     queues = list(reference_queues(snapshot).items())
     return [
-        said("Objects with a finalizer that has not run yet."),
+        paragraph("Objects with a finalizer that has not run yet."),
         table(["objects", "class"], waiting.most_common(_ROWS)),
-        said("References in queues from which nobody has taken them."),
+        paragraph("References in queues from which nobody has taken them."),
         table(
             ["references", "queue"],
             [(length, named(queue)) for queue, length in queues[:_ROWS]],
-            more(len(queues), _ROWS, "queues"),
+            and_more(len(queues), _ROWS, "queues"),
         ),
     ]
 
@@ -583,7 +585,7 @@ def _buffers(snapshot: Snapshot) -> list[Content]:
     found = direct_buffers(snapshot)
     count = len(found.objects)
     return [
-        said(f"{count:,} buffers have {found.total:,} bytes of memory outside the heap."),
+        paragraph(f"{count:,} buffers have {found.total:,} bytes of memory outside the heap."),
         table(
             ["bytes", "buffer"],
             [
@@ -593,6 +595,6 @@ def _buffers(snapshot: Snapshot) -> list[Content]:
                 )
                 if one is not None
             ],
-            more(count, _ROWS, "buffers"),
+            and_more(count, _ROWS, "buffers"),
         ),
     ]

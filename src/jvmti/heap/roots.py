@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti.heap.library import NONE
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -102,7 +102,7 @@ class Roots:
         for at in range(len(self)):
             yield self[at]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self):,} roots>"
 
@@ -126,7 +126,7 @@ class Frame(NamedTuple):
     line: int | None
     locals: Objects
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         place = self.source or "unknown source"
         if self.line is not None and self.line > 0:
@@ -149,7 +149,7 @@ class Thread(NamedTuple):
     serial: int
     frames: list[Frame]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}, {len(self.frames)} frames>"
 

@@ -21,7 +21,7 @@ from jvmti.heap.passes import PassMemory, Progress
 from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.env.operations import HeapScanned
@@ -300,7 +300,7 @@ class Scan(display.Tabular):
         lengths = pyarrow.array(self.length, mask=self.length < 0)
         return pyarrow.table({"class": classes, "size": self.size, "length": lengths})
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Scan of {len(self):,} objects of {len(self.names) - 1:,} classes>"
 
@@ -415,7 +415,7 @@ class Instances:
         """The objects of the VM behind them; see `Scan.live`."""
         return self.scan.live(self, timeout=timeout, progress=progress)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self):,} of {self.scan!r}>"
 

@@ -32,7 +32,7 @@ from jvmti.heap.library import (
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Fault(NamedTuple):
     places: int
     skipped: int
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         more = f" (and in {self.places - 1:,} more places)" if self.places > 1 else ""
         return f"at byte {self.offset:,}: {self.message}{more}"
@@ -84,7 +84,7 @@ class Loader(NamedTuple):
     classes: list[Class]
     is_held_by_vm: bool
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Loader {self.name}, {len(self.classes):,} classes>"
 
@@ -467,7 +467,7 @@ class Snapshot:
             mapped = files.map_descriptor(file.fileno(), "the dump")
         write_parquet(Snapshot(Dump(mapped.data), unreachable="keep"), directory, force=force)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         count = len(self._dump.class_of)
         damaged = ", damaged" if self.fault is not None else ""

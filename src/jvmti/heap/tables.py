@@ -17,7 +17,7 @@ from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 
-__all__ = ["ObjectTable", "Table", "column", "is_text", "plain", "shown", "table"]
+__all__ = ["ObjectTable", "Table", "column", "is_text", "display_values", "plain", "table"]
 
 _STRING, _CLASS = "java.lang.String", "java.lang.Class"
 _OWN = ("them", "object", "class_name", "bytes", "retained", "length", "text")
@@ -204,8 +204,8 @@ def is_text(objects: Objects) -> bool:
     return bool(found) and found <= {_STRING, _CLASS}
 
 
-def shown(column: NDArray[Any] | Objects) -> list[Any]:
-    """A column for people to read: objects with their class and number."""
+def display_values(column: NDArray[Any] | Objects) -> list[Any]:
+    """A column as text and numbers for people: an object is its class and number."""
     if isinstance(column, Objects):
         return list(map(_cell, column))
     return [_cell(item) for item in column.tolist()]

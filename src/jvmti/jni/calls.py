@@ -11,7 +11,7 @@ from jvmti.refs import Object
 from jvmti.spec.constants import RefType
 from jvmti.spec.declaration import Declaration
 from jvmti.spec.errors import InvalidObject
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.services import Service
 from jvmti.wire.session import Session
@@ -83,7 +83,7 @@ class JNI(Functions):
         yield BatchedJNI(batch, self._number)
         batch.send()
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<JNI of {len(FUNCTIONS)} functions>"
 

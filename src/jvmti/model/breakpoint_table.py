@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
-from jvmti.model.allowed import reason
+from jvmti.model.capability_status import reason
 from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, StopRequest

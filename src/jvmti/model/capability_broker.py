@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
-from jvmti.model.allowed import reason
+from jvmti.model.capability_status import reason
 from jvmti.spec.capabilities import ALL, Capabilities
 from jvmti.spec.frozen import frozen
 

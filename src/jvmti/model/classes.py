@@ -16,10 +16,10 @@ from jvmti.model import calls
 from jvmti.model.attribute_errors import no_attribute
 from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
+from jvmti.model.class_objects import ClassObject
 from jvmti.model.layouts import layout_of
 from jvmti.model.members import Fields
 from jvmti.model.members import Methods as MethodList
-from jvmti.model.mirrors import Mirror
 from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
@@ -35,7 +35,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
-from jvmti.spec.text import Lines, harmless
+from jvmti.spec.text import Lines, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -378,7 +378,7 @@ class Class(Attributes, refs.Class):
     def _ask(self, method: str, signature: str) -> Any:
         """Call a method of ``java.lang.Class`` that takes nothing."""
         jni = self._vm.jni
-        asked = jni.get_method_id(self._vm.well_known("java/lang/Class"), method, signature)
+        asked = jni.get_method_id(self._vm.bootstrap_class("java/lang/Class"), method, signature)
         return jni.call_object_method(self, asked)
 
     @property
@@ -523,20 +523,20 @@ class Class(Attributes, refs.Class):
         """Call a static method of the class, and wait for what it returns; as ``obj.call``.
 
         The class is initialised where that has not happened yet.  The methods of
-        ``java.lang.Class`` itself are those of `mirror`.
+        ``java.lang.Class`` itself are those of `class_object`.
 
         JNI: CallStatic<Type>MethodA.
         """
         return calls.call(self, self, name, arguments, signature, timeout, static=True)
 
     @property
-    def mirror(self) -> Mirror:
-        """The class as an object of ``java.lang.Class``: ``cls.mirror.call("getSimpleName")``."""
-        return Mirror(self)
+    def class_object(self) -> ClassObject:
+        """The ``java.lang.Class`` object: ``cls.class_object.call("getSimpleName")``."""
+        return ClassObject(self)
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
         """What ``Class.toString`` gives: ``class java.lang.String``."""
-        return self.mirror.to_string(timeout=timeout)
+        return self.class_object.to_string(timeout=timeout)
 
     def new(
         self,
@@ -561,7 +561,7 @@ class Class(Attributes, refs.Class):
         """
         return calls.new(self, arguments, signature, timeout)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<Class {self.name}>"
@@ -852,7 +852,7 @@ class Method(refs.Method):
         """
         return method_source(self)
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         from jvmti.classfile.disassembly import method_declaration
 
@@ -869,7 +869,7 @@ class Method(refs.Method):
             in_interface=in_interface,
         )
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<Method {self.class_name}.{self.name}>"
@@ -998,7 +998,7 @@ class Field(refs.Field):
         """The constant that a static final field is declared with; ``None`` if there is none."""
         return self.class_file.constant_value
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         from jvmti.classfile.disassembly import field_declaration
 
@@ -1050,7 +1050,7 @@ class Field(refs.Field):
             do=do,
         )
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<Field {self.name}>"

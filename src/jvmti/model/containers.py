@@ -113,11 +113,11 @@ class Reader(NamedTuple):
 
     def constant(self, path: str, name: str) -> Any:
         """A static field of a class of the JDK."""
-        return self.vm.well_known(path)[name]
+        return self.vm.bootstrap_class(path)[name]
 
 
 def _field(vm: VM, path: str, name: str) -> Any:
-    return layout_of(vm.well_known(path)).find(name).field
+    return layout_of(vm.bootstrap_class(path)).find(name).field
 
 
 def _pairs(values: list[Any]) -> list[tuple[Any, Any]]:
@@ -196,7 +196,7 @@ def _skip_list_map(read: Reader, item: Any) -> Contents | None:
         return Contents(0, [])
     (first,) = read.fields(head, _SKIP_LIST + "$Index", "node")
     node = _SKIP_LIST + "$Node"
-    names = layout_of(read.vm.well_known(node)).names
+    names = layout_of(read.vm.bootstrap_class(node)).names
     both = [(node, "key"), (node, "val" if "val" in names else "value")]
     wanted = read if read.most is None else read._replace(most=2 * read.most + 1)
     found = read.linked if read.most is None else wanted.linked
@@ -533,7 +533,7 @@ def contents_of(read: Reader, item: Any) -> Contents | None:
     signature: str = item.cls.signature
     shape = _SHAPES.get(signature[1:-1])
     # A class of that name from another loader is another class.
-    if shape is None or read.vm.well_known(signature[1:-1]) != item.cls:
+    if shape is None or read.vm.bootstrap_class(signature[1:-1]) != item.cls:
         return None
     try:
         return shape(read, item)

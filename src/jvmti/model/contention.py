@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jvmti.model.locks import Lock, LockFinder, Look
+from jvmti.model.locks import Lock, LockFinder, LockSnapshot
 from jvmti.spec.constants import ThreadState
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LockUse:
     #: How often and for how long, by place.
     places: dict[str, list[float]] = field(default_factory=dict)
     #: In how many looks which thread held it, and where that was then.
-    holders: Counter[tuple[str, str]] = field(default_factory=Counter)
+    owners: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: Those that wait at the end.
     waiting: list[Waiter] = field(default_factory=list)
 
@@ -198,8 +198,8 @@ class LockWatch:
             for key in [key for key in self._seen if key[1] == row["thread"]]:
                 seen = self._seen.pop(key)
                 use.add(seen.place, max(row["time"] / 1e9 - seen.since, 0.0))
-                use.holders.update(seen.lock.holders)
-                seen.lock.holders.clear()
+                use.owners.update(seen.lock.owners)
+                seen.lock.owners.clear()
 
     def _use(self, kind: str, class_name: str | None, key: str) -> LockUse:
         return self._uses.setdefault(
@@ -234,7 +234,7 @@ class LockWatch:
             if locks.owner in known and (use.name, locks.owner) not in held:
                 owner = known[locks.owner]
                 held.add((use.name, locks.owner))
-                use.holders[owner.name, _place(owner.frames, _JDK)] += 1
+                use.owners[owner.name, _place(owner.frames, _JDK)] += 1
             monitor = wanted.kind == "monitor"
             if not (blocked if monitor else _locking(thread.frames)):
                 continue  # its stack is of a moment before, when it did not wait for this
@@ -254,7 +254,7 @@ class LockWatch:
         self.deadlocks = [[known[one].name for one in circle] for circle in circles]
 
     def _monitors_told_of(
-        self, look: Look, known: dict[int, ThreadSnapshot], told: dict[Any, Records]
+        self, look: LockSnapshot, known: dict[int, ThreadSnapshot], told: dict[Any, Records]
     ) -> dict[Lock, LockUse]:
         """Which monitors they are whose addresses alone the VM's dump tells."""
         found: dict[Lock, LockUse] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 from jvmti.target.errors import AttachRefused
 from jvmti.target.hotspot import command
 
@@ -49,7 +49,7 @@ class Flag:
     #: Where the value comes from: ``default``, ``command line``, ``ergonomic``, ``management``, …
     origin: str
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.name} = {self.value!r}"
 
@@ -142,7 +142,7 @@ class Flags(Mapping[str, Any]):
     def __repr__(self) -> str:
         return "<Flags of the VM, by name>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n".join(str(flag) for flag in self.all())
 
@@ -223,7 +223,7 @@ class DiagnosticCommands(Mapping[str, str]):
     def __repr__(self) -> str:
         return "<DiagnosticCommands of the VM, by name>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n".join(self.names())
 

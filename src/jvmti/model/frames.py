@@ -23,7 +23,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.modifiers import MethodModifiers
 from jvmti.spec.signatures import result_of, signature_of
-from jvmti.spec.text import harmless, printable
+from jvmti.spec.text import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
@@ -300,11 +300,11 @@ class Frame:
                 why = f"the frame that called {self} is native"
             raise OpaqueFrame(error.code, error.function, f"{why}: it cannot be {how}") from None
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.method.class_name}.{self.method.name}({self.where})"
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Frame {self}>"
 

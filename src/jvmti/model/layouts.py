@@ -11,7 +11,7 @@ from jvmti.model.reading import FieldList
 from jvmti.spec.errors import ErrorCode
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         """Whether it is final."""
         return bool(self.modifiers & FINAL)
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.owner}.{self.name} ({java_name(self.signature)})"
 

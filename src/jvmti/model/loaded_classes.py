@@ -19,7 +19,7 @@ from jvmti.spec.constants import ClassStatus
 from jvmti.spec.modifiers import ClassModifiers
 from jvmti.spec.names import BOOTSTRAP, package_of
 from jvmti.spec.signatures import fitting, java_name, signature_of
-from jvmti.spec.text import harmless, printable
+from jvmti.spec.text import escaped, printable
 from jvmti.wire import text
 from jvmti.wire.columns import HandleColumn
 
@@ -277,7 +277,7 @@ class Classes(display.Tabular):
         found = _agent(self._vm).find_classes(wanted).check()
         return _listed(self._vm, found.value.items)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<{len(self)} loaded classes>"
 

@@ -19,7 +19,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name, parameters_of, signature_of
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -53,7 +53,7 @@ class Variable:
         """Whether it holds a number, a character or a truth value, and no object."""
         return len(self.signature) == 1
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.type} {self.name or f'[slot {self.slot}]'}"
 
@@ -369,14 +369,14 @@ class Locals(Mapping[Any, Any]):
 
     _repr_html_ = display.html
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<Locals {', '.join(str(self._key(one)) for one in self.variables)}>"
         except Error as error:
             return f"<Locals, not known: {error}>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         try:
             values = self.read()

@@ -1,7 +1,7 @@
 """Who holds which lock, who waits for whom, and which threads wait for each other for ever.
 
 Monitors are asked for through JVM TI where the VM allows it, which late attach does not; then
-HotSpot's own thread dump tells about them, over the attach mechanism.  Locks of
+HotSpot's own thread dump tells about them, over the attach mechanism.  ThreadLocks of
 ``java.util.concurrent`` are followed through the objects themselves: from ``Thread.parkBlocker`` to
 ``AbstractOwnableSynchronizer.exclusiveOwnerThread``.
 """
@@ -19,7 +19,7 @@ from jvmti.spec.constants import ThreadState
 from jvmti.spec.errors import JavaException
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import command
 
@@ -50,13 +50,13 @@ class Lock:
     #: address, good for this look only, where the VM's own dump tells of it.
     key: str
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return f"{self.class_name}@{self.key}"
 
 
 @dataclass
-class Locks:
+class ThreadLocks:
     """What one thread holds and waits for."""
 
     #: The locks that it holds.
@@ -68,11 +68,11 @@ class Locks:
 
 
 @frozen
-class Look:
+class LockSnapshot:
     """The locks of all threads at about one moment."""
 
     #: What each thread holds and waits for, by its id.
-    threads: dict[int, Locks]
+    threads: dict[int, ThreadLocks]
     #: Where the monitors were learnt: ``jvmti``, ``dump``, or empty where they could not be.
     source: str
     #: Why the monitors are not known, where they are not.
@@ -114,7 +114,7 @@ class Waiting:
     #: Where it waits, the most recent frame first.
     frames: list[Frame]
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return (
             f'"{self.name}" #{self.id} waits for {self.waits_for.kind} {self.waits_for}, held by '
@@ -134,13 +134,13 @@ class Deadlock:
         """The threads alone."""
         return [one.thread for one in self.waiting]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Deadlock of {', '.join(one.name for one in self.waiting)}>"
 
     _repr_html_ = display.html
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         lines = [f"{len(self.waiting)} threads wait for each other:"]
         for one in self.waiting:
@@ -167,7 +167,7 @@ class LockFinder:
         timeout: float = 10.0,
         *,
         only_waiting: bool = False,
-    ) -> Look:
+    ) -> LockSnapshot:
         """Find out what these threads hold and wait for.
 
         Args:
@@ -176,7 +176,7 @@ class LockFinder:
             only_waiting: monitors matter only where a thread waits to enter one, so that the VM is
                 not asked where none does.
         """
-        found = {thread.id: Locks() for thread in threads}
+        found = {thread.id: ThreadLocks() for thread in threads}
         source, reason = "jvmti", ""
         blocked = any(thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER for thread in threads)
         if only_waiting and not blocked:
@@ -186,9 +186,9 @@ class LockFinder:
         else:
             source, reason = self._dump(found, timeout)
         self._synchronizers(threads, found)
-        return Look(found, source, reason)
+        return LockSnapshot(found, source, reason)
 
-    def deadlocks(self, threads: Sequence[ThreadSnapshot], look: Look) -> list[list[int]]:
+    def deadlocks(self, threads: Sequence[ThreadSnapshot], look: LockSnapshot) -> list[list[int]]:
         """The circles that still stand at a second look.
 
         One look is not one moment: threads move on while others are asked.  A deadlock stays.
@@ -231,7 +231,7 @@ class LockFinder:
     # ---- monitors --------------------------------------------------------------------------
 
     def _monitors(
-        self, env: Env, threads: Sequence[ThreadSnapshot], found: dict[int, Locks]
+        self, env: Env, threads: Sequence[ThreadSnapshot], found: dict[int, ThreadLocks]
     ) -> None:
         handles = [thread.thread for thread in threads]
         owned = env.map.get_owned_monitor_info(handles)
@@ -247,28 +247,28 @@ class LockFinder:
                 objects.append(contended.value[at])
                 rows.append((thread.id, False))
         locks = self._locks("monitor", objects)
-        holders = {}
+        owners = {}
         for (number, owns), lock in zip(rows, locks, strict=True):
             if owns:
                 if lock not in found[number].owned:
                     found[number].owned.append(lock)
-                holders[lock] = number
+                owners[lock] = number
             else:
                 found[number].waits_for = lock
         for thread in threads:
             its = found[thread.id]
             # A thread in Object.wait waits to be notified, not for the owner.
             if thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER and its.waits_for:
-                its.owner = holders.get(its.waits_for)
+                its.owner = owners.get(its.waits_for)
 
-    def _dump(self, found: dict[int, Locks], timeout: float) -> tuple[str, str]:
+    def _dump(self, found: dict[int, ThreadLocks], timeout: float) -> tuple[str, str]:
         try:
             text = command(self._vm.process, "threaddump", "-l", timeout=timeout)
         except AttachError as error:
             return "", f"{error}"
-        current: Locks | None = None
-        blocked: list[tuple[Locks, Lock]] = []
-        holders: dict[str, int] = {}
+        current: ThreadLocks | None = None
+        blocked: list[tuple[ThreadLocks, Lock]] = []
+        owners: dict[str, int] = {}
         number = 0
         for line in text.splitlines():
             head = _HEAD.match(line)
@@ -286,18 +286,20 @@ class LockFinder:
                     # Also said of a monitor that the thread has given up inside Object.wait.
                     if current.waits_for != lock and lock not in current.owned:
                         current.owned.append(lock)
-                        holders[lock.key] = number
+                        owners[lock.key] = number
                 elif what != "eliminated" and current.waits_for is None:
                     current.waits_for = lock
                     if what != "waiting on":
                         blocked.append((current, lock))
         for locks, lock in blocked:
-            locks.owner = holders.get(lock.key)
+            locks.owner = owners.get(lock.key)
         return "dump", ""
 
     # ---- locks of java.util.concurrent -----------------------------------------------------
 
-    def _synchronizers(self, threads: Sequence[ThreadSnapshot], found: dict[int, Locks]) -> None:
+    def _synchronizers(
+        self, threads: Sequence[ThreadSnapshot], found: dict[int, ThreadLocks]
+    ) -> None:
         parked = [thread for thread in threads if thread.state & ThreadState.PARKED]
         if not parked:
             return
@@ -393,4 +395,12 @@ def locks_of_stack(thread: Thread, frames: list[Frame]) -> dict[int, list[str]]:
     return found
 
 
-__all__ = ["Deadlock", "Lock", "LockFinder", "Locks", "Look", "Waiting", "locks_of_stack"]
+__all__ = [
+    "Deadlock",
+    "Lock",
+    "LockFinder",
+    "ThreadLocks",
+    "LockSnapshot",
+    "Waiting",
+    "locks_of_stack",
+]

@@ -10,7 +10,7 @@ from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import loader_name, suggestion
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList
@@ -75,11 +75,11 @@ class ClassLoader(Attributes, refs.ClassLoader):
         loaders.release()
         return chosen
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         return self.description
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return _shown(self, super().__repr__())
 
@@ -175,7 +175,7 @@ class Module(Attributes, refs.Module):
         """
         jni = self._vm.jni
         method = jni.get_method_id(
-            self._vm.well_known("java/lang/Module"), "canRead", "(Ljava/lang/Module;)Z"
+            self._vm.bootstrap_class("java/lang/Module"), "canRead", "(Ljava/lang/Module;)Z"
         )
         return [
             other
@@ -187,17 +187,17 @@ class Module(Attributes, refs.Module):
         jni = self._vm.jni
         more = "Ljava/lang/Module;" if other is not None else ""
         method = jni.get_method_id(
-            self._vm.well_known("java/lang/Module"), question, f"(Ljava/lang/String;{more})Z"
+            self._vm.bootstrap_class("java/lang/Module"), question, f"(Ljava/lang/String;{more})Z"
         )
         arguments = [jni.new_string(package), *([] if other is None else [other])]
         return jni.call_boolean_method(self, method, arguments)
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         name = self.name
         return name if name is not None else f"unnamed module of {self.loader or 'bootstrap'}"
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return _shown(self, super().__repr__())
 
@@ -259,7 +259,9 @@ def _shown(thing: Any, otherwise: str) -> str:
 
 
 def _field(vm: VM, obj: Any, cls: str, name: str, signature: str) -> Any:
-    return vm.jni.get_object_field(obj, vm.jni.get_field_id(vm.well_known(cls), name, signature))
+    return vm.jni.get_object_field(
+        obj, vm.jni.get_field_id(vm.bootstrap_class(cls), name, signature)
+    )
 
 
 def _text(vm: VM, obj: Any, cls: str, name: str) -> Any:
@@ -269,7 +271,7 @@ def _text(vm: VM, obj: Any, cls: str, name: str) -> Any:
 
 def _call(obj: Any, name: str, signature: str) -> Any:
     jni = obj._vm.jni
-    method = jni.get_method_id(obj._vm.well_known("java/lang/Module"), name, signature)
+    method = jni.get_method_id(obj._vm.bootstrap_class("java/lang/Module"), name, signature)
     return jni.call_object_method(obj, method)
 
 
@@ -277,7 +279,7 @@ def _strings(vm: VM, collection: Any) -> list[str]:
     """The strings in a ``java.util.Collection``."""
     jni = vm.jni
     method = jni.get_method_id(
-        vm.well_known("java/util/Collection"), "toArray", "()[Ljava/lang/Object;"
+        vm.bootstrap_class("java/util/Collection"), "toArray", "()[Ljava/lang/Object;"
     )
     array: Any = jni.call_object_method(collection, method)
     length = jni.get_array_length(array)

@@ -15,12 +15,12 @@ from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
-from jvmti.spec.text import harmless, harmless_lines, printable
+from jvmti.spec.text import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
-    from jvmti.heap.holders import Referrers, Retained, RootPath
     from jvmti.heap.passes import Progress
+    from jvmti.heap.referrers import Referrers, Retained, RootPath
     from jvmti.model.classes import Class
     from jvmti.model.vm import VM
 
@@ -331,7 +331,7 @@ class Attributes:
             self, most=most, timeout=timeout, max_pause=max_pause, progress=progress
         )
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return views.short(self)
 
@@ -413,7 +413,7 @@ class Object(Attributes, refs.Object):
     def __bool__(self) -> bool:
         return True
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return views.in_print(self)
 
@@ -423,7 +423,7 @@ class Throwable(Attributes, refs.Throwable):
 
     __slots__ = ()
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return views.full(self)
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.model import values
 from jvmti.model.boxing import boxes_like
-from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Fit, fit, lineage
+from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Conversion, fit, lineage
 from jvmti.spec.errors import ClassNotPrepared
 from jvmti.spec.names import suggestion
 from jvmti.spec.signatures import parameters_of
-from jvmti.spec.text import harmless, printable
+from jvmti.spec.text import escaped, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Overload(NamedTuple):
         """Whether its last parameter takes any number of arguments."""
         return bool(self.modifiers & _VARARGS) and self.signature.rpartition(")")[0][-1:] != "("
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         types = parameters_of(self.signature)
         if self.takes_more:
@@ -128,7 +128,7 @@ def _hierarchy(cls: Any) -> list[Any]:
                 found[interface.signature] = interface
                 waiting.append(interface)
     if cls.signature.startswith("[") or cls.is_interface:
-        found.setdefault(OBJECT, vm.well_known("java/lang/Object"))
+        found.setdefault(OBJECT, vm.bootstrap_class("java/lang/Object"))
     return list(found.values())
 
 
@@ -173,14 +173,14 @@ def choose(
             raise LookupError(
                 printable(f"{shown} has no constructor: it is an interface, array or primitive")
             )
-        hint = _of_mirror(vm, name) if static else ""
+        hint = _of_class_object(vm, name) if static else ""
         raise LookupError(
             printable(f"{shown} has no method {name!r}{hint or suggestion(name, methods)}")
         )
     if static and name != "<init>":
         of_class = [one for one in candidates if one.is_static]
         if not of_class:
-            how = _of_mirror(vm, name) or ": call it on an object of the class"
+            how = _of_class_object(vm, name) or ": call it on an object of the class"
             raise LookupError(printable(f"{shown}.{name} is not static{how}"))
         candidates = of_class
     if signature is not None:
@@ -201,12 +201,12 @@ def choose(
     return Chosen(overload, made)
 
 
-def _of_mirror(vm: VM, name: str) -> str:
+def _of_class_object(vm: VM, name: str) -> str:
     """What to add to an error about a static method that every class has as an object."""
-    found = overloads_of(vm.well_known("java/lang/Class")).get(name, [])
+    found = overloads_of(vm.bootstrap_class("java/lang/Class")).get(name, [])
     if all(one.is_static for one in found):
         return ""
-    return f"; as an object of java.lang.Class it has one: cls.mirror.call({name!r}, …)"
+    return f"; as an object of java.lang.Class it has one: cls.class_object.call({name!r}, …)"
 
 
 def _rest(made: list[Any], arguments: Sequence[Any], fixed: int) -> list[Any]:
@@ -256,7 +256,7 @@ def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) 
     """The candidates of the first round that has any, and whether they take more arguments."""
     count = len(arguments)
     for expanded in (False, True):
-        rounds: dict[Fit, _Found] = {}
+        rounds: dict[Conversion, _Found] = {}
         for one in candidates:
             types = one.parameters
             if expanded:
@@ -265,7 +265,7 @@ def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) 
                 types = _expanded(types, count)
             if len(types) != count:
                 continue
-            worst = Fit.DIRECT
+            worst = Conversion.DIRECT
             for value, wanted in zip(arguments, types, strict=True):
                 how = fit(vm, value, wanted)
                 if how is None:
@@ -332,7 +332,7 @@ def _lineages(vm: VM, one: Overload) -> dict[str, frozenset[str]]:
     jni = vm.jni
     owner = one.method.declaring_class
     reflected = jni.to_reflected_method(owner, one.method, one.is_static)
-    executable = vm.well_known("java/lang/reflect/Executable")
+    executable = vm.bootstrap_class("java/lang/reflect/Executable")
     getter = jni.get_method_id(executable, "getParameterTypes", "()[Ljava/lang/Class;")
     types: Any = jni.call_object_method(reflected, getter)
     found: dict[str, frozenset[str]] = {}

@@ -28,7 +28,7 @@ CHUNK = 50_000
 """Elements of an array that are asked for in one message."""
 
 
-class Cut(str):
+class TruncatedText(str):
     """Text of which only the beginning was read."""
 
     __slots__ = ()
@@ -52,7 +52,7 @@ def values_of(read: Values) -> list[Any]:
     for place in plan.characters:
         values[place] = chr(values[place])
     for place in plan.cut:
-        values[place] = Cut(values[place])
+        values[place] = TruncatedText(values[place])
     return values
 
 
@@ -273,7 +273,7 @@ def read_tree(
 _MOST = 2**31 - 1
 
 __all__ = [
-    "Cut",
+    "TruncatedText",
     "FieldList",
     "read_elements",
     "read_fields",

@@ -103,7 +103,7 @@ class Redefinitions:
 
     def _count(self, cls: Class) -> int:
         jni = self._vm.jni
-        meta = self._vm.well_known("java/lang/Class")
+        meta = self._vm.bootstrap_class("java/lang/Class")
         field = jni.get_field_id(meta, "classRedefinedCount", "I")
         return jni.get_int_field(cls, field)
 

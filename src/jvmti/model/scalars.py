@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
 from jvmti.model.layouts import layout_of
-from jvmti.model.reading import Cut, read_elements, read_fields
+from jvmti.model.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.values import BOXED, supertypes
 from jvmti.spec.text import printable
 
@@ -73,7 +73,7 @@ def _builder(read: _Reader, data: Any, coder: int, count: int) -> str:
     most = count if read.text < 0 else min(count, read.text)
     raw = data[: most << coder].tobytes()
     text: str = raw.decode("utf-16-le" if coder else "latin-1", "surrogatepass")
-    return text if most == count else Cut(text)
+    return text if most == count else TruncatedText(text)
 
 
 def _whole_number(read: _Reader, sign: int, magnitude: Any) -> int:
@@ -187,7 +187,7 @@ def _scalar(read: _Reader, item: Any) -> Any:
     cls = item.cls
     shape = _SHAPES.get(cls.signature)
     # A class of that name from another loader is another class.
-    if shape is not None and read.vm.well_known(cls.signature[1:-1]) == cls:
+    if shape is not None and read.vm.bootstrap_class(cls.signature[1:-1]) == cls:
         names, make = shape
         try:
             fields = read.fields(item, *names)

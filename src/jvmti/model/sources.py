@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jvmti.spec.errors import Error
 from jvmti.spec.frozen import frozen
-from jvmti.spec.text import harmless, harmless_lines, printable
+from jvmti.spec.text import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -77,7 +77,7 @@ class Source:
             self.path, first, self.lines[first - self.first : last - self.first + 1], marked
         )
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         width = len(str(self.first + len(self.lines)))
         return "\n".join(
@@ -85,7 +85,7 @@ class Source:
             for number, line in enumerate(self.lines, self.first)
         )
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         last = self.first + len(self.lines) - 1
         return f"<Source {self.path}, lines {self.first} to {last}>"
@@ -178,7 +178,7 @@ class SourcePath(list[Place]):
             self._archives[key] = known | {name: name for name in names}
         return self._archives[key]
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<SourcePath {[str(place) for place in self]}>"
 

@@ -19,7 +19,7 @@ import numpy
 from jvmti import display
 from jvmti.spec.constants import JavaLangThreadState
 from jvmti.spec.names import suggestion
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.display import Report
@@ -56,7 +56,7 @@ class StackNode:
         """What is called from it, what is on most stacks first."""
         return sorted(self._children.values(), key=lambda one: (-one.count, one.name))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<StackNode {self.name}, on {self.count:,} stacks>"
 
@@ -175,11 +175,11 @@ class StackTree:
                 found.append(f"{';'.join(path)} {node.ends}\n")
         return "".join(found)
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.lines()])
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         what = f"{self.looks:,} looks in {self.seconds:.3g} s" if self.looks > 1 else "one look"
         why = f": {self.unseen}" if self.unseen and not self else ""

@@ -27,7 +27,7 @@ from jvmti.model.conditions import ControllerCondition
 from jvmti.spec.constants import Event, ThreadState
 from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
 from jvmti.spec.signatures import fitting
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Stop:
         at = f":{self._line}" if self._line is not None else ""
         return f"{names.class_name}.{names.name}({names.source_file or 'Unknown Source'}{at})"
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         state = "" if self.is_waiting else ", resumed"
         return f"<Stop {self.where}{state}>"
@@ -549,7 +549,7 @@ class StopRequest:
             stop._release()
         return False
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         state = "cancelled" if self._cancelled else f"{self.hits} hits"
         return f"<{type(self).__name__} {self._described()}, {state}>"

@@ -9,7 +9,7 @@ from jvmti import refs
 from jvmti.model.objects import Attributes
 from jvmti.spec.errors import Error
 from jvmti.spec.names import suggestion
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.model.threads import Thread
@@ -66,14 +66,14 @@ class ThreadGroup(Attributes, refs.ThreadGroup):
             return named[name]  # type: ignore[no-any-return]
         raise KeyError(_missing(name, f"nothing in group {self.name!r}", list(named)))
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<ThreadGroup {self.name!r}>"
         except (Error, AttributeError, RuntimeError):
             return super().__repr__()
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         try:
             return "\n".join(_tree(self, ""))
@@ -125,11 +125,11 @@ class ThreadGroups(Sequence[Any]):
             yield group
             waiting += list(group.groups)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<ThreadGroups {', '.join(repr(group.name) for group in self._groups)}>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n".join(str(group) for group in self._groups)
 

@@ -25,7 +25,7 @@ from jvmti.spec.errors import (
 )
 from jvmti.spec.frozen import frozen
 from jvmti.spec.names import suggestion
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class Thread(Attributes, refs.Thread):
         """
         vm = self._vm
         if isinstance(exception, str):
-            cls = vm.well_known(exception.replace(".", "/"))
+            cls = vm.bootstrap_class(exception.replace(".", "/"))
             text = None if message is None else vm.jni.new_string(message)
             made = vm.jni.get_method_id(cls, "<init>", "(Ljava/lang/String;)V")
             thrown: Any = vm.jni.new_object(cls, made, [text])
@@ -328,7 +328,7 @@ class Thread(Attributes, refs.Thread):
 
     # ---- for people ------------------------------------------------------------------------
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             kind = "VirtualThread" if self.is_virtual else "Thread"
@@ -336,7 +336,7 @@ class Thread(Attributes, refs.Thread):
         except (Error, AttributeError, RuntimeError):
             return super().__repr__()
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         """Its whole stack, as Java writes it, with the monitors that it holds and waits for."""
         try:
@@ -420,11 +420,11 @@ class ThreadSnapshot:
         """Its ``java.lang.Thread.State``."""
         return java_state(self.state)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<ThreadSnapshot {self.name!r} #{self.id} {self.java_state}>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         lines = [head(self.name, self.id, self.priority, self.is_daemon, self.is_virtual)]
         lines.append(f"   java.lang.Thread.State: {self.java_state}{detail(self.state)}")
@@ -505,11 +505,11 @@ class Stacks(display.Tabular):
         """
         return _table(self.COLUMNS, list(self), {"name", "class", "method"})
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<Stacks of {len(self.threads)} threads, {len(self)} frames>"
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n\n".join(str(thread) for thread in self.threads)
 
@@ -791,11 +791,11 @@ class Threads(display.Tabular):
             progress=progress,
         )
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return "\n\n".join(str(thread) for thread in self.snapshot())
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         try:
             return f"<Threads: {len(self)}>"
@@ -808,7 +808,7 @@ class Threads(display.Tabular):
         jni = self._vm.jni
         if self._carrier_field is None:
             # Private, and the same in every release that has virtual threads.
-            cls = self._vm.well_known("java/lang/VirtualThread")
+            cls = self._vm.bootstrap_class("java/lang/VirtualThread")
             self._carrier_field = jni.get_field_id(cls, "carrierThread", "Ljava/lang/Thread;")
         return jni.get_object_field(thread, self._carrier_field)  # type: ignore[return-value]
 

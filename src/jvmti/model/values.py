@@ -132,7 +132,7 @@ _COLLECTIONS: dict[str, tuple[type, ...]] = {
 """Which Python containers become new Java collections where one of these types is wanted."""
 
 
-class Fit(enum.IntEnum):
+class Conversion(enum.IntEnum):
     """How a Python value gets to a Java type; of overloads, those with the least count."""
 
     DIRECT = 1
@@ -189,7 +189,7 @@ def to_java(vm: VM, value: Any, signature: str) -> Any:
     return convert(vm, value, signature)
 
 
-def fit(vm: VM, value: Any, signature: str) -> Fit | None:
+def fit(vm: VM, value: Any, signature: str) -> Conversion | None:
     """How a Python value gets to a Java type; ``None`` if it cannot.
 
     Args:
@@ -200,26 +200,26 @@ def fit(vm: VM, value: Any, signature: str) -> Fit | None:
     if len(signature) == 1:
         return _fit_primitive(vm, value, signature)
     if value is None:
-        return Fit.DIRECT
+        return Conversion.DIRECT
     if isinstance(value, refs.Object):
-        return Fit.DIRECT if isinstance_of(vm, value, signature) else None
+        return Conversion.DIRECT if isinstance_of(vm, value, signature) else None
     natural = natural_signature(value)
     if natural is None:
         return _fit_container(vm, value, signature)
     if len(natural) == 1:
         if signature in BOXES[natural].supertypes:
-            return Fit.BOXED
+            return Conversion.BOXED
         primitive = BOXED.get(signature)
         if primitive and _fit_primitive(vm, value, primitive) is not None:
-            return Fit.CONVERTED
+            return Conversion.CONVERTED
         return None
     if natural == STRING:
         if signature in _STRING_IS:
-            return Fit.DIRECT
+            return Conversion.DIRECT
         single = signature == BOXES["C"].signature and _is_character(value)
-        return Fit.CONVERTED if single else None
+        return Conversion.CONVERTED if single else None
     if signature == natural or signature in _EVERY_ARRAY:
-        return Fit.DIRECT
+        return Conversion.DIRECT
     return _fit_container(vm, value, signature)
 
 
@@ -250,28 +250,28 @@ def _is_character(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 1 and ord(value) <= 0xFFFF
 
 
-def _fit_primitive(vm: VM, value: Any, letter: str) -> Fit | None:
+def _fit_primitive(vm: VM, value: Any, letter: str) -> Conversion | None:
     if isinstance(value, refs.Object):
         inside = BOXED.get(value.cls.signature)  # type: ignore[attr-defined]
-        return Fit.BOXED if inside and letter in WIDER[inside] else None
+        return Conversion.BOXED if inside and letter in WIDER[inside] else None
     natural = natural_signature(value)
     if natural is None:
         return None
     if letter == "C":
-        return Fit.CONVERTED if _is_character(value) else None
+        return Conversion.CONVERTED if _is_character(value) else None
     if len(natural) != 1:
         return None
     if natural in "IJ" and not LIMITS["J"][0] <= value <= LIMITS["J"][1]:
         return None
     if letter in WIDER[natural]:
-        return Fit.DIRECT
+        return Conversion.DIRECT
     if letter in LIMITS and natural in LIMITS:
         low, high = LIMITS[letter]
-        return Fit.CONVERTED if low <= value <= high else None
-    return Fit.CONVERTED if letter == "F" and natural == "D" else None
+        return Conversion.CONVERTED if low <= value <= high else None
+    return Conversion.CONVERTED if letter == "F" and natural == "D" else None
 
 
-def _fit_container(vm: VM, value: Any, signature: str) -> Fit | None:
+def _fit_container(vm: VM, value: Any, signature: str) -> Conversion | None:
     if isinstance(value, numpy.ndarray):
         items: Any = value
         if value.ndim != 1 or value.dtype.kind not in "biuf":
@@ -285,14 +285,14 @@ def _fit_container(vm: VM, value: Any, signature: str) -> Fit | None:
             return None
         element = signature[1:]
         if isinstance(value, numpy.ndarray) and len(element) == 1:
-            return Fit.CONVERTED if narrowed(value, element) is not None else None
+            return Conversion.CONVERTED if narrowed(value, element) is not None else None
         fits = all(fit(vm, item, element) is not None for item in items)
-        return Fit.CONVERTED if fits else None
+        return Conversion.CONVERTED if fits else None
     if isinstance(value, _COLLECTIONS.get(signature, ())):
         if isinstance(value, Mapping):
             items = [*value.keys(), *value.values()]
         fits = all(fit(vm, item, OBJECT) is not None for item in items)
-        return Fit.CONVERTED if fits else None
+        return Conversion.CONVERTED if fits else None
     return None
 
 
@@ -361,7 +361,7 @@ def lineage(cls: Any) -> dict[str, frozenset[str]]:
 
 def _component(vm: VM, cls: Any) -> Any:
     """The class of an array class's elements."""
-    meta = vm.well_known("java/lang/Class")
+    meta = vm.bootstrap_class("java/lang/Class")
     getter = vm.jni.get_method_id(meta, "getComponentType", "()Ljava/lang/Class;")
     return vm.jni.call_object_method(cls, getter)
 
@@ -404,7 +404,7 @@ def _number(value: Any, letter: str) -> Any:
 def boxed(vm: VM, value: Any, letter: str) -> Any:
     """A new or shared box with a primitive value, as ``Integer.valueOf`` gives it."""
     box = BOXES[letter]
-    cls = vm.well_known(box.signature[1:-1])
+    cls = vm.bootstrap_class(box.signature[1:-1])
     maker = vm.jni.get_static_method_id(cls, "valueOf", f"({letter}){box.signature}")
     return vm.jni.call_static_object_method(cls, maker, [_number(value, letter)])
 
@@ -414,7 +414,7 @@ def unboxed(vm: VM, value: Any) -> Any:
     signature = value.cls.signature
     letter = BOXED[signature]
     name = PRIMITIVE_NAMES[letter]
-    field = vm.jni.get_field_id(vm.well_known(signature[1:-1]), "value", letter)
+    field = vm.jni.get_field_id(vm.bootstrap_class(signature[1:-1]), "value", letter)
     return getattr(vm.jni, f"get_{name}_field")(value, field)
 
 
@@ -471,7 +471,7 @@ def new_collection(vm: VM, value: Any) -> Any:
     """A new ``ArrayList``, ``LinkedHashSet`` or ``LinkedHashMap`` with what a container holds."""
     jni = vm.jni
     if isinstance(value, Mapping):
-        cls = vm.well_known("java/util/LinkedHashMap")
+        cls = vm.bootstrap_class("java/util/LinkedHashMap")
         made = jni.new_object(cls, jni.get_method_id(cls, "<init>", "()V"))
         put = jni.get_method_id(cls, "put", f"({OBJECT}{OBJECT}){OBJECT}")
         keys = in_bulk(vm, list(value.keys()), OBJECT)
@@ -480,12 +480,12 @@ def new_collection(vm: VM, value: Any) -> Any:
             jni.call_object_method(made, put, [key, one])
         return made
     name = "java/util/LinkedHashSet" if isinstance(value, Set) else "java/util/ArrayList"
-    arrays = vm.well_known("java/util/Arrays")
+    arrays = vm.bootstrap_class("java/util/Arrays")
     as_list = jni.get_static_method_id(arrays, "asList", "([Ljava/lang/Object;)Ljava/util/List;")
     items = jni.call_static_object_method(
         arrays, as_list, [_new_object_array(vm, list(value), OBJECT)]
     )
-    cls = vm.well_known(name)
+    cls = vm.bootstrap_class(name)
     return jni.new_object(
         cls, jni.get_method_id(cls, "<init>", "(Ljava/util/Collection;)V"), [items]
     )
@@ -546,7 +546,7 @@ __all__ = [
     "STRING",
     "WIDER",
     "Box",
-    "Fit",
+    "Conversion",
     "convert",
     "described",
     "fit",

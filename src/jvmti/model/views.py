@@ -17,11 +17,11 @@ from jvmti import refs
 from jvmti.model import calls
 from jvmti.model.containers import Contents, Reader, contents_of
 from jvmti.model.layouts import layout_of
-from jvmti.model.reading import Cut, read_elements, read_fields
+from jvmti.model.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.scalars import NOTHING, scalar_of
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import is_box, supertypes
-from jvmti.spec.text import harmless, printable
+from jvmti.spec.text import escaped, printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -54,7 +54,7 @@ class StackTraceElement(NamedTuple):
     file: str | None
     line: int | None
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         where = self.file or "unknown source"
         line = f":{self.line}" if self.line is not None else ""
@@ -64,12 +64,12 @@ class StackTraceElement(NamedTuple):
 def stack_trace(item: Any) -> list[StackTraceElement]:
     """The stack trace of an exception, as the class ``Throwable`` itself gives it."""
     vm: VM = item._vm
-    throwable = vm.well_known("java/lang/Throwable")
+    throwable = vm.bootstrap_class("java/lang/Throwable")
     getter = vm.jni.get_method_id(throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")
     elements: Any = vm.jni.with_timeout(calls.TIME_LIMIT).call_nonvirtual_object_method(
         item, throwable, getter
     )
-    layout = layout_of(vm.well_known("java/lang/StackTraceElement"))
+    layout = layout_of(vm.bootstrap_class("java/lang/StackTraceElement"))
     fields = [
         layout.find(name).field
         for name in ("declaringClass", "methodName", "fileName", "lineNumber")
@@ -169,7 +169,7 @@ def _held_by(item: Any, *, unbox: bool = True) -> list[Any]:
         array = item.call("toArray", signature="()")
         return read_elements(vm, array, 0, len(array), unbox=unbox)
     # A copy by Java code has keys and values that belong together.
-    copy = vm.well_known("java/util/LinkedHashMap").new(item, signature="java.util.Map")
+    copy = vm.bootstrap_class("java/util/LinkedHashMap").new(item, signature="java.util.Map")
     found = contents_of(Reader(vm, unbox=unbox), copy)
     if found is not None and found.size == item.call("size", signature="()"):
         return found.items
@@ -299,7 +299,7 @@ def _held(found: Contents, is_map: bool, is_set: bool) -> str:
 
 def _item(value: Any) -> str:
     """A value within another: objects by their class only, so that no circle is followed."""
-    if isinstance(value, Cut):
+    if isinstance(value, TruncatedText):
         return f"{str(value)!r}…"
     if value is None:
         return "null"
@@ -325,7 +325,7 @@ def _array(vm: VM, item: Any, count: int) -> str:
 def _beginning(vm: VM, item: Any) -> list[str]:
     count = vm.jni.get_string_length(item)
     text = vm.jni.get_string_region(item, 0, min(count, _TEXT))
-    return [_item(text if count <= _TEXT else Cut(text))]
+    return [_item(text if count <= _TEXT else TruncatedText(text))]
 
 
 def _parts(vm: VM, item: Any, most: int) -> list[str]:

@@ -54,7 +54,7 @@ from jvmti.refs.services import EXTENSIONS, MEMORY
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.constants import VMPhase
 from jvmti.spec.errors import InHeapCallback, TargetLost
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
@@ -135,13 +135,12 @@ class VM:
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
         source_path: where source code is looked for.
         methods: the names of the methods that this session has met.
-        kept: classes that the model holds on to until the session ends, by name.
     """
 
     def __init__(self, connection: Connection, *, timeout: float = 10.0) -> None:
         self.process: Process = connection.process
         self.popen: subprocess.Popen[bytes] | None = connection.popen
-        self.preloaded = connection.preloaded
+        self.loaded_at_startup = connection.loaded_at_startup
         self._session = Session(
             connection.socket, CLASSES | _KINDS, timeout=timeout, digest=interface_digest()
         )
@@ -154,7 +153,7 @@ class VM:
         self.classes = Classes(self)
         self.source_path = SourcePath(self)
         self.methods = Methods(self)
-        self.kept: dict[str, Class] = {}
+        self._bootstrap_classes: dict[str, Class] = {}
         self._lookup_env: Env | None = None
         self._lending = Lending(self)
         self._lending.note(self.env)
@@ -409,17 +408,17 @@ class VM:
         found._signature = one.signature
         return found
 
-    def well_known(self, name: str) -> Class:
-        """A class of the bootstrap loader's, found once and kept: ``java/util/Map``.
+    def bootstrap_class(self, name: str) -> Class:
+        """A class of the bootstrap loader, looked up once: ``java/util/Map``.
 
         Raises:
-            JavaException: this release has none of that name.
+            JavaException: this release has no class of that name.
 
         JNI: FindClass.
         """
-        if name not in self.kept:
-            self.kept[name] = self.jni.find_class(name)  # type: ignore[assignment]
-        return self.kept[name]
+        if name not in self._bootstrap_classes:
+            self._bootstrap_classes[name] = self.jni.find_class(name)  # type: ignore[assignment]
+        return self._bootstrap_classes[name]
 
     def breakpoint(
         self,
@@ -573,7 +572,7 @@ class VM:
         JNI: CallStaticObjectMethod.
         """
         jni = self.jni
-        system = self.well_known("java/lang/System")
+        system = self.bootstrap_class("java/lang/System")
         method = jni.get_static_method_id(
             system, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;"
         )
@@ -663,7 +662,7 @@ class VM:
         described = self._agent.describe_throwable(throwable)
         return described.signature[1:-1].replace("/", "."), described.message
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         state = "closed" if self.closed else "held in OnLoad" if self.held else "open"
         return f"<VM {self.process.pid} {self.process.main or ''} ({state})>"

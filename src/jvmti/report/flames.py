@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from jvmti.heap.elements import Content, Element, element, said
+from jvmti.heap.elements import Content, Element, element, paragraph
 from jvmti.model.stack_tree import StackNode, StackTree
 
 __all__ = ["flames"]
@@ -23,7 +23,7 @@ def flames(tree: StackTree) -> list[Content]:
     """
     whole = tree.root.count
     if not whole:
-        return [said(f"{repr(tree)[1:-1]}: nothing to show")]
+        return [paragraph(f"{repr(tree)[1:-1]}: nothing to show")]
     drawn: list[Element] = []
     deepest = left_out = 0
     level: list[tuple[float, StackNode]] = [(0.0, tree.root)]
@@ -47,7 +47,7 @@ def flames(tree: StackTree) -> list[Content]:
     about = f"{repr(tree)[1:-1]}; the outermost frames are on top"
     if left_out:
         about += f"; what is on less than {_LEAST:.1%} of the stacks is left out"
-    return [element("div", shown, class_="flames", tabindex="0"), said(about)]
+    return [element("div", shown, class_="flames", tabindex="0"), paragraph(about)]
 
 
 def _frame(node: StackNode, left: float, width: float, depth: int) -> Element:

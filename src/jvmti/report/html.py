@@ -17,17 +17,17 @@ from typing import Any
 from jvmti.classfile import Annotation, ClassFile
 from jvmti.display import Rows
 from jvmti.events.records import Records
-from jvmti.heap.elements import Content, Element, element, more, said, table, written
+from jvmti.heap.elements import Content, Element, and_more, element, paragraph, table, to_html
 from jvmti.heap.histogram import Histogram
-from jvmti.heap.holders import Referrers, RootPath
 from jvmti.heap.leaks import Suspect, leak_suspects
 from jvmti.heap.objects import Object as HeapObject
 from jvmti.heap.objects import Objects
 from jvmti.heap.paths import PathTree
-from jvmti.heap.report import facts, suspect
+from jvmti.heap.referrers import Referrers, RootPath
+from jvmti.heap.report import summary, suspect
 from jvmti.heap.scan import Scan
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.tables import Table, shown
+from jvmti.heap.tables import Table, display_values
 from jvmti.heap.tables import table as table_of
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
@@ -80,7 +80,7 @@ def html(thing: object) -> str | None:
         content = [element("p", element("code", repr(thing)), f": {error}", class_="fault")]
     if content is None:
         return None
-    return f"<style>{_style()}</style>{written(element('div', *content, class_='jvmti'))}"
+    return f"<style>{_style()}</style>{to_html(element('div', *content, class_='jvmti'))}"
 
 
 @cache
@@ -146,7 +146,7 @@ def _(frame: Frame) -> list[Content]:
     method = frame.method
     return [
         _titled(f"{method.class_name}.{method.name}"),
-        _facts(
+        _definitions(
             ("parameters", ", ".join(method.parameter_types) or "none"),
             ("source", frame.where),
             ("bytecode index", None if frame.is_native else frame.location),
@@ -194,7 +194,7 @@ def _threads(threads: Sequence[ThreadSnapshot]) -> list[Content]:
         )
         for one in threads[:_THREADS]
     ]
-    rest = more(len(threads), _THREADS, "threads")
+    rest = and_more(len(threads), _THREADS, "threads")
     return [table(["id", "thread", "state", "processor", "stack"], rows, rest)]
 
 
@@ -203,7 +203,7 @@ def _thread(
 ) -> list[Content]:
     heading = element("h4", f"{name} ", element("small", f"#{number}"), " ", _state(state))
     about = ", ".join([f"{processor_time(time)} of processor time", *marks])
-    return [heading, said(about), _stack(frames) if frames else said("It has no frames.")]
+    return [heading, paragraph(about), _stack(frames) if frames else paragraph("It has no frames.")]
 
 
 def _state(name: str) -> Element:
@@ -213,7 +213,7 @@ def _state(name: str) -> Element:
 def _stack(frames: Sequence[Frame]) -> Element:
     lines = [element("li", str(one)) for one in frames[:_FRAMES]]
     if len(frames) > _FRAMES:
-        lines.append(element("li", more(len(frames), _FRAMES, "frames")))
+        lines.append(element("li", and_more(len(frames), _FRAMES, "frames")))
     return element("ol", *lines, class_="stack", start="0")
 
 
@@ -234,7 +234,7 @@ def _(cls: Class) -> list[Content]:
     file = _class_file(cls)
     found: list[Content] = [
         _titled(cls.name),
-        _facts(
+        _definitions(
             ("extends", None if above is None else above.name),
             ("implements", ", ".join(interfaces) or None),
             ("loader", "bootstrap" if loader is None else loader.cls.name),
@@ -304,13 +304,13 @@ def _source(find: Callable[[], Source]) -> list[Content]:
     shown = source.part(source.first, source.first + _SOURCE - 1)
     width = len(str(shown.first + len(shown.lines)))
     numbered = [f"{number:{width}}  {line}" for number, line in enumerate(shown.lines, shown.first)]
-    rest = more(len(source.lines), _SOURCE, "lines")
+    rest = and_more(len(source.lines), _SOURCE, "lines")
     return [
         element(
             "details",
             element("summary", f"source: {source.path}"),
             _lines(numbered),
-            *([said(rest)] if rest else []),
+            *([paragraph(rest)] if rest else []),
         )
     ]
 
@@ -323,7 +323,7 @@ def _(method: Method) -> list[Content]:
              if (one.name, one.descriptor) == (method.name, method.signature)]  # fmt: skip
     return [
         _titled(f"{method.class_name}.{method.name}"),
-        _facts(
+        _definitions(
             ("parameters", ", ".join(method.parameter_types) or "none"),
             ("annotations", _annotations(found[0].annotations) if found else None),
             ("signature", method.generic_signature or method.signature),
@@ -338,7 +338,7 @@ def _(method: Method) -> list[Content]:
 def _(field: Field) -> list[Content]:
     return [
         _titled(field.name),
-        _facts(("type", field.type), ("class", field.declaring_class.name)),
+        _definitions(("type", field.type), ("class", field.declaring_class.name)),
     ]
 
 
@@ -346,7 +346,7 @@ def _(field: Field) -> list[Content]:
 def _(obj: Attributes) -> list[Content]:
     cls = obj.cls
     what = repr(obj)[1:-1]
-    about = _facts(("class", cls.name), ("bytes", obj.size))
+    about = _definitions(("class", cls.name), ("bytes", obj.size))
     if type(obj) is not Object or supertypes(cls) & _LISTED:
         lines = [_cut(line.strip()) for line in obj.table(_OBJECT).splitlines()[1 : _OBJECT + 1]]
         if not lines or isinstance(obj, String):
@@ -358,7 +358,7 @@ def _(obj: Attributes) -> list[Content]:
         (java_name(place.signature), name, _value(one))
         for (name, place), one in zip(layout.keys.items(), values, strict=False)
     ]
-    rest = more(len(layout.fields), _OBJECT, "fields")
+    rest = and_more(len(layout.fields), _OBJECT, "fields")
     found: list[Content] = [_titled(cls.name if rows else what), about]
     return found + ([table(["type", "field", "value"], rows, rest)] if rows else [])
 
@@ -374,13 +374,13 @@ def _(variables: Locals) -> list[Content]:
     try:
         values = variables.read()
     except Error as error:
-        return [said(f"not known: {error}")]
+        return [paragraph(f"not known: {error}")]
     known = {str(variables._key(one)): one for one in variables.variables}
     rows = [
         (known[str(name)].type if str(name) in known else None, str(name), _cut(_value(value)))
         for name, value in values.items()
     ]
-    return [table(["type", "variable", "value"], rows)] if rows else [said("no variables")]
+    return [table(["type", "variable", "value"], rows)] if rows else [paragraph("no variables")]
 
 
 @view.register
@@ -389,7 +389,7 @@ def _(classes: ClassList) -> list[Content]:
         (one.name, one.superclass.name if one.superclass is not None else None)
         for one in classes[:_ROWS]
     ]
-    rest = more(len(classes), _ROWS, "classes")
+    rest = and_more(len(classes), _ROWS, "classes")
     return [table(["class", "extends"], rows, rest)]
 
 
@@ -412,7 +412,7 @@ def _(scan: Scan) -> list[Content]:
             strict=True,
         )
     ]
-    return [table(["class", "bytes", "length"], rows, more(len(scan), _ROWS, "objects"))]
+    return [table(["class", "bytes", "length"], rows, and_more(len(scan), _ROWS, "objects"))]
 
 
 @view.register
@@ -442,36 +442,36 @@ def _(histogram: Histogram) -> list[Content]:
     about = f"{histogram.total_count:,} objects, {histogram.total_bytes:,} bytes"
     if histogram.pause:
         about += f"; the program stood still for {histogram.pause:.2g} s at most"
-    return [table(heads, rows, more(len(histogram), _ROWS, "classes")), said(about)]
+    return [table(heads, rows, and_more(len(histogram), _ROWS, "classes")), paragraph(about)]
 
 
 @view.register
 def _(referrers: Referrers) -> list[Content]:
     lines = [element("li", element("code", str(one))) for one in referrers[: 2 * _ROWS]]
-    rest = more(referrers.total, len(lines), "references")
+    rest = and_more(referrers.total, len(lines), "references")
     return [
         element("ul", *lines, class_="path"),
-        said(f"{rest or f'{referrers.total:,} in all'}; {_stopped(referrers.pause)}"),
+        paragraph(f"{rest or f'{referrers.total:,} in all'}; {_stopped(referrers.pause)}"),
     ]
 
 
 @view.register
 def _(way: RootPath) -> list[Content]:
     if not way.held:
-        return [said("held by nothing")]
+        return [paragraph("held by nothing")]
     steps = [element("li", element("code", str(one))) for one in way]
     if not steps:
         steps = [element("li", "a class that is never unloaded")]
-    return [element("ol", *steps, class_="path"), said(_stopped(way.pause))]
+    return [element("ol", *steps, class_="path"), paragraph(_stopped(way.pause))]
 
 
 @view.register
 def _(snapshot: Snapshot) -> list[Content]:
-    found = facts(snapshot)
+    found = summary(snapshot)
     if len(snapshot) <= _SUSPECTS:
         found += [element("h4", "What holds most"), *map(suspect, leak_suspects(snapshot)[:3])]
     else:
-        found.append(said("jvmti.heap.leak_suspects(snapshot) tells what holds most."))
+        found.append(paragraph("jvmti.heap.leak_suspects(snapshot) tells what holds most."))
     return found
 
 
@@ -482,14 +482,14 @@ def _(one: Suspect) -> list[Content]:
 
 @view.register
 def _(way: PathTree) -> list[Content]:
-    return [_lines(way.lines()), said(repr(way)[1:-1])]
+    return [_lines(way.lines()), paragraph(repr(way)[1:-1])]
 
 
 @view.register(Objects)
 @view.register(HeapObject)
 def _(objects: Objects | HeapObject) -> list[Content]:
     about = repr(objects)[1:-1]
-    return [said(about), *_table(table_of(objects))]
+    return [paragraph(about), *_table(table_of(objects))]
 
 
 @view.register
@@ -499,9 +499,11 @@ def _(data: Table) -> list[Content]:
 
 def _table(data: Table) -> list[Content]:
     first = data.rows(slice(0, _ROWS))
-    columns = {name: map(_cell, shown(column)) for name, column in first.items()}
+    columns = {name: map(_cell, display_values(column)) for name, column in first.items()}
     return [
-        table(list(columns), zip(*columns.values(), strict=True), more(data.count, _ROWS, "rows"))
+        table(
+            list(columns), zip(*columns.values(), strict=True), and_more(data.count, _ROWS, "rows")
+        )
     ]
 
 
@@ -512,11 +514,11 @@ def _table(data: Table) -> list[Content]:
 def _(vm: VM) -> list[Content]:
     process = vm.process
     if vm.closed:
-        return [_titled(process.main or "JVM"), said(repr(vm)[1:-1])]
+        return [_titled(process.main or "JVM"), paragraph(repr(vm)[1:-1])]
     held, potential = vm.env.get_capabilities(), vm.env.get_potential_capabilities()
     rows: list[Content] = [
         _titled(process.main or "JVM"),
-        _facts(
+        _definitions(
             ("process", str(process.pid)),
             ("Java", process.java_version or str(vm.version.major)),
             ("phase", vm.phase.name),
@@ -538,7 +540,7 @@ def _(capabilities: Capabilities) -> list[Content]:
     return [
         element("span", name, class_="chip")
         for name in sorted(one.name or "" for one in capabilities)
-    ] or [said("none")]
+    ] or [paragraph("none")]
 
 
 # Events
@@ -549,7 +551,7 @@ def _(records: Records) -> list[Content]:
     rows = list(islice(records.where(slice(0, _ROWS)).rows(), _ROWS))  # type: ignore[arg-type]
     names = [name for name in records if any(row.get(name) is not None for row in rows)]
     cells = [[_cell(row.get(name)) for name in names] for row in rows]
-    return [table(names, cells, more(len(records), _ROWS, "events"))]
+    return [table(names, cells, and_more(len(records), _ROWS, "events"))]
 
 
 # Pieces
@@ -559,7 +561,7 @@ def _titled(text: str) -> Element:
     return element("h4", text)
 
 
-def _facts(*pairs: tuple[str, object]) -> Element:
+def _definitions(*pairs: tuple[str, object]) -> Element:
     """Names and values; what is ``None`` is left out."""
     return element(
         "dl",

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from jvmti.display import Report
-from jvmti.heap.elements import element, written
+from jvmti.heap.elements import element, to_html
 from jvmti.report.text import duration
 from jvmti.spec.text import printable
 
@@ -89,7 +89,7 @@ def _line(what: str) -> Iterator[Report]:
     def line(done: int, all_: int | None, said: str) -> Any:
         meter = {} if all_ is None else {"value": str(done), "max": str(all_)}
         return ipython.HTML(
-            written(
+            to_html(
                 element("div", element("progress", **meter), f" {what}: {said}")
                 if said.endswith("…")
                 else element("div", element("small", f"{what}: {said}"))

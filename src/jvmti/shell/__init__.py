@@ -3,7 +3,7 @@
 `banner`       what is said first
 `completion`   the Java names that a Tab finds
 `expressions`  the expression before the cursor, evaluated without calling anything that acts
-`facts`        what a question mark tells
+`descriptions` what a question mark tells
 `magics`       the commands that begin with a percent sign
 `ipython`      all of that at IPython's prompt
 `plain`        and at Python's own

@@ -7,7 +7,7 @@ import textwrap
 import time
 from typing import TYPE_CHECKING
 
-from jvmti.model.allowed import allowed
+from jvmti.model.capability_status import capability_status
 from jvmti.report.text import duration
 from jvmti.spec.capabilities import Capabilities
 from jvmti.spec.text import printable
@@ -70,7 +70,7 @@ def banner(vm: VM, *, bold: bool = False) -> str:
 
     version = process.java_version or properties.get("java.version") or ""
     name = f"{properties.get('java.vm.name', '')} {properties.get('java.vm.version', '')}"
-    allows = allowed(vm)
+    allows = capability_status(vm)
     held = sorted(allows.held.names())
     lines = [
         marked(printable(process.main or "?", width)) + f", pid {process.pid}: "
@@ -79,18 +79,18 @@ def banner(vm: VM, *, bold: bool = False) -> str:
         "",
         entry("held", ", ".join(held) or "no capability: nothing is slower yet"),
         entry(
-            "to be had",
+            "available",
             f"{_count(allows.available)}: {_in_words(allows.available)}; "
             'vm.env.add_capabilities({"can_…"}) takes one, %env lists them',
         ),
     ]
     reasons: dict[tuple[str, str], Capabilities] = {}
-    for one in allows.missing:
+    for one in allows.unavailable:
         reason = (one.why, one.how)
         reasons[reason] = reasons.get(reason, Capabilities(0)) | one.capability
     for (why, how), capabilities in reasons.items():
         said = f"{_count(capabilities)}: {_in_words(capabilities)}; {why}"
-        lines.append(entry("not here", f"{said}; {how}" if how else said))
+        lines.append(entry("missing", f"{said}; {how}" if how else said))
     tries = _TRY_HELD if vm.held else _TRY
     lines.append("")
     for at, (what, meaning) in enumerate(tries):
@@ -102,7 +102,7 @@ def _state(vm: VM) -> str:
     if vm.held:
         return "held at its start: none of its code has run yet"
     up = duration(max(0.0, time.time() - vm.process.started))
-    how = "the agent was loaded at the start" if vm.preloaded else "attached now"
+    how = "the agent was loaded at the start" if vm.loaded_at_startup else "attached now"
     return f"up for {up}, {len(vm.threads)} threads; {how}"
 
 

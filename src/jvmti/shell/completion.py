@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from jvmti.model.classes import Class
 from jvmti.model.vm import VM
+from jvmti.shell.descriptions import event_names
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
-from jvmti.shell.facts import event_names
 from jvmti.shell.magics import MAGICS
 from jvmti.spec.capabilities import Capabilities
 

@@ -20,7 +20,7 @@ from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
-from jvmti.shell.facts import facts
+from jvmti.shell.descriptions import describe
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.spec.errors import Error
 from jvmti.spec.text import printable
@@ -64,7 +64,7 @@ class Prompt(TerminalInteractiveShell):
                 _line_magic(vm, self.user_ns, name, one.help), "line", name
             )
         self.Completer.custom_matchers.append(_matcher(Completer(vm, self.user_ns)))
-        self._python_facts = self.inspector.pinfo
+        self._python_describe = self.inspector.pinfo
         self.inspector.pinfo = self._pinfo
         for kind in (Handle, Frame, VM):
             plain.for_type(kind, _harmless)
@@ -72,11 +72,11 @@ class Prompt(TerminalInteractiveShell):
     def _pinfo(self, thing: Any, *rest: Any, **named: Any) -> None:
         text = None
         try:
-            text = facts(thing)
+            text = describe(thing)
         except Error as error:
             text = str(error)
         if text is None:
-            self._python_facts(thing, *rest, **named)
+            self._python_describe(thing, *rest, **named)
         else:
             print(text)
 

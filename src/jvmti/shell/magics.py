@@ -166,7 +166,7 @@ def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     `vm.find_class(name)` gives the class, `cls.fields` and `cls.methods` what is in it.
     """
     from jvmti.report.tables import print_table
-    from jvmti.shell.facts import facts
+    from jvmti.shell.descriptions import describe
 
     if not text:
         raise UsageError("%class needs a name, as in %class java.util.HashMap")
@@ -176,7 +176,7 @@ def class_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         print_table(["CLASS", "LOADER"], rows)
         return
     cls = found[0]
-    print(facts(cls))
+    print(describe(cls))
     for head, members in (
         ("fields", [str(field) for field in cls.fields]),
         ("methods", [str(one) for one in cls.methods]),
@@ -335,32 +335,31 @@ def props(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 @magic("capabilities")
 def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Show what `vm.env` may do on this JVM: capabilities held, to be had, and missing with why.
+    """Show the capabilities of `vm.env`: held, available, and unavailable with the reason.
 
         %env                                  list them
         %env can_tag_objects can_suspend      take these
 
     What a capability costs the program is in its documentation: `jvmti.Capabilities?`.
     """
-    from jvmti.model.allowed import allowed
+    from jvmti.model.capability_status import capability_status
     from jvmti.report.tables import print_table
 
     wanted = text.replace(",", " ").split()
     if wanted:
         vm.env.add_capabilities(wanted)
-    allows = allowed(vm)
+    allows = capability_status(vm)
     if wanted:
         print("vm.env holds " + ", ".join(sorted(allows.held.names())))
         return
     rows = [[one.name, "held", ""] for one in allows.held]
-    rows += [[one.name, "to be had", ""] for one in allows.available]
-    rows += [[one.capability.name, "no", one.why] for one in allows.missing]
+    rows += [[one.name, "available", ""] for one in allows.available]
+    rows += [[one.capability.name, "unavailable", one.why] for one in allows.unavailable]
     styles = ["green"] * len(allows.held) + [None] * len(allows.available)
-    print_table(
-        ["CAPABILITY", "STATE", "WHY NOT"], rows, styles=[*styles, *["dim"] * len(allows.missing)]
-    )
-    for how in dict.fromkeys(one.how for one in allows.missing if one.how):
-        print(f"To get what is missing: {how}.")
+    styles += ["dim"] * len(allows.unavailable)
+    print_table(["CAPABILITY", "STATE", "REASON"], rows, styles=styles)
+    for how in dict.fromkeys(one.how for one in allows.unavailable if one.how):
+        print(f"To get these: {how}.")
 
 
 def _given(names: Mapping[str, Any], text: str) -> Any:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
+from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import evaluate
-from jvmti.shell.facts import facts
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.spec.errors import Error
 from jvmti.spec.text import printable
@@ -87,7 +87,7 @@ class Prompt(code.InteractiveConsole):
         except (LookupError, AttributeError, Error) as error:
             print(f"{printable(text)}: {printable(str(error))}")
             return
-        told = facts(thing)
+        told = describe(thing)
         if told is None:
             help(thing)
         else:

@@ -15,7 +15,7 @@ from jvmti.spec.names import suggestion
 from jvmti.spec.types import CapabilityBits
 
 
-class Capabilities(display.Shown, enum.IntFlag):
+class Capabilities(display.HtmlRepr, enum.IntFlag):
     """Capabilities of JVM TI, named as in the specification.
 
     "OnLoad" marks those that HotSpot grants in the OnLoad phase only, to launched or preloaded

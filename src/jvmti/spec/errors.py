@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jvmti.spec.constants import Constant, constants
-from jvmti.spec.text import HarmlessError
+from jvmti.spec.text import PrintableError
 
 
 @constants(c="jvmtiError", prefix="JVMTI_ERROR_")
@@ -72,7 +72,7 @@ class ErrorCode(Constant):
     INVALID_ENVIRONMENT = 116
 
 
-class Error(HarmlessError):
+class Error(PrintableError):
     """Base of all exceptions of this package."""
 
 

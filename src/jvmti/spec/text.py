@@ -1,4 +1,4 @@
-"""Text from a target made harmless: names, messages and source may hold whatever they like."""
+"""Escapes untrusted text of a target: names, messages and source may contain anything."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _SHORT = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
 
 
 def printable(text: str | None, most: int | None = None) -> str:
-    """Text from a target as a terminal can show it without obeying it.
+    """Text from a target, safe to print on a terminal.
 
-    Control characters, escape sequences, marks that turn the direction of writing, lone surrogates
-    and everything else that Unicode does not count as printable become backslash escapes.
+    Control characters, escape sequences, bidirectional marks, lone surrogates and all other
+    characters that Unicode counts as unprintable become backslash escapes.
 
     Args:
         text: the text; ``None`` gives the empty string.
-        most: how many characters to show; what is cut off is replaced by an ellipsis.
+        most: the maximum length; a longer text ends in an ellipsis.
     """
     if not text:
         return ""
@@ -37,14 +37,14 @@ def _escape(code: int) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for text that is in lines; line ends and tabs stay."""
+    """The same for text of several lines; line ends and tabs stay."""
     if text.isprintable():
         return text
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 class Lines(str):
-    """Text in lines, which a prompt shows as such."""
+    """Text of several lines, which a prompt shows as lines."""
 
     __slots__ = ()
 
@@ -55,8 +55,8 @@ class Lines(str):
 Show = Callable[[Any], str]
 
 
-def harmless(show: Show) -> Show:
-    """Make a ``__repr__`` or ``__str__`` give a line that is harmless, whatever it is made of."""
+def escaped(show: Show) -> Show:
+    """Decorate a ``__repr__`` or ``__str__``: escape its result, a single line."""
 
     @wraps(show)
     def shown(self: Any) -> str:
@@ -65,8 +65,8 @@ def harmless(show: Show) -> Show:
     return shown
 
 
-def harmless_lines(show: Show) -> Show:
-    """The same for what gives several lines."""
+def escaped_lines(show: Show) -> Show:
+    """The same for results of several lines."""
 
     @wraps(show)
     def shown(self: Any) -> str:
@@ -75,17 +75,17 @@ def harmless_lines(show: Show) -> Show:
     return shown
 
 
-class HarmlessError(Exception):
+class PrintableError(Exception):
     """An exception whose message quotes names or texts of a target."""
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         if "__str__" in vars(cls):
-            cls.__str__ = harmless_lines(cls.__str__)  # type: ignore[method-assign]
+            cls.__str__ = escaped_lines(cls.__str__)  # type: ignore[method-assign]
 
-    @harmless_lines
+    @escaped_lines
     def __str__(self) -> str:
         return super().__str__()
 
 
-__all__ = ["HarmlessError", "Lines", "harmless", "harmless_lines", "printable", "printable_lines"]
+__all__ = ["PrintableError", "Lines", "escaped", "escaped_lines", "printable", "printable_lines"]

@@ -71,7 +71,7 @@ def attach(
             except BaseException:
                 connected.close()
                 raise
-    return Connection(connected, process, preloaded=preloaded)
+    return Connection(connected, process, loaded_at_startup=preloaded)
 
 
 def _attach_here(

@@ -23,13 +23,13 @@ class Connection:
         process: the JVM.
         popen: the program that was started, None when the JVM was already running. It need not
             be the JVM itself: a script may have started that.
-        preloaded: whether the agent was loaded when the JVM started, rather than now.
+        loaded_at_startup: whether the agent was loaded when the JVM started, rather than now.
     """
 
     socket: socket.socket
     process: Process
     popen: subprocess.Popen[bytes] | None = None
-    preloaded: bool = False
+    loaded_at_startup: bool = False
 
     def close(self) -> None:
         """Close the socket; the agent then leaves the JVM as it found it."""

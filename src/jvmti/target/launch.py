@@ -196,7 +196,7 @@ class Launch:
             raise LaunchFailed(
                 f"the JVM {pid} ended just after it had connected", self.popen.poll()
             ) from None
-        return Connection(connected, process, self.popen, preloaded=True)
+        return Connection(connected, process, self.popen, loaded_at_startup=True)
 
     def _next(self, belongs: Callable[[int, int], bool], deadline: float) -> socket.socket | None:
         with contextlib.suppress(TargetNotFound), ProcessHandle(self.popen.pid) as handle:

@@ -36,12 +36,12 @@ class Command:
             given.parser.error("--threshold is a positive number")
         with snapshot_of(given) as snapshot:
             tree = snapshot.dominators()
-            drops = tree.drops(given.threshold, limit=given.top)
+            points = tree.accumulation_points(given.threshold, limit=given.top)
             if given.json:
                 print_json(
                     {
                         "total": tree.total,
-                        "drops": [
+                        "accumulation_points": [
                             {
                                 "object": one.object.index,
                                 "class": one.object.cls.name,
@@ -49,7 +49,7 @@ class Command:
                                 "largest_child": one.largest_child,
                                 "children": one.children,
                             }
-                            for one in drops
+                            for one in points
                         ],
                     }
                 )
@@ -65,6 +65,6 @@ class Command:
                         f"{one.largest_child:,}",
                         repr(one.object),
                     ]
-                    for one in drops
+                    for one in points
                 ],
             )

@@ -12,6 +12,7 @@ import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.heap.sources import is_file, looked_at, snapshot_of
+from jvmti.commands.live_table import TableState, refresh_table
 from jvmti.commands.targets import (
     add_delay,
     add_json,
@@ -21,7 +22,6 @@ from jvmti.commands.targets import (
     no_target_but_the_program,
     seconds,
 )
-from jvmti.commands.watching import Picture, watch
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram
 from jvmti.model.vm import VM
@@ -228,14 +228,14 @@ _COLUMNS = [">OBJECTS", ">BYTES", ">OBJECTS GROWN", ">BYTES GROWN", "CLASS"]
 
 def _watch(vm: VM, given: argparse.Namespace) -> None:
     first = _taken(vm, given)
-    watch(
+    refresh_table(
         _COLUMNS,
         given.watch,
         lambda room: _grown(vm, first, _taken(vm, given), given.top or room or _TOP, given.sort),
     )
 
 
-def _grown(vm: VM, first: Histogram, now: Histogram, most: int, by: str) -> Picture:
+def _grown(vm: VM, first: Histogram, now: Histogram, most: int, by: str) -> TableState:
     changes = {row.key: row for row in now.diff(first)}
     cells: list[list[object]] = []
     styles: list[str | None] = []
@@ -249,4 +249,4 @@ def _grown(vm: VM, first: Histogram, now: Histogram, most: int, by: str) -> Pict
         f"{now.total_bytes:,} bytes ({now.total_bytes - first.total_bytes:+,})   "
         f"{time.strftime('%H:%M:%S')}"
     )
-    return Picture(head, cells, styles)
+    return TableState(head, cells, styles)

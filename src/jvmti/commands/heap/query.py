@@ -20,7 +20,7 @@ from jvmti.commands.outputs import add_output, output
 from jvmti.commands.targets import no_target_but_the_program
 from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.tables import Table, column, plain, shown, table
+from jvmti.heap.tables import Table, column, display_values, plain, table
 from jvmti.report.batch_files import BatchFile
 from jvmti.report.tables import WIDEST, console, print_json, print_table
 from jvmti.spec.text import printable
@@ -210,7 +210,7 @@ def _print(answer: Table, top: int) -> None:
     rows = answer.rows(slice(top))
     heads, cells = [], []
     for name in rows:
-        items = shown(rows[name])
+        items = display_values(rows[name])
         numbers = [item for item in items if item is not None]
         right = bool(numbers) and all(isinstance(item, int | float) for item in numbers)
         heads.append((">" if right else "") + name.upper())

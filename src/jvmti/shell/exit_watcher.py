@@ -1,4 +1,4 @@
-"""How a prompt ends: by the user, or with the JVM under it."""
+"""Notices at a prompt that the JVM has exited."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 
-class Watch:
-    """Tells when the JVM ends while somebody sits at the prompt; a context manager.
+class ExitWatcher:
+    """Reports the exit of the JVM while the prompt is open; a context manager.
 
     Args:
         vm: the JVM.
-        tell: called with a text, from another thread.
+        report: called with a message, on another thread.
     """
 
-    def __init__(self, vm: VM, tell: Callable[[str], None]) -> None:
+    def __init__(self, vm: VM, report: Callable[[str], None]) -> None:
         self._vm = vm
-        self._tell = tell
+        self._report = report
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._wait, name="end of the JVM", daemon=True)
 
@@ -36,11 +36,11 @@ class Watch:
     def _wait(self) -> None:
         self._vm.wait()
         if not self._leaving.is_set():
-            self._tell(ended(self._vm))
+            self._report(exit_message(self._vm))
 
 
-def ended(vm: VM) -> str:
-    """What there is to say of a JVM that has ended, or a session that has."""
+def exit_message(vm: VM) -> str:
+    """The message for a JVM, or a session, that has ended."""
     status = ""
     if vm.popen is not None:
         try:
@@ -54,4 +54,4 @@ def ended(vm: VM) -> str:
     )
 
 
-__all__ = ["Watch", "ended"]
+__all__ = ["ExitWatcher", "exit_message"]

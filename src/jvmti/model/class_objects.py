@@ -1,4 +1,4 @@
-"""Classes as the objects that they are: instances of ``java.lang.Class``."""
+"""Classes as objects: instances of ``java.lang.Class``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 from jvmti.model import calls
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import read_fields
-from jvmti.spec.text import harmless
+from jvmti.spec.text import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class
 
 
-class Mirror:
-    """The object of ``java.lang.Class`` that stands for a class: `Class.mirror`.
+class ClassObject:
+    """The ``java.lang.Class`` object of a class: `Class.class_object`.
 
-    What a class of the model calls and reads are the statics of the class; what this calls and
-    reads are the methods and fields of ``java.lang.Class``.  As an argument the class itself is
-    what Java code takes for a ``Class``.
+    A `Class` reads and calls the static members of the class; this object reads and calls the
+    members of ``java.lang.Class``.  Where Java code takes a ``Class`` argument, pass the `Class`.
 
     Attributes:
         of: the class.
@@ -43,7 +42,7 @@ class Mirror:
     ) -> Any:
         """Call a method of ``java.lang.Class`` on the class, and wait for its result.
 
-        As ``obj.call``: ``cls.mirror.call("getSimpleName")``.
+        As ``obj.call``: ``cls.class_object.call("getSimpleName")``.
 
         Raises:
             LookupError, TypeError, JavaException, CallTimeout: as for ``obj.call``.
@@ -66,7 +65,7 @@ class Mirror:
     __iter__: Any = None
 
     def fields(self) -> dict[str, Any]:
-        """All fields of the object that the VM shows: names and values.
+        """Names and values of all fields that the VM reveals.
 
         JVM TI: GetClassFields.  JNI: Get<Type>Field.
         """
@@ -74,19 +73,19 @@ class Mirror:
         return dict(zip(layout.names, layout.all.read(self.of), strict=True))
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
-        """What ``Class.toString`` gives: ``interface java.util.Map``."""
+        """The result of ``Class.toString``: ``interface java.util.Map``."""
         text: str = self.call("toString", signature="()", timeout=timeout)
         return text
 
     def __eq__(self, other: object) -> bool:
-        return self.of == other.of if isinstance(other, Mirror) else NotImplemented
+        return self.of == other.of if isinstance(other, ClassObject) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.of)
 
-    @harmless
+    @escaped
     def __repr__(self) -> str:
         return f"<java.lang.Class {self.of.name}>"
 
 
-__all__ = ["Mirror"]
+__all__ = ["ClassObject"]

@@ -16,7 +16,7 @@ _IMPLIED = ("java.lang.Object", "java.lang.Enum", "java.lang.Record")
 _INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}
 
 
-def facts(thing: Any) -> str | None:
+def describe(thing: Any) -> str | None:
     """What there is to say of a function of JVM TI or JNI, or of a class, method or field of Java.
 
     ``None`` for everything else, of which Python itself knows best.
@@ -113,4 +113,4 @@ def event_names() -> list[str]:
     return sorted(event.declaration.name for event in EVENTS.values())
 
 
-__all__ = ["class_declaration", "event_names", "facts", "of_function"]
+__all__ = ["class_declaration", "event_names", "describe", "of_function"]

@@ -1,7 +1,7 @@
-"""Who holds an object of a running VM, and what would be freed with it.
+"""Referrers, path to a GC root and retained size of an object of a running VM.
 
-The agent walks over the heap for it (`native/agent/heap_holders.cpp`).  What this package holds for
-handles in Python is left out: it neither shows as a root nor keeps anything reachable.
+The agent walks over the heap to find them (`native/agent/heap_holders.cpp`).  The references behind
+handles in Python do not count: they are neither roots nor keep anything reachable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jvmti.spec.constants import HeapReferenceKind
 from jvmti.spec.errors import ProtocolError
 from jvmti.spec.frozen import frozen
 from jvmti.spec.signatures import java_name
-from jvmti.spec.text import harmless, harmless_lines
+from jvmti.spec.text import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.operations import PathFound, ReferrersFound, RetainedMeasured
@@ -47,26 +47,25 @@ class Reference:
     """A reference to an object."""
 
     kind: HeapReferenceKind
-    """How it refers: a field, an element, a thread's variable …"""
+    """The kind of reference: a field, an element, a local variable …"""
     referrer: Any
-    """The object that refers; ``None`` is a root of the heap."""
+    """The referring object; ``None`` for a GC root."""
     class_name: str | None
-    """The class of the referrer; of a static field, the class itself; ``None`` for a root."""
+    """The class of the referrer; for a static field, the class itself; ``None`` for a root."""
     field: str | None
-    """The name of the field, where it is one."""
+    """The name of the field, if it is one."""
     index: int
-    """The index of the array's element, the slot of the variable, the number in the constant pool;
-    -1 where there is none."""
+    """The array index, variable slot or constant pool index; -1 if there is none."""
     weak: bool = False
-    """Whether it is that of a weak or phantom reference, which does not keep an object alive."""
+    """Whether it is a weak or phantom reference, which does not keep an object alive."""
     thread_id: int | None = None
-    """The id of the thread whose variable it is."""
+    """The id of the thread that has the variable."""
     depth: int | None = None
-    """Its frame on that thread's stack, 0 being the innermost."""
+    """The depth of its frame on that thread's stack; 0 is the topmost."""
     method: Any = None
     """The method of that frame."""
 
-    @harmless
+    @escaped
     def __str__(self) -> str:
         name = self.class_name
         match self.kind:
@@ -93,10 +92,10 @@ class Reference:
 
 
 class Referrers(Sequence[Reference]):
-    """What refers to an object.
+    """The references to an object.
 
     Attributes:
-        total: how many references there are; more than are listed where a limit was reached.
+        total: how many references there are, even if the limit cuts the list.
         pause: for how many seconds the VM was stopped.
     """
 
@@ -111,7 +110,7 @@ class Referrers(Sequence[Reference]):
     def __getitem__(self, index: Any) -> Any:
         return self._references[index]
 
-    @harmless_lines
+    @escaped_lines
     def __repr__(self) -> str:
         listed = "\n  ".join(map(str, self._references))
         return f"<{self.total} references\n  {listed}>" if listed else "<no references>"
@@ -120,16 +119,16 @@ class Referrers(Sequence[Reference]):
 
 
 class RootPath(Sequence[Reference]):
-    """The references from a root of the heap to an object, the root's first.
+    """The path from a GC root to an object: its references, the root's first.
 
-    It is empty where nothing holds the object.  A class that is never unloaded counts as a root:
-    then the first reference is that of the class, to the value of a static field for instance.
+    It is empty for an unreachable object.  A class that is never unloaded counts as a root: the
+    path then starts with a reference of the class, such as a static field.
 
     Attributes:
         held: whether there is a path.
-        pause: for how many seconds the VM was stopped, all passes together.
-        longest_pause: the longest of them, in seconds.
-        passes: how many passes over the heap there were, one for each step.
+        pause: for how many seconds the VM was stopped, in all passes.
+        longest_pause: the longest of the passes, in seconds.
+        passes: the number of passes over the heap, one per step.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class RootPath(Sequence[Reference]):
     def __bool__(self) -> bool:
         return self.held
 
-    @harmless_lines
+    @escaped_lines
     def __repr__(self) -> str:
         if not self.held:
             return "<held by nothing>"
@@ -162,25 +161,25 @@ class RootPath(Sequence[Reference]):
 
 @frozen
 class Retained:
-    """What would be freed if an object were not there."""
+    """The retained size of an object: what a collection would free without it."""
 
     bytes: int
-    """What it and the objects that only it holds take, in bytes."""
+    """The size of it and of the objects that only it keeps reachable, in bytes."""
     count: int
-    """How many objects these are, itself included."""
+    """The number of these objects, including itself."""
     reachable: int
-    """How many objects can be reached from it, held otherwise or not, up to permanent classes."""
+    """How many objects are reachable from it, up to permanent classes."""
     pause: float
-    """For how many seconds the VM was stopped, both passes together."""
+    """For how many seconds the VM was stopped, in both passes."""
     longest_pause: float
-    """The longer of the passes, in seconds."""
+    """The longer pass, in seconds."""
 
     def __int__(self) -> int:
         return self.bytes
 
 
-class Holders:
-    """Asks the agent who holds what."""
+class ReferrerQueries:
+    """Queries the agent for referrers, paths to roots and retained sizes."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
@@ -196,7 +195,7 @@ class Holders:
     ) -> Referrers:
         """See ``obj.referrers``."""
         if not 0 <= limit <= 100_000:
-            raise ValueError(f"between 0 and 100,000 references can be listed, not {limit}")
+            raise ValueError(f"limit= takes 0 to 100,000 references, not {limit}")
         found: ReferrersFound = passes.run(
             self._vm._session,
             "find_referrers",
@@ -224,7 +223,8 @@ class Holders:
         )
         if found.too_many:
             raise TooManyObjects(
-                f"more than {most:,} objects hold it, directly or not, before a root comes in sight"
+                f"no GC root within {most:,} objects that refer to it, directly or not; allow more "
+                "by most="
             )
         if not found.whole:
             raise PassOverran("path_to_root", timeout)
@@ -247,8 +247,8 @@ class Holders:
         )
         if found.too_many:
             raise TooManyObjects(
-                f"more than {most:,} objects can be reached from it; allow more by most=, each "
-                "takes a microsecond and 100 bytes in the target for a while"
+                f"more than {most:,} objects are reachable from it; allow more by most=: each "
+                "takes a microsecond, and 100 bytes in the target for a while"
             )
         if not found.whole:
             raise PassOverran("retained_size", timeout)
@@ -263,9 +263,9 @@ class Holders:
     def _references(
         self, edges: list[int], objects: dict[int, Any], item: Any
     ) -> Iterator[Reference]:
-        """Edges as the agent notes them, with names.
+        """The agent's edges, with names.
 
-        An object that was collected before it could be taken is left out with its references.
+        Leaves out objects, with their references, that were collected meanwhile.
         """
         try:
             rows = EDGE.rows(edges)
@@ -277,7 +277,9 @@ class Holders:
             try:
                 kind = HeapReferenceKind(number)
             except ValueError:
-                raise ProtocolError(f"the agent names a kind of reference {number}") from None
+                raise ProtocolError(
+                    f"the agent reports an unknown kind of reference, {number}"
+                ) from None
             if mark == 0:
                 of_thread = kind in (HeapReferenceKind.STACK_LOCAL, HeapReferenceKind.JNI_LOCAL)
                 yield Reference(
@@ -310,4 +312,4 @@ class Holders:
             yield Reference(kind, referrer, name, field, index, bool(weak))
 
 
-__all__ = ["Holders", "Reference", "Referrers", "Retained", "RootPath"]
+__all__ = ["ReferrerQueries", "Reference", "Referrers", "Retained", "RootPath"]

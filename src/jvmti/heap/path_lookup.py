@@ -1,9 +1,8 @@
-"""Objects of a running VM found again along references: from classes and threads, step by step.
+"""Finds the live objects behind those of a snapshot by following reference paths.
 
-What a static field or a thread leads to is reached by reading fields and elements, in a few
-messages for each step, whatever the heap's size and wherever a collector has moved things.  The
-program goes on meanwhile; what it has changed on the way is noticed by the class and the length of
-each object.
+The search starts at classes and threads and reads fields and elements, in a few messages for each
+step.  It works for any heap size, even if a collector has moved objects.  The program runs
+meanwhile; a changed class or length reveals an object that it has replaced on the path.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
     from jvmti.model.vm import VM
 
-__all__ = ["AlongReferences"]
+__all__ = ["PathLookup"]
 
 _DEEPEST = 100
-"""Steps from a root, above which a walk over the heap is the shorter way."""
+"""Paths with more steps are left to a heap walk, which is faster then."""
 _PART = 20_000
-"""Objects that are looked for together."""
+"""Objects to search for together."""
 _THREAD = 0x08
 _NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
 
 Handles = NDArray[numpy.uint64]
 
 
-class AlongReferences:
-    """The ways to the objects of a snapshot, and back along them into the VM.
+class PathLookup:
+    """Follows the paths of a snapshot in the VM.
 
     Args:
         vm: the VM.
-        snapshot: what was taken of it.
+        snapshot: its snapshot.
     """
 
     def __init__(self, vm: VM, snapshot: Snapshot) -> None:
@@ -58,19 +57,19 @@ class AlongReferences:
         until: float | None = None,
         progress: Progress | None = None,
     ) -> list[Any]:
-        """The live objects behind some of the snapshot, ``None`` where the ways give none.
+        """The live objects behind some of the snapshot, ``None`` for those it cannot find.
 
         Args:
             wanted: the numbers of objects, in ascending order, each once.
             loaded: the classes that are loaded now.
-            until: the time by the monotonic clock after which no more are looked for.
-            progress: told how many have been found.
+            until: the time by the monotonic clock to stop the search.
+            progress: receives how many it has found.
         """
         if self._ways is None:
             self._ways = Ways(self._snapshot._dump, _NOT_STRONG, self._roots())
         steps = _Steps(self._vm, self._snapshot, loaded, self._ways)
         found: list[Any] = []
-        # In parts, so that not all that lies on the ways is held at once.
+        # In parts, so that handles of all objects on the paths never exist at once.
         for begin in range(0, len(wanted), _PART):
             if until is not None and time.monotonic() > until:
                 break
@@ -80,7 +79,7 @@ class AlongReferences:
         return found + [None] * (len(wanted) - len(found))
 
     def _roots(self) -> Indices:
-        """What can be named in the VM: classes and threads; not what stacks and JNI hold."""
+        """Objects to start from in the VM: classes and threads, not locals of stacks and JNI."""
         snapshot = self._snapshot
         classes = snapshot._dump.classes["object"]
         roots = snapshot._dump.roots
@@ -89,7 +88,7 @@ class AlongReferences:
 
 
 class _Steps:
-    """The steps of one search."""
+    """One search, step by step."""
 
     def __init__(self, vm: VM, snapshot: Snapshot, loaded: LoadedClasses, ways: Ways) -> None:
         self._vm = vm
@@ -100,7 +99,7 @@ class _Steps:
         self._columns: list[HandleColumn] = []
         self._fields: dict[str, dict[str, int]] = {}
         self._threads: dict[int, Any] = {}
-        # A name that several loaders have a class of says nothing.
+        # A class name is ambiguous if several loaders have it.
         here, there = Counter(snapshot.classes.names), Counter(loaded.names)
         self._places = {
             name: place
@@ -150,7 +149,7 @@ class _Steps:
         return found
 
     def _named(self, roots: Indices) -> Handles:
-        """The classes and threads that ways begin at."""
+        """The classes and threads at the beginning of paths."""
         extent = self._dump.extent[roots]
         is_class = (extent & EXTENT_CLASS) != 0
         found = numpy.zeros(len(roots), numpy.uint64)
@@ -171,12 +170,12 @@ class _Steps:
         return found
 
     def _step(self, sources: Indices, targets: Indices, receivers: Handles) -> Handles:
-        """What some live objects refer to where, in the snapshot, their like refers to targets.
+        """Follow one reference each: read from live objects what the snapshot has as targets.
 
         Args:
             sources: objects of the snapshot.
-            targets: to each, one that it refers to.
-            receivers: to each, the handle of the live object; 0 for none.
+            targets: an object for each that it refers to.
+            receivers: the handle of the live object of each source; 0 for none.
         """
         dump = self._dump
         found = numpy.zeros(len(targets), numpy.uint64)
@@ -209,12 +208,12 @@ class _Steps:
             self._take(found, rows, getattr(self._vm.map, function)(receivers[rows], fields))
 
     def _take(self, found: Handles, rows: Any, columns: Any) -> None:
-        """Keep what a request has brought; rows that have failed bring null."""
+        """Keep the result of a request; failed rows are null."""
         self._columns.append(columns.value)
         found[rows] = columns.value.array
 
     def _alike(self, found: Handles, targets: Indices) -> NDArray[numpy.bool_]:
-        """Which live objects have the class and the length of those in the snapshot."""
+        """Which live objects still have the class and the length of those in the snapshot."""
         alike = numpy.zeros(len(found), numpy.bool_)
         dump = self._dump
         wanted = self._classes[dump.class_of[targets]]
@@ -255,7 +254,7 @@ class _Steps:
         return known
 
     def _static_fields(self, classes: Indices, targets: Indices) -> tuple[Any, Handles]:
-        """The static field of each class that holds the target; and where it is its loader."""
+        """The static field of each class that refers to its target; or that its loader does."""
         found = numpy.zeros(len(classes), numpy.uint64)
         loads = numpy.zeros(len(classes), numpy.bool_)
         for source in numpy.unique(classes).tolist():
@@ -274,7 +273,7 @@ class _Steps:
         return loads, found
 
     def _instance_fields(self, sources: Indices, targets: Indices) -> Handles:
-        """The field of each source that holds the target, 0 where none does."""
+        """The field of each source that refers to its target, 0 if none does."""
         found = numpy.zeros(len(sources), numpy.uint64)
         classes = self._dump.class_of[sources]
         for index in numpy.unique(classes).tolist():
@@ -292,7 +291,7 @@ class _Steps:
         return found
 
     def _element_places(self, arrays: Indices, targets: Indices) -> NDArray[numpy.int64]:
-        """The place of each target in the array beside it, -1 where it has none."""
+        """The index of each target in its array, -1 if absent."""
         found = numpy.full(len(arrays), -1, numpy.int64)
         if not len(arrays):
             return found

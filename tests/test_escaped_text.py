@@ -22,7 +22,7 @@ import jvmti
 from jvmti.classfile import ClassFile, disassemble
 from jvmti.model.sources import Source
 from jvmti.spec.errors import JavaException
-from jvmti.spec.text import HarmlessError, Lines, printable
+from jvmti.spec.text import Lines, PrintableError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -146,7 +146,7 @@ def public_errors() -> list[type[Exception]]:
 def test_messages_of_the_package_s_own_exceptions_are_harmless() -> None:
     """Those that a command raises for itself are about its words, and are written by one place."""
     own = {"CommandFailed", "RemoteTraceback", "_Unanswered"}  # shown by nobody as they are
-    others = [cls for cls in public_errors() if not issubclass(cls, HarmlessError)]
+    others = [cls for cls in public_errors() if not issubclass(cls, PrintableError)]
     assert [one for one in others if own.isdisjoint(cls.__name__ for cls in one.__mro__)] == []
     for error in (
         jvmti.errors.InvalidThread(10, "get_thread_info", f"of {HOSTILE}"),

@@ -1,4 +1,4 @@
-"""The upper part of the dominator tree: the objects that retain most, as many as can be shown."""
+"""The dominator tree without its small branches, for reports."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from jvmti.heap.objects import Object
     from jvmti.heap.snapshot import Snapshot
 
-__all__ = ["Branch", "outline"]
+__all__ = ["Branch", "pruned_dominator_tree"]
 
 _FEW = 3
-"""Children that are given even if they are small."""
+"""Children to show even if they are small."""
 
 
 @dataclass
 class Branch:
-    """An object with the largest of those that it dominates directly.
+    """An object with the largest of its children in the dominator tree.
 
     Attributes:
-        object: the object; ``None`` for the root above all.
+        object: the object; ``None`` for the virtual root.
         retained: bytes that it retains.
-        children: how many it dominates directly.
-        branches: the largest of them.
-        others: how many there are besides.
-        others_class: the class of most of these.
-        others_of_class: how many are of that.
-        others_retained: bytes that those retain.
+        children: how many objects it dominates directly.
+        branches: the largest of these.
+        others: how many children are left out.
+        others_class: the most frequent class of these.
+        others_of_class: how many of them are of that class.
+        others_retained: bytes that they retain.
     """
 
     object: Object | None
@@ -44,7 +44,7 @@ class Branch:
     others_retained: int = 0
 
 
-def outline(
+def pruned_dominator_tree(
     snapshot: Snapshot,
     *,
     limit: int = 2000,
@@ -52,16 +52,16 @@ def outline(
     depth: int = 60,
     threshold: float = 0.0001,
 ) -> Branch:
-    """The dominator tree, cut where it becomes small.
+    """The dominator tree without its small branches.
 
-    What is unfolded next is always what retains most, so that the objects given are the largest.
+    It expands the largest object first, so the result has the largest objects of the heap.
 
     Args:
-        snapshot: whose tree.
-        limit: the most objects, about.
-        width: the most children of one.
-        depth: the most levels.
-        threshold: the part of the heap that a child retains, unless it is one of the three largest.
+        snapshot: the heap.
+        limit: the maximum number of objects, about.
+        width: the maximum number of children of one object.
+        depth: the maximum number of levels.
+        threshold: the smallest child, as a fraction of the heap; the three largest always count.
     """
     tree = snapshot.dominators()
     top = Branch(None, tree.total)

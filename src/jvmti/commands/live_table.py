@@ -1,4 +1,4 @@
-"""Tables that are refreshed until somebody has seen enough."""
+"""A table that is refreshed until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from typing import NamedTuple
 from jvmti.report.tables import console, plain, table
 
 _MARGIN = 6
-"""Lines of the terminal that the head and the frame of a table take."""
+"""Lines of the terminal for the head and the frame of the table."""
 
 _LEAST = 5
 
 
-class Picture(NamedTuple):
-    """What is shown of one moment: a line above, and rows with a style for each."""
+class TableState(NamedTuple):
+    """The contents at one moment: a line above the table, and rows with a style for each."""
 
     head: str
     rows: list[list[object]]
     styles: list[str | None]
 
 
-def watch(columns: Sequence[str], interval: float, look: Callable[[int | None], Picture]) -> None:
-    """Refresh a table until interrupted, which is how it is meant to end.
+def refresh_table(
+    columns: Sequence[str], interval: float, sample: Callable[[int | None], TableState]
+) -> None:
+    """Refresh a table until Ctrl-C, the normal way to end it.
 
     Args:
         columns: its headings.
-        interval: seconds in between.
-        look: gives what is shown, for the number of rows that there is room for; ``None`` is any.
+        interval: seconds between two samples.
+        sample: returns the contents for the rows that fit the terminal; ``None`` means any number.
     """
     from rich.console import Console, Group
     from rich.live import Live
@@ -42,10 +44,10 @@ def watch(columns: Sequence[str], interval: float, look: Callable[[int | None], 
             live.start()
         while True:
             time.sleep(interval)
-            room = max(live.console.height - _MARGIN, _LEAST) if live else None
-            head, rows, styles = look(room)
+            rows_that_fit = max(live.console.height - _MARGIN, _LEAST) if live else None
+            head, rows, styles = sample(rows_that_fit)
             if live:
-                shown = table(columns, rows[:room], styles=styles[:room])
+                shown = table(columns, rows[:rows_that_fit], styles=styles[:rows_that_fit])
                 live.update(Group(Text(head, style="bold"), shown), refresh=True)
             else:
                 print(head)
@@ -58,4 +60,4 @@ def watch(columns: Sequence[str], interval: float, look: Callable[[int | None], 
             live.stop()
 
 
-__all__ = ["Picture", "watch"]
+__all__ = ["TableState", "refresh_table"]
