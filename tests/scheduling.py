@@ -21,7 +21,7 @@ LONGEST = (
     "robustness/test_growth.py",
     "robustness/test_sanitized.py",
     "robustness/test_random_walk.py",
-    "drivers/test_spark.py",
+    "integrations/test_spark.py",
     "test_packaging.py",
     "test_adding_a_function.py",
     "test_static_launcher.py",

@@ -22,9 +22,9 @@ from jvmti import display
 
 if TYPE_CHECKING:
     from jvmti import errors, heap
-    from jvmti.drivers.own import attach_self
-    from jvmti.drivers.spark import attach_spark, spark_executors
     from jvmti.env.environment import Env
+    from jvmti.integrations.own import attach_self
+    from jvmti.integrations.spark import attach_spark, spark_executors
     from jvmti.jni.calls import JNI
     from jvmti.model.vm import VM
     from jvmti.report.progress import progress
@@ -167,12 +167,12 @@ _LATE = {
     "Process": "jvmti.target.processes",
     "TargetLost": "jvmti.spec.errors",
     "VM": "jvmti.model.vm",
-    "attach_self": "jvmti.drivers.own",
-    "attach_spark": "jvmti.drivers.spark",
+    "attach_self": "jvmti.integrations.own",
+    "attach_spark": "jvmti.integrations.spark",
     "java_tool_options": "jvmti.target.launch",
     "processes": "jvmti.target.processes",
     "progress": "jvmti.report.progress",
-    "spark_executors": "jvmti.drivers.spark",
+    "spark_executors": "jvmti.integrations.spark",
 }
 _MODULES = {"errors": "jvmti.errors", "heap": "jvmti.heap"}
 

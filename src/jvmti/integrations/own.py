@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_START = "import sys; sys.path[:] = sys.argv[2:]; from jvmti.drivers.controller import main; main()"
+_START = (
+    "import sys; sys.path[:] = sys.argv[2:]; from jvmti.integrations.controller import main; main()"
+)
 _GRACE = 10.0  # seconds that the controller gets for leaving the JVM
 
 
@@ -255,7 +257,7 @@ def attach_self(
 
 def _kept_object(key: str, description: str) -> Any:
     """What a `Kept` becomes where it arrives: the object, in the process that keeps it."""
-    from jvmti.drivers import controller
+    from jvmti.integrations import controller
 
     return controller.kept_object(key, description)
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import jvmti
 from documented import blocks
 from jvms import ROOT
-from jvmti.drivers.spark import SparkExecutor
+from jvmti.integrations.spark import SparkExecutor
 
 
 def main() -> None:
