@@ -25,7 +25,7 @@ from run import best, compile_program, machine, time_of  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from jvmti.env.structures import HeapCallbacks  # noqa: E402
-from jvmti.spec.constants import HeapFilter, HeapVisitControl  # noqa: E402
+from jvmti.interface.constants import HeapFilter, HeapVisitControl  # noqa: E402
 from processors import PLACES  # noqa: E402
 
 WALKS = 3

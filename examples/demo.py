@@ -26,8 +26,8 @@ from rich.table import Table
 from rich.text import Text
 
 import jvmti
-from jvmti.spec.capabilities import ALL
-from jvmti.spec.text import printable
+from jvmti.interface.capabilities import ALL
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.threads import ThreadSnapshot

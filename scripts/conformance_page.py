@@ -27,7 +27,7 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS  # noqa: E402
 
 if TYPE_CHECKING:
     from jvmti.env.events import EventDeclaration
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
 
 PAGE = ROOT / "docs" / "conformance.md"
 EVIDENCE = ROOT / "build" / "conformance.json"

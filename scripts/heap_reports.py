@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
 import real_programs  # noqa: E402
-from jvmti.report.text import duration  # noqa: E402
+from jvmti.text.quantities import duration  # noqa: E402
 from real_programs import (  # noqa: E402
     LUCENE,
     PYSPARK,

@@ -19,13 +19,13 @@ from pathlib import Path
 from jvmti import errors
 from jvmti.env.events import EVENTS, Frames, JvmtiEvent, OwnWork
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface import capabilities, constants, types
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import Constant, Flags
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import ERRORS
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import capabilities, constants, types
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import Constant, Flags
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import ERRORS
 
 OTHERS = tuple(
     cls
@@ -335,7 +335,7 @@ def constant_page() -> str:
     ]
     lines = ["# JVM TI and JNI: constants", ""]
     lines += [
-        "All are in `jvmti.spec.constants`, under the specification's names without the prefix"
+        "All are in `jvmti.interface.constants`, under the specification's names without the prefix"
     ]
     lines += ['of their group. Where a function takes one it takes its name, too: `"ENABLE"`, or']
     lines += ['`"Breakpoint"` as well as `"BREAKPOINT"`. Bits of a set are joined by `|`.', ""]

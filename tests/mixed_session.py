@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import ErrorCode
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.errors import ErrorCode
 
 if TYPE_CHECKING:
     import jvmti

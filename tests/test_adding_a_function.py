@@ -58,10 +58,12 @@ def test_a_spare_slot_is_declared_in_one_file_and_built(tmp_path: Path) -> None:
     edited = tmp_path / "src" / "jvmti" / "env" / "thread.py"
     text = edited.read_text()
     text = text.replace(
-        "from jvmti.spec.declaration import ", "from jvmti.spec.declaration import ANY, ", 1
+        "from jvmti.interface.declaration import ",
+        "from jvmti.interface.declaration import ANY, ",
+        1,
     ).replace("ANY, ANY, ", "ANY, ", 1)
-    if not re.search(r"spec\.types import .*\bInt\b", text):
-        text = text.replace("\n\n\nclass", "\nfrom jvmti.spec.types import Int\n\n\nclass", 1)
+    if not re.search(r"interface\.types import .*\bInt\b", text):
+        text = text.replace("\n\n\nclass", "\nfrom jvmti.interface.types import Int\n\n\nclass", 1)
     edited.write_text(text.rstrip() + "\n" + DECLARATION)
 
     headers = tmp_path / "include"

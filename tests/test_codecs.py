@@ -10,9 +10,9 @@ import numpy
 import pytest
 
 from jvmti.env.interface import FUNCTIONS as ENV
+from jvmti.interface import shapes
 from jvmti.jni.interface import FUNCTIONS as JNI
-from jvmti.spec import shapes
-from jvmti.wire import text
+from jvmti.text import modified_utf8 as text
 from jvmti.wire.codecs import codec_of, decoder_of, encoder_of, narrowed
 
 

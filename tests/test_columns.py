@@ -12,8 +12,8 @@ import pytest
 
 import jvmti
 import programs
+from jvmti.interface.errors import ErrorCode
 from jvmti.refs import Class, String
-from jvmti.spec.errors import ErrorCode
 from jvmti.wire.columns import HandleColumn, ListColumn, TextColumn
 
 errors = jvmti.errors

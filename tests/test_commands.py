@@ -19,13 +19,13 @@ from command_line import COMMAND, as_json, done, run
 from jvmti.commands import VERBS, command, prepare
 from jvmti.commands.targets import find_java
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface.capabilities import ALL
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.report.tables import plain, table
-from jvmti.report.text import duration
-from jvmti.spec.capabilities import ALL
-from jvmti.spec.text import printable
 from jvmti.target.agent_library import library_for_executable
 from jvmti.target.options import AgentOptions
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 if TYPE_CHECKING:
     from jvms import Jvm

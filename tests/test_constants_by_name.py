@@ -10,11 +10,11 @@ import pytest
 import jvmti
 import programs
 from jvmti.env.interface import FUNCTIONS as JVMTI
+from jvmti.interface import constants
+from jvmti.interface.capabilities import ALL, Capabilities
+from jvmti.interface.constants import Constant, Event, EventMode, Flags, constant_named
+from jvmti.interface.shapes import Number, inputs_of
 from jvmti.jni.interface import FUNCTIONS as JNI
-from jvmti.spec import constants
-from jvmti.spec.capabilities import ALL, Capabilities
-from jvmti.spec.constants import Constant, Event, EventMode, Flags, constant_named
-from jvmti.spec.shapes import Number, inputs_of
 from jvmti.wire import codecs
 
 CLASSES = [

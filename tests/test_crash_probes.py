@@ -24,9 +24,9 @@ from conformance import frames
 from conformance.finding import field_named, loaded_class, method_named, thread_named
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.structures import ClassDefinition
+from jvmti.interface.errors import ErrorCode
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.refs import handles
-from jvmti.spec.errors import ErrorCode
 from jvmti.wire import protocol
 from jvmti.wire.channel import Frame, Request
 from jvmti.wire.protocol import Kind, Status

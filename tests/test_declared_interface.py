@@ -25,12 +25,11 @@ import jvmti.jni
 from jvmti.env.callbacks import CALLBACKS, InOut, TagCell
 from jvmti.env.events import EVENTS
 from jvmti.env.structures import STRUCTURES, FunctionPointer, Structure
-from jvmti.refs import Handle
-from jvmti.spec import capabilities, constants, errors
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import Constant, Event, Flags
-from jvmti.spec.declaration import Declaration, Table
-from jvmti.spec.types import (
+from jvmti.interface import capabilities, constants, errors
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import Constant, Event, Flags
+from jvmti.interface.declaration import Declaration, Table
+from jvmti.interface.types import (
     UTF16,
     ArrayBeforeCount,
     Blob,
@@ -51,6 +50,7 @@ from jvmti.spec.types import (
     Stored,
     TypeCharacter,
 )
+from jvmti.refs import Handle
 
 SPECIFICATION = Path(__file__).parent / "specification"
 FACTS = json.loads((SPECIFICATION / "jvmti.json").read_text())

@@ -20,9 +20,9 @@ import compiler
 import jvms
 import jvmti
 from jvmti.classfile import ClassFile, disassemble
+from jvmti.interface.errors import JavaException
 from jvmti.model.sources import Source
-from jvmti.spec.errors import JavaException
-from jvmti.spec.text import Lines, PrintableError, printable
+from jvmti.text.printable import Lines, PrintableError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

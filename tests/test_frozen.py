@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 
 @frozen

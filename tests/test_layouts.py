@@ -14,10 +14,10 @@ import pytest
 
 from jvmti.env import event_records
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface.errors import ProtocolError
 from jvmti.layouts import declare
 from jvmti.layouts.heap_passes import EDGE, SCAN
 from jvmti.refs.handles import CLASSES
-from jvmti.spec.errors import ProtocolError
 from jvmti.target.agent_library import interface_digest
 from jvmti.wire import protocol
 from jvmti.wire.session import Session

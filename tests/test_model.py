@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.signatures import java_name, parameters_of, result_of, signature_of
 from jvmti.model.classes import Class
 from jvmti.model.locks import LockFinder
 from jvmti.model.threads import Thread
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.signatures import java_name, parameters_of, result_of, signature_of
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ import jvmti
 import programs
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface.capabilities import Capabilities
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec.capabilities import Capabilities
 from jvmti.target.agent_library import library_for_executable
 
 pytestmark = pytest.mark.oldest_and_newest

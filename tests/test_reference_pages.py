@@ -13,7 +13,7 @@ import jvms
 from conformance.pairs import errors_of
 from conformance.unprovoked import UNPROVOKED
 from jvmti.env.interface import FUNCTIONS
-from jvmti.spec.errors import ERRORS
+from jvmti.interface.errors import ERRORS
 
 NAMES = {error.CONSTANT.removeprefix("JVMTI_ERROR_"): error.__name__ for error in ERRORS.values()}
 

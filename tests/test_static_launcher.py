@@ -12,7 +12,7 @@ import pytest
 
 import compiler
 import jvmti
-from jvmti.spec.constants import VMPhase
+from jvmti.interface.constants import VMPhase
 from jvmti.target.connection import Connection
 from jvmti.target.hotspot import AttachPoint
 from jvmti.target.listener import Listener, accept

@@ -19,8 +19,8 @@ import pytest
 
 import compiler
 import jvmti
-from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import Error, TargetLost
+from jvmti.interface.constants import VMPhase
+from jvmti.interface.errors import Error, TargetLost
 from jvmti.target.agent_library import own_library
 from jvmti.target.errors import LaunchFailed, NoSuchProcess, OptionsError
 from jvmti.target.processes import processes

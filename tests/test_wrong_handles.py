@@ -12,16 +12,16 @@ import pytest
 
 from jvmti import refs
 from jvmti.env.interface import FUNCTIONS as ENV
+from jvmti.interface import shapes
+from jvmti.interface.errors import ErrorCode, error_for
 from jvmti.jni.interface import FUNCTIONS as JNI
 from jvmti.refs.handles import CLASSES
-from jvmti.spec import shapes
-from jvmti.spec.errors import ErrorCode, error_for
 from jvmti.wire.codecs import encoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
 
 SESSION = object()
 DECLARATIONS = [*ENV.values(), *JNI.values()]

@@ -5,7 +5,7 @@ jvmti run compiled_method_load.py=com.acme.* -- java -jar app.jar
 
 from fnmatch import fnmatchcase
 
-from jvmti.spec.constants import Event
+from jvmti.interface.constants import Event
 
 wanted = "*"
 

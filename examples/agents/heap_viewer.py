@@ -8,7 +8,7 @@ It looks when the JVM ends, and whenever `kill -QUIT PID` asks for it.
 from collections import Counter
 
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
 
 most = 10
 

@@ -9,7 +9,7 @@ one to it.  After that the program runs at full speed, and nobody but itself doe
 from fnmatch import fnmatchcase
 from struct import pack, unpack_from
 
-from jvmti.spec.constants import ClassStatus
+from jvmti.interface.constants import ClassStatus
 
 wanted = "*"
 methods_of = {}  # the name of a class: those of its methods, in the order of the fields

@@ -19,11 +19,11 @@ from jvmti.env import event_records
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.operations import OPERATIONS
+from jvmti.interface import shapes
+from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.layouts import declare
 from jvmti.refs import handles
-from jvmti.spec import shapes
-from jvmti.spec.declaration import Declaration
 from jvmti.wire import protocol
 
 DIGEST_SIZE = 16

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.integrations.own import attach_self
     from jvmti.integrations.spark import attach_spark, spark_executors
+    from jvmti.interface.capabilities import Capabilities
+    from jvmti.interface.errors import Error, JavaException, JvmtiError
     from jvmti.jni.calls import JNI
     from jvmti.model.vm import VM
     from jvmti.report.progress import progress
-    from jvmti.spec.capabilities import Capabilities
-    from jvmti.spec.errors import Error, JavaException, JvmtiError
     from jvmti.target.errors import AttachError
     from jvmti.target.launch import java_tool_options
     from jvmti.target.options import AgentOptions
@@ -108,8 +108,8 @@ def launch(
         AttachError: the program did not start, or ended before it was live.
         NotAvailable: a capability cannot be had; the program is ended then.
     """
+    from jvmti.interface.errors import TargetLost
     from jvmti.model.vm import VM, add_capabilities
-    from jvmti.spec.errors import TargetLost
     from jvmti.target import launch as way
     from jvmti.target.errors import LaunchFailed
 
@@ -158,14 +158,14 @@ display.set_renderers(_html, _progress)
 _LATE = {
     "AgentOptions": "jvmti.target.options",
     "AttachError": "jvmti.target.errors",
-    "Capabilities": "jvmti.spec.capabilities",
+    "Capabilities": "jvmti.interface.capabilities",
     "Env": "jvmti.env.environment",
-    "Error": "jvmti.spec.errors",
+    "Error": "jvmti.interface.errors",
     "JNI": "jvmti.jni.calls",
-    "JavaException": "jvmti.spec.errors",
-    "JvmtiError": "jvmti.spec.errors",
+    "JavaException": "jvmti.interface.errors",
+    "JvmtiError": "jvmti.interface.errors",
     "Process": "jvmti.target.processes",
-    "TargetLost": "jvmti.spec.errors",
+    "TargetLost": "jvmti.interface.errors",
     "VM": "jvmti.model.vm",
     "attach_self": "jvmti.integrations.own",
     "attach_spark": "jvmti.integrations.spark",

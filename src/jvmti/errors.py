@@ -67,8 +67,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from jvmti.spec import errors as _spec
-from jvmti.spec.errors import *  # noqa: F403
+from jvmti.interface import errors as _spec
+from jvmti.interface.errors import *  # noqa: F403
 from jvmti.target import errors as _target
 from jvmti.target.errors import *  # noqa: F403
 

@@ -13,8 +13,8 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.finding import kept, thread_named
+from jvmti.interface.constants import ThreadState
 from jvmti.refs import Thread
-from jvmti.spec.constants import ThreadState
 
 
 def new_thread(vm: jvmti.VM, name: str) -> Thread:

@@ -7,7 +7,7 @@ import pytest
 import jvms
 import jvmti
 from conformance.evidence import Evidence
-from jvmti.spec.capabilities import Capabilities
+from jvmti.interface.capabilities import Capabilities
 
 SOLO = Capabilities.of("can_suspend")
 ONLOAD_ONLY = Capabilities.of("can_access_local_variables", "can_generate_breakpoint_events")

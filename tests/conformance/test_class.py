@@ -15,8 +15,8 @@ from conformance import javap
 from conformance.class_file import Attribute, ClassFile
 from conformance.evidence import Evidence
 from conformance.finding import kept, loaded_class
+from jvmti.interface.constants import ClassStatus
 from jvmti.refs import Class
-from jvmti.spec.constants import ClassStatus
 
 NAMES = ["Everything", "Generic", "Derived", "Constants", "Colour", "Marked"]
 

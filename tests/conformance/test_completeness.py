@@ -17,8 +17,8 @@ from conformance.pairs import EVERY, FACTS, pairs
 from conformance.unprovoked import UNPROVOKED
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec.declaration import Declaration
 
 PAGE = jvms.ROOT / "docs" / "conformance.md"
 

@@ -22,6 +22,10 @@ from conformance.finding import field_named, kept, loaded_class, method_named, t
 from conformance.pairs import errors_of, fact_of
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.structures import ClassDefinition
+from jvmti.interface import shapes
+from jvmti.interface.constants import Event
+from jvmti.interface.declaration import Declaration, Phase
+from jvmti.interface.errors import NotInThisVersion
 from jvmti.refs import (
     Class,
     ClassLoader,
@@ -34,10 +38,6 @@ from jvmti.refs import (
     Thread,
     ThreadGroup,
 )
-from jvmti.spec import shapes
-from jvmti.spec.constants import Event
-from jvmti.spec.declaration import Declaration, Phase
-from jvmti.spec.errors import NotInThisVersion
 from jvmti.wire.channel import Request
 from jvmti.wire.protocol import Kind
 

@@ -14,8 +14,7 @@ import jvmti
 from conformance.evidence import Evidence
 from conformance.test_errors_by_declaration import expected
 from jvmti.env.structures import HeapCallbacks
-from jvmti.refs import Class, Object, Thread
-from jvmti.spec.constants import (
+from jvmti.interface.constants import (
     Event,
     HeapFilter,
     HeapObjectFilter,
@@ -23,6 +22,7 @@ from jvmti.spec.constants import (
     IterationControl,
     ThreadPriority,
 )
+from jvmti.refs import Class, Object, Thread
 
 
 def visited(*_: Any) -> HeapVisitControl:

@@ -21,8 +21,8 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from jvmti.env.events import EVENTS
+from jvmti.interface.constants import Event, EventMode
 from jvmti.layouts.conversations import OwnWork
-from jvmti.spec.constants import Event, EventMode
 
 #: These come on threads of their own, which are the program's whoever has started them.
 OF_NEW_THREADS = {
@@ -254,7 +254,7 @@ def test_what_a_callback_s_own_calls_cause_is_told_within_it_and_comes_to_an_end
 
 ENDLESS = """
 import sys, jvmti
-from jvmti.spec.constants import Event, EventMode
+from jvmti.interface.constants import Event, EventMode
 vm = jvmti.attach(int(sys.argv[1]), capabilities="all", timeout=30)
 made = vm.string("text")
 wanted = [Event.METHOD_ENTRY, Event.METHOD_EXIT, Event.EXCEPTION, Event.CLASS_PREPARE]

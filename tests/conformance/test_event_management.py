@@ -11,7 +11,7 @@ import jvmti
 from conformance.evidence import Evidence
 from conformance.finding import thread_named
 from conformance.pairs import FACTS
-from jvmti.spec.constants import Event, EventMode
+from jvmti.interface.constants import Event, EventMode
 
 #: Events that one release switches for all threads only, unlike those after or before it.
 FOR_ALL_THREADS = {(Event.SAMPLED_OBJECT_ALLOC, 11), (Event.VIRTUAL_THREAD_START, 25)}

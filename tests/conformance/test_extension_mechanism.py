@@ -11,8 +11,8 @@ import jvms
 import jvmti
 from conformance.evidence import Evidence
 from conformance.finding import kept
+from jvmti.interface.constants import ParamKind, ParamTypes
 from jvmti.refs import Thread
-from jvmti.spec.constants import ParamKind, ParamTypes
 
 UNLOADING = "com.sun.hotspot.functions.IsClassUnloadingEnabled"
 CLASS_UNLOAD = "com.sun.hotspot.events.ClassUnload"

@@ -12,7 +12,7 @@ import jvmti
 import programs
 from conformance import frames
 from conformance.evidence import Evidence
-from jvmti.spec.errors import ErrorCode
+from jvmti.interface.errors import ErrorCode
 
 KINDS = [
     ("int", "int", -77, "-77"),

@@ -9,8 +9,8 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.pairs import FACTS
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import JlocationFormat, VerboseFlag, VMPhase
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import JlocationFormat, VerboseFlag, VMPhase
 
 SUSPEND = Capabilities.can_suspend
 

@@ -17,8 +17,7 @@ from conformance.evidence import Evidence
 from conformance.finding import kept, loaded_class, method_named, thread_named
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import HeapCallbacks
-from jvmti.refs import Class, Object
-from jvmti.spec.constants import (
+from jvmti.interface.constants import (
     HeapFilter,
     HeapObjectFilter,
     HeapReferenceKind,
@@ -28,7 +27,8 @@ from jvmti.spec.constants import (
     ObjectReferenceKind,
     PrimitiveType,
 )
-from jvmti.spec.errors import InHeapCallback
+from jvmti.interface.errors import InHeapCallback
+from jvmti.refs import Class, Object
 
 GO_ON = HeapVisitControl(0)
 FOLLOW = HeapVisitControl.OBJECTS

@@ -12,7 +12,7 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.recorder import TYPES, Recorder
-from jvmti.spec.constants import ReleaseMode
+from jvmti.interface.constants import ReleaseMode
 
 errors = jvmti.errors
 

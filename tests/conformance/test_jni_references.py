@@ -10,7 +10,7 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.recorder import java_object
-from jvmti.spec.constants import RefType
+from jvmti.interface.constants import RefType
 
 errors = jvmti.errors
 

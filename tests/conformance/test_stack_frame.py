@@ -13,8 +13,8 @@ from conformance import frames
 from conformance.evidence import Evidence
 from conformance.finding import thread_named
 from jvmti.env.structures import FrameInfo
+from jvmti.interface.constants import ThreadState
 from jvmti.refs import Thread
-from jvmti.spec.constants import ThreadState
 
 DEEPEST = 2**31 - 1
 

@@ -15,9 +15,9 @@ import programs
 from conformance import frames
 from conformance.evidence import Evidence
 from conformance.finding import thread_named
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.errors import ErrorCode
 from jvmti.refs import Object, Thread
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.errors import ErrorCode
 
 STATES = {
     "sleeping": ThreadState.SLEEPING,

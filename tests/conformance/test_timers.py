@@ -11,8 +11,8 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.finding import kept, thread_named
+from jvmti.interface.constants import TimerKind
 from jvmti.refs import Thread
-from jvmti.spec.constants import TimerKind
 
 
 def test_the_clock_goes_as_fast_as_ours(env: jvmti.Env, evidence: Evidence) -> None:

@@ -24,7 +24,7 @@ import jvmti
 import programs
 from events.seen import Code
 from events.streamed import Streamed
-from jvmti.spec.capabilities import Capabilities
+from jvmti.interface.capabilities import Capabilities
 from jvmti.target.agent_library import library_for_executable
 
 #: The JVM can be attached to from the start, without a SIGQUIT.

@@ -14,9 +14,9 @@ import programs
 from conformance.evidence import Evidence
 from events.seen import Code, Seen
 from jvmti.env.events import EVENTS
-from jvmti.spec.capabilities import SOLO
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import JvmtiError
+from jvmti.interface.capabilities import SOLO
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import JvmtiError
 
 #: What comes so often that nobody wants all of it from Python.
 FREQUENT = {"SingleStep", "MethodEntry", "MethodExit", "SampledObjectAlloc", "VMObjectAlloc"}

@@ -13,7 +13,7 @@ from conformance.class_file import ClassFile
 from conformance.evidence import Evidence
 from events.seen import Code, Seen
 from jvmti.env.structures import ClassDefinition
-from jvmti.spec.constants import ClassStatus
+from jvmti.interface.constants import ClassStatus
 
 
 def class_file(name: str) -> Path:

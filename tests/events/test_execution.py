@@ -14,7 +14,7 @@ import programs
 from conformance import javap
 from conformance.evidence import Evidence
 from events.seen import Code, Seen
-from jvmti.spec.constants import Event, EventMode
+from jvmti.interface.constants import Event, EventMode
 
 
 def main_thread(vm: jvmti.VM) -> Any:

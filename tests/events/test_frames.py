@@ -11,8 +11,8 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from events.seen import Code, Seen
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import ClassStatus, ThreadState
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import ClassStatus, ThreadState
 
 
 def needs(env: jvmti.Env, *names: str) -> None:

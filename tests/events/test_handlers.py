@@ -16,8 +16,8 @@ import jvms
 import jvmti
 import programs
 from events.seen import Code, Seen
-from jvmti.spec.constants import Event, EventMode
-from jvmti.spec.errors import HandlerOverran, SessionClosed
+from jvmti.interface.constants import Event, EventMode
+from jvmti.interface.errors import HandlerOverran, SessionClosed
 
 
 @pytest.fixture

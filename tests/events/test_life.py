@@ -16,7 +16,7 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from events.seen import Seen
-from jvmti.spec.constants import Event, EventMode, ResourceExhaustionFlags, VMPhase
+from jvmti.interface.constants import Event, EventMode, ResourceExhaustionFlags, VMPhase
 
 Launch = Callable[..., Any]
 

@@ -18,7 +18,7 @@ import programs
 from conformance.class_file import Attribute, ClassFile, Member
 from conformance.evidence import EVENT, Evidence
 from events.seen import Code, Seen
-from jvmti.spec.constants import Event
+from jvmti.interface.constants import Event
 from jvmti.target.agent_library import library_for_executable
 
 SOURCE = Path(__file__).parent.parent / "native" / "natives.c"

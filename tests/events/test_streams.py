@@ -18,7 +18,7 @@ from events.streamed import rest_of
 from jvmti.env.event_records import record_fields, record_size
 from jvmti.env.events import EVENTS
 from jvmti.env.services import STREAMS
-from jvmti.spec.errors import IllegalArgument, MustPossessCapability, ProtocolError
+from jvmti.interface.errors import IllegalArgument, MustPossessCapability, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

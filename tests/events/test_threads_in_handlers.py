@@ -13,8 +13,8 @@ import programs
 from conformance.evidence import Evidence
 from events.seen import Code
 from jvmti.env.events import EVENTS
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.errors import ErrorCode
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.errors import ErrorCode
 
 # ---- a thread suspends itself ------------------------------------------------------------------
 

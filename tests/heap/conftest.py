@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import jvmti
-from jvmti.spec.signatures import java_name
+from jvmti.interface.signatures import java_name
 from jvmti.target import hotspot, processes
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import programs
 from interrupts import interrupted_after, lost_ones
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap.passes import PassMemory, run
-from jvmti.spec.errors import IllegalArgument, JvmtiError
+from jvmti.interface.errors import IllegalArgument, JvmtiError
 
 CONTROLLER = Path(__file__).parent / "scanning_controller.py"
 

@@ -14,7 +14,7 @@ import jvmti
 import programs
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram, HistogramRow, inspected
-from jvmti.spec.errors import ProtocolError
+from jvmti.interface.errors import ProtocolError
 
 pytestmark = pytest.mark.oldest_and_newest
 

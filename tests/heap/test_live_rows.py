@@ -11,7 +11,7 @@ import jvmti
 import programs
 from jvmti.heap import live_contents
 from jvmti.heap.objects import Objects
-from jvmti.spec.errors import CallTimeout
+from jvmti.interface.errors import CallTimeout
 
 
 def numbers_of(vm: jvmti.VM, class_name: str, objects: list[Any]) -> list[int]:

@@ -18,8 +18,8 @@ from jvmti.env.structures import HeapCallbacks
 from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.passes import PassOverran
 from jvmti.heap.pauses import PauseTooLong
-from jvmti.spec.constants import HeapFilter, HeapReferenceKind, HeapVisitControl
-from jvmti.spec.errors import InvalidObject
+from jvmti.interface.constants import HeapFilter, HeapReferenceKind, HeapVisitControl
+from jvmti.interface.errors import InvalidObject
 
 
 def one(vm: jvmti.VM, name: str) -> Any:

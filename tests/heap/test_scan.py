@@ -14,7 +14,7 @@ import programs
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.passes import PassOverran
 from jvmti.heap.pauses import PauseTooLong
-from jvmti.spec.errors import CallTimeout
+from jvmti.interface.errors import CallTimeout
 
 
 def test_a_scan_of_everything_equals_the_histogram(vm: jvmti.VM) -> None:

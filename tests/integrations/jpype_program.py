@@ -72,7 +72,7 @@ def suspend() -> dict[str, Any]:
     def stack_of_main(vm: jvmti.VM) -> bool:
         main = vm.threads["main"]
         vm.env.suspend_thread(main)
-        suspended = bool(main.state & jvmti.spec.constants.ThreadState.SUSPENDED)
+        suspended = bool(main.state & jvmti.interface.constants.ThreadState.SUSPENDED)
         vm.env.resume_thread(main)
         return suspended
 

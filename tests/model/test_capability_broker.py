@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from jvmti.interface.capabilities import ALL, Capabilities
 from jvmti.model.capability_broker import Source
 from jvmti.model.capability_status import capability_status
-from jvmti.spec.capabilities import ALL, Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

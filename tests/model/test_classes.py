@@ -12,11 +12,11 @@ import pytest
 import jvmti
 from jvms import ROOT
 from jvmti.classfile import ClassFile, disassemble, disassemble_method
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.errors import InvalidClassFormat, UnmodifiableClass
+from jvmti.interface.modifiers import ClassModifiers, MethodModifiers
+from jvmti.interface.signatures import java_name
 from jvmti.model.sources import SourceNotFound
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import InvalidClassFormat, UnmodifiableClass
-from jvmti.spec.modifiers import ClassModifiers, MethodModifiers
-from jvmti.spec.signatures import java_name
 from test_class_files import comparable, javap
 
 if TYPE_CHECKING:

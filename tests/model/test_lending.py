@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from jvmti.spec.capabilities import SOLO, Capabilities
+from jvmti.interface.capabilities import SOLO, Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

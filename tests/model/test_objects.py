@@ -13,10 +13,10 @@ import pytest
 
 import jvmti
 from interrupts import interrupted_at
+from jvmti.interface.errors import CallTimeout, InvalidFieldID, InvalidObject
 from jvmti.model.ancestry import Ancestry
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import read_fields, read_linked
-from jvmti.spec.errors import CallTimeout, InvalidFieldID, InvalidObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

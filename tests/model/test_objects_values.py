@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 import jvmti
+from jvmti.interface.signatures import parameters_of
 from jvmti.model.overloads import overloads_of
-from jvmti.spec.signatures import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

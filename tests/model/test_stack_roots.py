@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from jvmti.interface.errors import NotAvailable, OpaqueFrame
 from jvmti.model.frames import FrameGone
-from jvmti.spec.errors import NotAvailable, OpaqueFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

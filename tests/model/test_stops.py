@@ -15,10 +15,10 @@ import pytest
 
 import jvmti
 from jvmti.env.environment import AgentOperations
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
 from jvmti.model.conditions import ConditionError, ControllerCondition
 from jvmti.model.stops import Stop, StopRequest
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import NotAvailable, OpaqueFrame, StopOver
 from model import stopping
 from model.stopping import LINE, SOON, method
 

@@ -41,7 +41,7 @@ import jvmti  # noqa: E402
 import programs  # noqa: E402
 from jvmti.env.events import EVENTS  # noqa: E402
 from jvmti.env.structures import HeapCallbacks  # noqa: E402
-from jvmti.spec.constants import (  # noqa: E402
+from jvmti.interface.constants import (  # noqa: E402
     HeapFilter,
     HeapObjectFilter,
     HeapVisitControl,

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface import shapes
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.types import ArrayBeforeCount, CallerBuffer, CountIs, ResultPerItem, SameCount
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import shapes
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.types import ArrayBeforeCount, CallerBuffer, CountIs, ResultPerItem, SameCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

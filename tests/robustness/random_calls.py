@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import jvmti
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.operations import OPERATIONS
+from jvmti.interface import shapes
+from jvmti.interface.constants import Event, EventMode
+from jvmti.interface.declaration import Declaration, Table
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.refs import handles
-from jvmti.spec import shapes
-from jvmti.spec.constants import Event, EventMode
-from jvmti.spec.declaration import Declaration, Table
 from jvmti.wire.channel import Request
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.ownership import RELEASE
@@ -147,7 +147,7 @@ _TEXTS = [
 
 
 def modified(text: str) -> bytes:
-    from jvmti.wire import text as modified_utf8
+    from jvmti.text import modified_utf8
 
     return modified_utf8.encode(text)
 

@@ -39,7 +39,7 @@ import agent_builds  # noqa: E402
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from jvmti.spec.constants import ThreadState  # noqa: E402
+from jvmti.interface.constants import ThreadState  # noqa: E402
 from jvmti.target.agent_library import own_library  # noqa: E402
 
 COLLECTORS = {

@@ -18,8 +18,13 @@ from typing import Any
 import jvmti
 from jvmti.env.events import EVENTS
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapObjectFilter, HeapVisitControl, IterationControl
-from jvmti.spec.errors import CallTimeout, Error
+from jvmti.interface.constants import (
+    HeapFilter,
+    HeapObjectFilter,
+    HeapVisitControl,
+    IterationControl,
+)
+from jvmti.interface.errors import CallTimeout, Error
 
 SLEEPS = "sleeping-"
 """Before a walk: its callback sleeps instead of waiting to be stopped."""

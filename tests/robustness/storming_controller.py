@@ -16,7 +16,7 @@ from typing import Any
 
 import jvmti
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import jvmti
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
-from jvmti.spec.errors import Error, JvmtiError
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.errors import Error, JvmtiError
 
 
 def faithful(vm: jvmti.VM, until: float) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import programs
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
 
 pytestmark = [pytest.mark.stress, pytest.mark.slow, pytest.mark.timeout(600)]
 

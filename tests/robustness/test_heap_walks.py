@@ -17,8 +17,8 @@ import jvmti
 from interrupts import interrupted_after, lost_ones
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
-from jvmti.spec.errors import CallTimeout
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.errors import CallTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,7 +109,7 @@ KILLED = """
 import sys, time
 import jvmti
 from jvmti.env.structures import HeapCallbacks
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
 
 def visit(*given):
     print("walking", flush=True)

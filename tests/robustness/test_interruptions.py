@@ -18,7 +18,7 @@ import steady
 import jvmti
 import programs
 from interrupts import interrupted_after, lost_ones
-from jvmti.spec.errors import CallTimeout, SessionClosed, TargetLost
+from jvmti.interface.errors import CallTimeout, SessionClosed, TargetLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -27,6 +27,10 @@ from events.seen import Code
 from jvmti.env.events import EVENTS, Frames
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.operations import OPERATIONS
+from jvmti.interface import shapes
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import LeavingFrame, OpaqueFrame
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.refs import (
     Class,
@@ -41,10 +45,6 @@ from jvmti.refs import (
     ThreadGroup,
     handles,
 )
-from jvmti.spec import shapes
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import LeavingFrame, OpaqueFrame
 from jvmti.target.agent_library import library_for_executable
 
 NO_SIGNAL = "-XX:+StartAttachListener"

@@ -19,11 +19,11 @@ import compiler
 import jvmti
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.operations import OPERATIONS
+from jvmti.interface import shapes
+from jvmti.interface.constants import EventMode
+from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.refs import handles
-from jvmti.spec import shapes
-from jvmti.spec.constants import EventMode
-from jvmti.spec.declaration import Declaration
 from jvmti.wire.channel import Request
 from jvmti.wire.codecs import codec_of
 from jvmti.wire.protocol import Kind

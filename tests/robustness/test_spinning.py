@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from jvmti.spec.errors import TargetLost
+from jvmti.interface.errors import TargetLost
 from jvmti.wire.channel import HEADER, Channel, Request
 from jvmti.wire.protocol import Kind
 from processors import one_processor

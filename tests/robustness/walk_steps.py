@@ -22,10 +22,10 @@ import jvmti
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
 from jvmti.env.structures import ClassDefinition, HeapCallbacks
+from jvmti.interface import shapes
+from jvmti.interface.constants import HeapFilter, HeapVisitControl
+from jvmti.interface.declaration import Declaration, Table
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.spec import shapes
-from jvmti.spec.constants import HeapFilter, HeapVisitControl
-from jvmti.spec.declaration import Declaration, Table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,7 @@ import walk_steps  # noqa: E402
 
 import agent_builds  # noqa: E402
 import jvmti  # noqa: E402
-from jvmti.spec.constants import Event, EventMode  # noqa: E402
+from jvmti.interface.constants import Event, EventMode  # noqa: E402
 
 EARLY = (
     "VMStart",

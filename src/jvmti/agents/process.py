@@ -15,8 +15,8 @@ from types import FrameType
 from typing import NoReturn
 
 from jvmti.agents.script import Script, ScriptFailed, log_to_stderr, print_error
+from jvmti.interface.errors import TargetLost
 from jvmti.model.vm import VM
-from jvmti.spec.errors import TargetLost
 from jvmti.target.connection import Connection
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes import inspect

@@ -23,9 +23,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.spec.errors import Error
-from jvmti.spec.text import printable
+from jvmti.interface.errors import Error
 from jvmti.target.options import AgentOptions
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -6,13 +6,13 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.errors import JavaException, SessionClosed, TargetLost
 from jvmti.layouts.conversations import CallbackMode
-from jvmti.spec.errors import JavaException, SessionClosed, TargetLost
 from jvmti.wire.codecs import codec_of
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
 
 log = logging.getLogger("jvmti")
 

@@ -10,7 +10,7 @@ from jvmti.callbacks.jni_interception import JniCalls
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
     from jvmti.wire.session import Session
 
 _MADE_BY = {

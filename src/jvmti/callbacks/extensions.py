@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
+from jvmti.interface.errors import SessionClosed
 from jvmti.layouts.conversations import OPENING, CallbackMode
-from jvmti.spec.errors import SessionClosed
 from jvmti.wire.codecs import I32, codec_of
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
     from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")

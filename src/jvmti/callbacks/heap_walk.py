@@ -28,10 +28,7 @@ from jvmti.env.structures import (
     HeapReferenceInfoJniLocal,
     HeapReferenceInfoStackLocal,
 )
-from jvmti.layouts import heap_walks
-from jvmti.layouts.conversations import CallbackMode
-from jvmti.layouts.heap_walks import About, Visit, Written
-from jvmti.spec.constants import (
+from jvmti.interface.constants import (
     HeapReferenceKind,
     HeapRootKind,
     HeapVisitControl,
@@ -39,7 +36,10 @@ from jvmti.spec.constants import (
     ObjectReferenceKind,
     PrimitiveType,
 )
-from jvmti.spec.errors import CallTimeout, HandlerOverran, TargetLost
+from jvmti.interface.errors import CallTimeout, HandlerOverran, TargetLost
+from jvmti.layouts import heap_walks
+from jvmti.layouts.conversations import CallbackMode
+from jvmti.layouts.heap_walks import About, Visit, Written
 from jvmti.wire.channel import HEADER, Request
 from jvmti.wire.codecs import codec_of, presenter_of
 from jvmti.wire.protocol import Flag, Kind, Status
@@ -47,7 +47,7 @@ from jvmti.wire.session import Conversation, Session
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
     from jvmti.wire.channel import Channel, Frame
 
 Function = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.env.environment import AgentOperations
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
+from jvmti.interface.errors import JavaException, SessionClosed
+from jvmti.interface.frozen import frozen
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import EXCLUDED, FUNCTIONS
 from jvmti.layouts.conversations import OPENING
-from jvmti.spec.errors import JavaException, SessionClosed
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import suggestion
-from jvmti.spec.text import escaped
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped
 from jvmti.wire.codecs import F64, I64, U64, codec_of
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
     from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.callbacks.jni_buffers import JniBuffer
 from jvmti.layouts.conversations import BUFFER
-from jvmti.wire import text
+from jvmti.text import modified_utf8 as text
 from jvmti.wire.codecs import F64, I32, I64, U64
 
 if TYPE_CHECKING:

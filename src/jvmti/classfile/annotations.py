@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from jvmti.classfile.constant_pool import ConstantPool
 from jvmti.classfile.reading import MalformedClassFile, Reader
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
+from jvmti.text.printable import escaped
 
 
 class EnumConstant(NamedTuple):

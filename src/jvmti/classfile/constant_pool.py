@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import escaped
-from jvmti.wire import text
+from jvmti.interface.frozen import frozen
+from jvmti.text import modified_utf8 as text
+from jvmti.text.printable import escaped
 
 
 class MemberReference(NamedTuple):

@@ -8,9 +8,9 @@ from jvmti.classfile.constant_pool import Constant, describe
 from jvmti.classfile.generic import class_signature, method_signature, type_signature
 from jvmti.classfile.instructions import Instruction, instructions
 from jvmti.classfile.structure import ClassFile, Code, FieldInfo, MethodInfo
-from jvmti.spec.modifiers import ClassModifiers, MethodModifiers, flag_names
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import printable
+from jvmti.interface.modifiers import ClassModifiers, MethodModifiers, flag_names
+from jvmti.interface.signatures import java_name
+from jvmti.text.printable import printable
 
 _COMMENT = 40
 """The column in which the comment behind an instruction begins."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jvmti.classfile.reading import MalformedClassFile
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jvmti.classfile.reading import MalformedClassFile, Reader
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 # In the order of their numbers.  Behind a colon what an instruction takes:
 # c, C: a constant, its number in one byte or two; b, s: a number of one byte or two; l: a local;

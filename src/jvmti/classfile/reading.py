@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 
 _U2 = struct.Struct(">H")
 _U4 = struct.Struct(">I")

@@ -16,10 +16,10 @@ from jvmti.classfile.annotations import (
 from jvmti.classfile.constant_pool import Constant, ConstantPool
 from jvmti.classfile.instructions import Instruction, instructions
 from jvmti.classfile.reading import MalformedClassFile, Reader
-from jvmti.spec.frozen import frozen
-from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped, printable
+from jvmti.interface.frozen import frozen
+from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
+from jvmti.interface.signatures import java_name
+from jvmti.text.printable import escaped, printable
 
 
 class ExceptionHandler(NamedTuple):

@@ -170,9 +170,9 @@ def explained(error: Exception) -> CommandFailed | None:
     if isinstance(error, CommandFailed):
         return error
     from jvmti.agents.script import ScriptError
-    from jvmti.spec.errors import Error
-    from jvmti.spec.text import printable
+    from jvmti.interface.errors import Error
     from jvmti.target.errors import AttachError, OptionsError, TargetNotFound
+    from jvmti.text.printable import printable
 
     def lines(text: Any) -> str:
         return "\n".join(printable(line) for line in str(text).split("\n"))

@@ -7,8 +7,8 @@ import os
 
 import jvmti
 from jvmti.commands.targets import add_json
+from jvmti.interface.capabilities import Capabilities
 from jvmti.report.tables import print_json
-from jvmti.spec.capabilities import Capabilities
 from jvmti.target.errors import OptionsError
 from jvmti.target.options import AgentOptions
 

@@ -49,8 +49,8 @@ def _words() -> Words:
 
 
 def _print_targets() -> None:
-    from jvmti.spec.text import printable
     from jvmti.target.processes import processes
+    from jvmti.text.printable import printable
 
     for process in processes():
         # What a shell would take apart or obey is no word to complete.

@@ -12,13 +12,9 @@ from jvmti.commands import conformance_calls
 from jvmti.commands.failure import FAILED
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.env.interface import FUNCTIONS
-from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.capability_status import reason
-from jvmti.model.vm import VM
-from jvmti.report.tables import console, print_json, print_table
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import (
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import (
     Error,
     ErrorCode,
     JavaException,
@@ -28,8 +24,12 @@ from jvmti.spec.errors import (
     NotInThisVersion,
     TargetLost,
 )
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import printable
+from jvmti.interface.frozen import frozen
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.model.capability_status import reason
+from jvmti.model.vm import VM
+from jvmti.report.tables import console, print_json, print_table
+from jvmti.text.printable import printable
 
 RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
     "returned",

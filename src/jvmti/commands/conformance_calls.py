@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from jvmti.env.environment import Env
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import Event, EventMode, ReleaseMode, VerboseFlag
+from jvmti.interface.errors import ErrorCode, JvmtiError
 from jvmti.model.vm import VM
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import Event, EventMode, ReleaseMode, VerboseFlag
-from jvmti.spec.errors import ErrorCode, JvmtiError
 
 NOT_CALLED = {
     "fatal_error": "ends the JVM",

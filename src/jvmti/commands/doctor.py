@@ -9,11 +9,11 @@ from typing import Any
 import jvmti
 from jvmti.commands.failure import FAILED, NOT_FOUND
 from jvmti.commands.targets import add_json, add_target, named_target
+from jvmti.interface.capabilities import ONLOAD_ONLY, SOLO
+from jvmti.interface.errors import Error, JvmtiError
 from jvmti.report.tables import console, print_json
-from jvmti.spec.capabilities import ONLOAD_ONLY, SOLO
-from jvmti.spec.errors import Error, JvmtiError
-from jvmti.spec.text import printable
 from jvmti.target.diagnose import Diagnosis, diagnose
+from jvmti.text.printable import printable
 
 
 class Command:

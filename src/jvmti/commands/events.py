@@ -37,15 +37,15 @@ from jvmti.events.names import NameColumn
 from jvmti.events.records import Records, has_thread
 from jvmti.events.streams import Stream, beginnings
 from jvmti.events.waits import ENDED_BY, Waits
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.errors import Error, TargetLost
 from jvmti.model.capability_status import reason
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
 from jvmti.report.tables import print_json, print_table
-from jvmti.report.text import duration
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import Error, TargetLost
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 _USUAL = (
     "ThreadStart",

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.interface.capabilities import Capabilities
 from jvmti.model.capability_status import capability_status
 from jvmti.model.usage import usage
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration, size
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration, size
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

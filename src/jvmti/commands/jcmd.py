@@ -8,8 +8,8 @@ from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.targets import add_json, add_target, named_target
 from jvmti.model.diagnostics import DiagnosticCommands
 from jvmti.report.tables import print_json
-from jvmti.spec.text import printable
 from jvmti.target.processes import find
+from jvmti.text.printable import printable
 
 
 class Command:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from jvmti.commands.targets import add_delay, add_json, add_target, count, opened, seconds
 from jvmti.model.contention import INTERVAL, LockUse, LockWatch
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

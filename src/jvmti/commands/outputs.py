@@ -8,7 +8,7 @@ import os
 
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.report.batch_files import SUFFIXES
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from jvmti.commands.targets import add_json
 from jvmti.report.tables import print_json, print_table
-from jvmti.report.text import duration
 from jvmti.target.processes import Process, processes
+from jvmti.text.quantities import duration
 
 
 class Command:

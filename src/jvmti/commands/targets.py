@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import jvmti
 from jvmti.commands.failure import UNREACHABLE, USAGE, CommandFailed
-from jvmti.spec.errors import TargetLost
+from jvmti.interface.errors import TargetLost
 from jvmti.target.options import AgentOptions
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.live_table import TableState, refresh_table
 from jvmti.commands.targets import add_delay, add_json, add_target, frames, opened, seconds
+from jvmti.interface.constants import ThreadState
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import processor_time
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import processor_time
 
 if TYPE_CHECKING:
     from jvmti.model.locks import LockSnapshot

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import Location
 from jvmti.refs import Method
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import Location
 
 
 class BreakpointFunctions(Calling):

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from jvmti.env.structures import HeapReferenceInfo
-from jvmti.refs import Method
-from jvmti.spec.constants import (
+from jvmti.interface.constants import (
     HeapReferenceKind,
     HeapRootKind,
     HeapVisitControl,
@@ -20,10 +19,9 @@ from jvmti.spec.constants import (
     ObjectReferenceKind,
     PrimitiveType,
 )
-from jvmti.spec.errors import ErrorCode
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import escaped
-from jvmti.spec.types import (
+from jvmti.interface.errors import ErrorCode
+from jvmti.interface.frozen import frozen
+from jvmti.interface.types import (
     Elements,
     Int,
     JValue,
@@ -33,6 +31,8 @@ from jvmti.spec.types import (
     StoredObject,
     UnicodeText,
 )
+from jvmti.refs import Method
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

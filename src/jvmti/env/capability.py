@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.capabilities import Capabilities, WantedCapabilities
-from jvmti.spec.declaration import ANY, ONLOAD, function
+from jvmti.interface.calling import Calling
+from jvmti.interface.capabilities import Capabilities, WantedCapabilities
+from jvmti.interface.declaration import ANY, ONLOAD, function
 
 
 class CapabilityFunctions(Calling):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from jvmti.env.structures import ClassDefinition
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.types import Boolean, Bytes, DeclaredBy, Int, Text
 from jvmti.refs import Class, ClassLoader, Field, Method
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.declaration import LIVE, START, function
-from jvmti.spec.types import Boolean, Bytes, DeclaredBy, Int, Text
 
 
 class ClassSignature(NamedTuple):

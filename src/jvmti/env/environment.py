@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.env.interface import FUNCTIONS, Functions
 from jvmti.env.operations import Operations
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.columns import Columns, map_call
 from jvmti.wire.session import Session
@@ -17,9 +17,9 @@ from jvmti.wire.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from jvmti.interface.constants import Event
+    from jvmti.interface.declaration import Declaration
     from jvmti.refs import Thread
-    from jvmti.spec.constants import Event
-    from jvmti.spec.declaration import Declaration
 
 
 _ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))

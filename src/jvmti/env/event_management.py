@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import Event, EventMode
+from jvmti.interface.declaration import LIVE, ONLOAD, function
 from jvmti.refs import Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import Event, EventMode
-from jvmti.spec.declaration import LIVE, ONLOAD, function
 
 
 class EventManagementFunctions(Calling):
@@ -38,7 +38,7 @@ class EventManagementFunctions(Calling):
                 that is not named loses its own, ``None`` removes them all.
 
         Example:
-            >>> from jvmti.spec.constants import Event, EventMode
+            >>> from jvmti.interface.constants import Event, EventMode
             >>> def stopped(event):
             ...     print("in", event.method.name)
             >>> env.set_event_callbacks({Event.BREAKPOINT: stopped})
@@ -85,7 +85,7 @@ class EventManagementFunctions(Calling):
             MustPossessCapability: the capability that the event needs has not been added.
 
         Example:
-            >>> from jvmti.spec.constants import Event, EventMode
+            >>> from jvmti.interface.constants import Event, EventMode
             >>> def thrown(event):
             ...     print(event.exception.cls.name)
             >>> env.set_event_callbacks({Event.EXCEPTION: thrown})
@@ -113,7 +113,7 @@ class EventManagementFunctions(Calling):
             IllegalArgument: it is another event.
 
         Example:
-            >>> from jvmti.spec.constants import Event
+            >>> from jvmti.interface.constants import Event
             >>> names = []
             >>> with env.on("DynamicCodeGenerated", lambda event: names.append(event.name)):
             ...     env.generate_events(Event.DYNAMIC_CODE_GENERATED)

@@ -16,9 +16,9 @@ import enum
 from functools import cache
 
 from jvmti.env.events import EventDeclaration
+from jvmti.interface import shapes
+from jvmti.interface.frozen import frozen
 from jvmti.refs import Class, Field, Method, Thread
-from jvmti.spec import shapes
-from jvmti.spec.frozen import frozen
 
 HEAD = 8
 """Bytes of a record before its words."""

@@ -15,12 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from jvmti.env.structures import AddrLocationMap, PCStackInfo
-from jvmti.layouts.conversations import OwnWork
-from jvmti.refs import Class, ClassLoader, Field, Method, Object, Thread
-from jvmti.spec.constants import Event, ResourceExhaustionFlags
-from jvmti.spec.declaration import ANY, LIVE, START, Parameter, Phase
-from jvmti.spec.frozen import frozen
-from jvmti.spec.types import (
+from jvmti.interface.constants import Event, ResourceExhaustionFlags
+from jvmti.interface.declaration import ANY, LIVE, START, Parameter, Phase
+from jvmti.interface.frozen import frozen
+from jvmti.interface.types import (
     Address,
     Boolean,
     Bytes,
@@ -34,6 +32,8 @@ from jvmti.spec.types import (
     Text,
     TypeCharacter,
 )
+from jvmti.layouts.conversations import OwnWork
+from jvmti.refs import Class, ClassLoader, Field, Method, Object, Thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -844,7 +844,7 @@ class CompiledMethodLoad(JvmtiEvent):
     ``generate_events`` sends it again for what was installed before.
 
     Example:
-        >>> from jvmti.spec.constants import Event
+        >>> from jvmti.interface.constants import Event
         >>> sizes = []
         >>> with env.on("CompiledMethodLoad", lambda event: sizes.append(event.code_size)):
         ...     env.generate_events(Event.COMPILED_METHOD_LOAD)  # of what is compiled already
@@ -893,7 +893,7 @@ class DynamicCodeGenerated(JvmtiEvent):
     ``generate_events`` sends it again for what was generated before.
 
     Example:
-        >>> from jvmti.spec.constants import Event
+        >>> from jvmti.interface.constants import Event
         >>> names = []
         >>> with env.on("DynamicCodeGenerated", lambda event: names.append(event.name)):
         ...     env.generate_events(Event.DYNAMIC_CODE_GENERATED)

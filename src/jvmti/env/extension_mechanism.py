@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jvmti.env.structures import ExtensionEventInfo, ExtensionFunctionInfo
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ONLOAD, function
-from jvmti.spec.types import Int
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ONLOAD, function
+from jvmti.interface.types import Int
 
 
 class ExtensionMechanismFunctions(Calling):

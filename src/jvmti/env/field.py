@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import START, function
+from jvmti.interface.types import Boolean, Int, Text
 from jvmti.refs import Class, Field
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import START, function
-from jvmti.spec.types import Boolean, Int, Text
 
 
 class FieldName(NamedTuple):

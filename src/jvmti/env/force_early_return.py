@@ -6,10 +6,10 @@ The return happens when the thread goes on to run Java code; the method executes
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import Double, Float, Int, Long
 from jvmti.refs import Object, Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import Double, Float, Int, Long
 
 
 class ForceEarlyReturnFunctions(Calling):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import JlocationFormat, VerboseFlag, VMPhase
-from jvmti.spec.declaration import ANY, function
-from jvmti.spec.errors import ErrorCode
-from jvmti.spec.types import Boolean, Int, StoredObject, Text
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import JlocationFormat, VerboseFlag, VMPhase
+from jvmti.interface.declaration import ANY, function
+from jvmti.interface.errors import ErrorCode
+from jvmti.interface.types import Boolean, Int, StoredObject, Text
 
 
 class GeneralFunctions(Calling):
@@ -105,7 +105,7 @@ class GeneralFunctions(Calling):
             IllegalArgument: there is no such error.
 
         Example:
-            >>> from jvmti.spec.errors import ErrorCode
+            >>> from jvmti.interface.errors import ErrorCode
             >>> env.get_error_name(ErrorCode.INVALID_THREAD)
             'JVMTI_ERROR_INVALID_THREAD'
 
@@ -127,7 +127,7 @@ class GeneralFunctions(Calling):
             IllegalArgument: there is no such flag.
 
         Example:
-            >>> from jvmti.spec.constants import VerboseFlag
+            >>> from jvmti.interface.constants import VerboseFlag
             >>> env.set_verbose_flag(VerboseFlag.GC, True)  # the JVM logs collections to its output
             >>> env.set_verbose_flag(VerboseFlag.GC, False)
 

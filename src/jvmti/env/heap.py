@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from jvmti.env.structures import HeapCallbacks
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import HeapFilter
+from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.types import Long, SameCount, StoredObject
 from jvmti.refs import Class, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import HeapFilter
-from jvmti.spec.declaration import LIVE, START, function
-from jvmti.spec.types import Long, SameCount, StoredObject
 
 
 class TaggedObjects(NamedTuple):
@@ -75,7 +75,7 @@ class HeapFunctions(Calling):
 
         Example:
             >>> from jvmti.env.structures import HeapCallbacks
-            >>> from jvmti.spec.constants import HeapFilter, HeapVisitControl
+            >>> from jvmti.interface.constants import HeapFilter, HeapVisitControl
             >>> kinds = []
             >>> def reference(kind, info, class_tag, *tags_and_sizes):
             ...     kinds.append(kind.name)
@@ -119,7 +119,7 @@ class HeapFunctions(Calling):
 
         Example:
             >>> from jvmti.env.structures import HeapCallbacks
-            >>> from jvmti.spec.constants import HeapFilter, HeapVisitControl
+            >>> from jvmti.interface.constants import HeapFilter, HeapVisitControl
             >>> sizes = []
             >>> def visit(class_tag, size, tag, length):
             ...     sizes.append(size)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import HeapObjectFilter
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import StoredObject
 from jvmti.refs import Class, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import HeapObjectFilter
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import StoredObject
 
 
 class Heap10Functions(Calling):
@@ -37,7 +37,7 @@ class Heap10Functions(Calling):
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
-            >>> from jvmti.spec.constants import IterationControl
+            >>> from jvmti.interface.constants import IterationControl
             >>> kinds = []
             >>> def reference(kind, class_tag, size, tag, referrer_tag, index):
             ...     kinds.append(kind.name)
@@ -69,7 +69,7 @@ class Heap10Functions(Calling):
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
-            >>> from jvmti.spec.constants import IterationControl
+            >>> from jvmti.interface.constants import IterationControl
             >>> roots = set()
             >>> def root(kind, class_tag, size, tag):
             ...     roots.add(kind.name)
@@ -101,7 +101,7 @@ class Heap10Functions(Calling):
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
-            >>> from jvmti.spec.constants import HeapObjectFilter, IterationControl
+            >>> from jvmti.interface.constants import HeapObjectFilter, IterationControl
             >>> env.set_tag(order, 7)
             >>> found = []
             >>> def visit(class_tag, size, tag):
@@ -138,7 +138,7 @@ class Heap10Functions(Calling):
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
-            >>> from jvmti.spec.constants import HeapObjectFilter, IterationControl
+            >>> from jvmti.interface.constants import HeapObjectFilter, IterationControl
             >>> sizes = []
             >>> def visit(class_tag, size, tag):
             ...     sizes.append(size)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ONLOAD, function
-from jvmti.spec.types import Int
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ONLOAD, function
+from jvmti.interface.types import Int
 
 
 class HeapMonitoringFunctions(Calling):

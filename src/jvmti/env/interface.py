@@ -27,7 +27,7 @@ from jvmti.env.thread import ThreadFunctions
 from jvmti.env.thread_group import ThreadGroupFunctions
 from jvmti.env.timers import TimersFunctions
 from jvmti.env.watched_field import WatchedFieldFunctions
-from jvmti.spec.declaration import declarations
+from jvmti.interface.declaration import declarations
 
 
 class Functions(

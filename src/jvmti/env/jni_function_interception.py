@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import START, function
-from jvmti.spec.types import Address
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import START, function
+from jvmti.interface.types import Address
 
 
 class JNIFunctionInterceptionFunctions(Calling):

@@ -5,10 +5,10 @@ Slots and their types follow from ``get_local_variable_table``.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import Double, Float, Int, Long
 from jvmti.refs import Object, Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import Double, Float, Int, Long
 
 
 class LocalVariableFunctions(Calling):

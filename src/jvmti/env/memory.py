@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ANY, function
+from jvmti.interface.types import Long
 from jvmti.refs import Memory
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ANY, function
-from jvmti.spec.types import Long
 
 
 class MemoryFunctions(Calling):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jvmti.env.structures import LineNumberEntry, LocalVariableEntry
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ANY, LIVE, START, function
+from jvmti.interface.types import Boolean, Bytes, Int, Location, Text
 from jvmti.refs import Class, Method
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ANY, LIVE, START, function
-from jvmti.spec.types import Boolean, Bytes, Int, Location, Text
 
 
 class MethodName(NamedTuple):

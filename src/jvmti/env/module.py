@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import Boolean, Text
 from jvmti.refs import Class, ClassLoader, Module
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import Boolean, Text
 
 
 class ModuleFunctions(Calling):

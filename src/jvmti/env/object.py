@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jvmti.env.structures import MonitorUsage
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.types import Int, Long
 from jvmti.refs import Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, START, function
-from jvmti.spec.types import Int, Long
 
 
 class ObjectFunctions(Calling):

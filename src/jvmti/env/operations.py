@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import Event
+from jvmti.interface.declaration import declarations, operation
+from jvmti.interface.types import Arguments, Boolean, Bytes, Int, Location, Long, SameCount, Text
 from jvmti.refs import (
     Class,
     ClassLoader,
@@ -17,10 +21,6 @@ from jvmti.refs import (
     Thread,
     Throwable,
 )
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import Event
-from jvmti.spec.declaration import declarations, operation
-from jvmti.spec.types import Arguments, Boolean, Bytes, Int, Location, Long, SameCount, Text
 
 
 class AgentStats(NamedTuple):
@@ -326,7 +326,7 @@ class Operations(Calling):
         """A further JVM TI environment: its number.
 
         Args:
-            version: the interface version to ask for (`jvmti.spec.constants`), 0 for the newest.
+            version: the version to ask for (`jvmti.interface.constants`), or 0, the newest.
 
         JVM TI: the invocation interface's GetEnv.
         """

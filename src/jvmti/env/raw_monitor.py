@@ -6,10 +6,10 @@ event's thread.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ANY, ONLOAD, function
+from jvmti.interface.types import Long, Text
 from jvmti.refs import RawMonitor
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ANY, ONLOAD, function
-from jvmti.spec.types import Long, Text
 
 
 class RawMonitorFunctions(Calling):

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jvmti.env.environment import Env
+    from jvmti.interface.constants import Event
+    from jvmti.interface.declaration import Declaration
     from jvmti.refs import Thread
-    from jvmti.spec.constants import Event
-    from jvmti.spec.declaration import Declaration
 
 
 class Lender(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from jvmti.env.structures import FrameInfo, StackInfo
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.types import ArrayBeforeCount, CallerBuffer, CountIs, Int, Location
 from jvmti.refs import Method, Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
-from jvmti.spec.types import ArrayBeforeCount, CallerBuffer, CountIs, Int, Location
 
 
 class FrameLocation(NamedTuple):

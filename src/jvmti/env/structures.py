@@ -9,25 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from jvmti.refs import (
-    Class,
-    ClassLoader,
-    ExtensionFunction,
-    Method,
-    Object,
-    Thread,
-    ThreadGroup,
-)
-from jvmti.spec.constants import (
+from jvmti.interface.constants import (
     HeapReferenceKind,
     ParamKind,
     ParamTypes,
     ThreadState,
     TimerKind,
 )
-from jvmti.spec.errors import ErrorCode
-from jvmti.spec.frozen import frozen
-from jvmti.spec.types import (
+from jvmti.interface.errors import ErrorCode
+from jvmti.interface.frozen import frozen
+from jvmti.interface.types import (
     Address,
     Boolean,
     Bytes,
@@ -37,6 +28,15 @@ from jvmti.spec.types import (
     Long,
     Marker,
     Text,
+)
+from jvmti.refs import (
+    Class,
+    ClassLoader,
+    ExtensionFunction,
+    Method,
+    Object,
+    Thread,
+    ThreadGroup,
 )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ONLOAD, ONLOAD_ONLY, function
-from jvmti.spec.types import Text
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ONLOAD, ONLOAD_ONLY, function
+from jvmti.interface.types import Text
 
 
 class SystemPropertiesFunctions(Calling):

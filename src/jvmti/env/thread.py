@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from jvmti.env.structures import MonitorStackDepthInfo, ThreadInfo
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.errors import ErrorCode
+from jvmti.interface.types import Int, ResultPerItem, StoredObject
 from jvmti.refs import Object, Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.declaration import LIVE, START, function
-from jvmti.spec.errors import ErrorCode
-from jvmti.spec.types import Int, ResultPerItem, StoredObject
 
 
 class ThreadFunctions(Calling):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jvmti.env.structures import ThreadGroupInfo
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
 from jvmti.refs import Thread, ThreadGroup
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
 
 
 class ThreadGroupChildren(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jvmti.env.structures import TimerInfo
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import ANY, LIVE, START, function
+from jvmti.interface.types import Int, Long
 from jvmti.refs import Thread
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import ANY, LIVE, START, function
-from jvmti.spec.types import Int, Long
 
 
 class TimersFunctions(Calling):

@@ -5,9 +5,9 @@ Accesses from Java code and from JNI count, the controller's own included.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import LIVE, function
 from jvmti.refs import Class, Field
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import LIVE, function
 
 
 class WatchedFieldFunctions(Calling):

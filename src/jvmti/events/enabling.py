@@ -6,8 +6,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from jvmti.spec.constants import EventMode
-from jvmti.spec.errors import Error, MustPossessCapability, SessionClosed, TargetLost
+from jvmti.interface.constants import EventMode
+from jvmti.interface.errors import Error, MustPossessCapability, SessionClosed, TargetLost
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

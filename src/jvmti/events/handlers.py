@@ -22,10 +22,8 @@ from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS, EventDeclaration, JvmtiEvent
 from jvmti.events.enabling import Enabling
 from jvmti.events.late import LateCallbacks
-from jvmti.layouts.conversations import OPENING
-from jvmti.refs import Thread
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import (
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import (
     CallTimeout,
     Error,
     HandlerOverran,
@@ -34,8 +32,10 @@ from jvmti.spec.errors import (
     SessionClosed,
     TargetLost,
 )
-from jvmti.spec.shapes import Bytes, Number, Reference, shape_of
-from jvmti.spec.text import escaped
+from jvmti.interface.shapes import Bytes, Number, Reference, shape_of
+from jvmti.layouts.conversations import OPENING
+from jvmti.refs import Thread
+from jvmti.text.printable import escaped
 from jvmti.wire import codecs
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any, overload
 import numpy
 
 from jvmti.env.event_records import Announced
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.signatures import java_name
 from jvmti.layouts.streams import ANNOUNCEMENT, FIELD, FRAME, LINE, METHOD, STACK, THREAD
-from jvmti.spec.errors import ProtocolError
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped
-from jvmti.wire import text
+from jvmti.text import modified_utf8 as text
+from jvmti.text.printable import escaped
 
 Array = numpy.ndarray[Any, Any]
 

@@ -18,11 +18,11 @@ from jvmti.env.event_records import (
 )
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.names import NameColumn, Names
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.frozen import frozen
+from jvmti.interface.shapes import Reference, shape_of
 from jvmti.refs import Thread
-from jvmti.spec.errors import ProtocolError
-from jvmti.spec.frozen import frozen
-from jvmti.spec.shapes import Reference, shape_of
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 Array = numpy.ndarray[Any, Any]
 

@@ -35,10 +35,10 @@ from jvmti.env.operations import OPERATIONS
 from jvmti.events.handlers import declaration_of
 from jvmti.events.names import Names
 from jvmti.events.records import Layout, Records
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import Error, ProtocolError, SessionClosed
 from jvmti.refs import Thread
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import Error, ProtocolError, SessionClosed
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

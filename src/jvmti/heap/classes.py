@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from jvmti.heap.errors import NoSuchField
 from jvmti.heap.library import DUMPED, HELD, NONE
 from jvmti.heap.names import matching
-from jvmti.spec.names import BOOTSTRAP, loader_name, near
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped
+from jvmti.interface.signatures import java_name
+from jvmti.text.names import BOOTSTRAP, loader_name, near
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Objects
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

@@ -13,7 +13,7 @@ import numpy
 
 from jvmti.heap.objects import Object
 from jvmti.heap.owners import owner_of
-from jvmti.spec.names import place_in_words
+from jvmti.text.names import place_in_words
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Loader, Snapshot

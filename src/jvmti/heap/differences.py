@@ -9,7 +9,7 @@ import numpy
 from jvmti.heap.owners import is_container
 from jvmti.heap.places import places_below
 from jvmti.heap.reference_names import reference_names
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import numpy
 from jvmti.heap.library import NONE, Sizes
 from jvmti.heap.objects import Objects
 from jvmti.heap.strings import STRING, string_arrays
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

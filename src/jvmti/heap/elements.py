@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 __all__ = [
     "Content",

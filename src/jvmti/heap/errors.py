@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 
 __all__ = [
     "Cancelled",

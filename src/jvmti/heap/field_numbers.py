@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.spec.errors import Error
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name
+from jvmti.interface.errors import Error
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

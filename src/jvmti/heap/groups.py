@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.heap.library import Sizes
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Objects

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from jvmti import display
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.names import Patterns, matching
-from jvmti.spec.errors import ProtocolError
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import near, package_of, place_in_words
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
+from jvmti.text.names import near, package_of, place_in_words
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.classes import Classes
@@ -37,7 +37,7 @@ class HistogramRow:
     name: str
     """The class as Java writes it: ``java.lang.String``, ``int[]``."""
     loader: str | None
-    """Its class loader, as `jvmti.spec.names.loader_name` has it; ``None`` where several loaders
+    """Its class loader, as `jvmti.text.names.loader_name` has it; ``None`` where several loaders
     have a class of that name, and the VM does not tell which one it means."""
     module: str | None
     """Its module, ``java.base@17.0.9``, where it has a named one."""

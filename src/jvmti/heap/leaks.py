@@ -20,7 +20,7 @@ from jvmti.heap.elements import in_bytes
 from jvmti.heap.library import EXTENT_CLASS, Indices
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
-from jvmti.spec.text import escaped, printable_lines
+from jvmti.text.printable import escaped, printable_lines
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree

@@ -24,8 +24,8 @@ from jvmti.heap.pauses import Pauses
 from jvmti.heap.referrers import ReferrerQueries, Referrers, Retained, RootPath
 from jvmti.heap.scan import Instances, LiveRows, Scan, Where
 from jvmti.heap.snapshot import Snapshot
+from jvmti.interface.errors import InHeapCallback, WrongPhase
 from jvmti.layouts.heap_passes import SCAN, UNITS
-from jvmti.spec.errors import InHeapCallback, WrongPhase
 from jvmti.target import hotspot, hsperfdata
 from jvmti.target.errors import (
     AttachDisabled,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.spec.errors import Error
-from jvmti.spec.names import BOOTSTRAP, loader_name, place_in_words
-from jvmti.spec.signatures import java_name
+from jvmti.interface.errors import Error
+from jvmti.interface.signatures import java_name
+from jvmti.text.names import BOOTSTRAP, loader_name, place_in_words
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:

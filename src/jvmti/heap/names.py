@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jvmti.heap.errors import NoSuchClass
-from jvmti.spec.names import near
-from jvmti.spec.signatures import fitting
+from jvmti.interface.signatures import fitting
+from jvmti.text.names import near
 
 Patterns = str | Sequence[str]
 """One shell pattern for names of classes, or several: ``"java.util.*Map"``."""

@@ -16,8 +16,8 @@ from jvmti.heap.groups import Groups, group
 from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
-from jvmti.spec.names import near
-from jvmti.spec.text import escaped
+from jvmti.text.names import near
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

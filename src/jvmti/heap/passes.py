@@ -19,9 +19,9 @@ import numpy
 from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import NoRoom
 from jvmti.heap.room import free_memory
+from jvmti.interface.errors import CallTimeout
 from jvmti.layouts.heap_passes import CONTROL
-from jvmti.spec.errors import CallTimeout
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")

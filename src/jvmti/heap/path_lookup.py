@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.classes import OBJECT
 from jvmti.heap.library import EXTENT_CLASS, FINAL, NONE, PHANTOM, SOFT, WEAK, Indices, Ways
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:

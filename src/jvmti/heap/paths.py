@@ -17,7 +17,7 @@ import numpy
 from jvmti import display
 from jvmti.heap.library import NONE, Sizes, Ways
 from jvmti.heap.reference_names import reference_names
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.heap.errors import HeapError, near_it
-from jvmti.spec.errors import Error
-from jvmti.spec.names import near
+from jvmti.interface.errors import Error
+from jvmti.text.names import near
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

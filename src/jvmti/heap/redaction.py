@@ -21,7 +21,7 @@ from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES
 from jvmti.heap.errors import HeapError
 from jvmti.heap.library import NONE, Dump
-from jvmti.spec.signatures import fitting
+from jvmti.interface.signatures import fitting
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot

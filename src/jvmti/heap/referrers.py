@@ -14,12 +14,12 @@ from jvmti.heap import passes
 from jvmti.heap.errors import TooManyObjects
 from jvmti.heap.field_numbers import FieldNumbers
 from jvmti.heap.passes import PassOverran, Progress
+from jvmti.interface.constants import HeapReferenceKind
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
 from jvmti.layouts.heap_passes import EDGE
-from jvmti.spec.constants import HeapReferenceKind
-from jvmti.spec.errors import ProtocolError
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.operations import PathFound, ReferrersFound, RetainedMeasured

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti.heap.library import NONE
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects

@@ -18,10 +18,10 @@ from jvmti.heap.field_numbers import FieldNumbers, NumberedField
 from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, Progress
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.frozen import frozen
 from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
-from jvmti.spec.errors import ProtocolError
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.env.operations import HeapScanned

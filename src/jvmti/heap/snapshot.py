@@ -32,7 +32,7 @@ from jvmti.heap.library import (
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy
 
 from jvmti.heap.places import Place, places_below
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import package_of
+from jvmti.interface.frozen import frozen
+from jvmti.text.names import package_of
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree

@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 import cloudpickle
 
 import jvmti
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.errors import Error
 
 _GRACE = 2.0
 """Seconds that a call may go on after the JVM has ended."""

@@ -19,8 +19,8 @@ from multiprocessing import Pipe
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from jvmti.spec.errors import TargetLost
-from jvmti.spec.frozen import frozen
+from jvmti.interface.errors import TargetLost
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import NotAJvm
 from jvmti.target.options import AgentOptions
 from jvmti.target.processes import inspect

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, NoSuchProcess, TargetNotFound
 from jvmti.target.processes import Process, inspect, processes
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import ReleaseMode
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Bytes, Elements, Int, NumPyArray
 from jvmti.refs import (
     Array,
     BooleanArray,
@@ -22,10 +26,6 @@ from jvmti.refs import (
     ObjectArray,
     ShortArray,
 )
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import ReleaseMode
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Bytes, Elements, Int, NumPyArray
 
 BooleanElements = Annotated[NumPyArray, Elements("jboolean")]
 BooleanRegion = Annotated[NumPyArray, Elements("jboolean", length="len")]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from jvmti.interface.constants import RefType
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import InvalidObject
 from jvmti.jni.interface import FUNCTIONS, Functions
 from jvmti.refs import Object
-from jvmti.spec.constants import RefType
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import InvalidObject
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.services import Service
 from jvmti.wire.session import Session

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Blob, Boolean, Text
 from jvmti.refs import Class, ClassLoader
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Blob, Boolean, Text
 
 
 class ClassFunctions(Calling):

@@ -20,10 +20,10 @@ uncaught exception handler gets it.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Boolean, Int, Text
 from jvmti.refs import Class, Throwable
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Boolean, Int, Text
 
 
 class ExceptionFunctions(Calling):

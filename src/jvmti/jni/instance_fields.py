@@ -5,10 +5,10 @@ The agent checks that the field belongs to the object and has the type that the 
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
 from jvmti.refs import Class, Field, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
 
 
 class InstanceFieldFunctions(Calling):

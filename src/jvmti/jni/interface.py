@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from jvmti.interface.declaration import declarations
 from jvmti.jni.arrays import ArrayFunctions
 from jvmti.jni.class_operations import ClassFunctions
 from jvmti.jni.exceptions import ExceptionFunctions
@@ -21,7 +22,6 @@ from jvmti.jni.static_methods import StaticMethodFunctions
 from jvmti.jni.strings import StringFunctions
 from jvmti.jni.version import VersionFunctions
 from jvmti.jni.virtual_threads import VirtualThreadFunctions
-from jvmti.spec.declaration import declarations
 
 
 class Functions(

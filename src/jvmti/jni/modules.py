@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
 from jvmti.refs import Class, Module
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
 
 
 class ModuleFunctions(Calling):

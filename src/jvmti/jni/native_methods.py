@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Int, Text
 from jvmti.refs import Class
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Int, Text
 
 
 class NativeMethodFunctions(Calling):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Address, Long
 from jvmti.refs import Memory, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Address, Long
 
 
 class BufferFunctions(Calling):

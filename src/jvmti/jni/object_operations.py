@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Arguments, Boolean
 from jvmti.refs import Class, Method, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Arguments, Boolean
 
 
 class ObjectFunctions(Calling):

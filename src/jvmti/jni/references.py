@@ -10,11 +10,11 @@ function takes ``None`` for null, a weak reference to an object that has been co
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import RefType
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Boolean, Int
 from jvmti.refs import Object, WeakReference
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import RefType
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Boolean, Int
 
 
 class ReferenceFunctions(Calling):

@@ -5,10 +5,21 @@ The agent checks the class, the method and the arguments before every call.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import (
+    Arguments,
+    Boolean,
+    Byte,
+    Char,
+    Double,
+    Float,
+    Int,
+    Long,
+    Short,
+    Text,
+)
 from jvmti.refs import Class, Method, Object
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Arguments, Boolean, Byte, Char, Double, Float, Int, Long, Short, Text
 
 
 class StaticMethodFunctions(Calling):

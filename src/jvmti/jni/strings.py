@@ -6,10 +6,10 @@ there is nothing to release.  Lone surrogates survive in both directions.
 
 from __future__ import annotations
 
+from jvmti.interface.calling import Calling
+from jvmti.interface.declaration import jni_function
+from jvmti.interface.types import Int, Long, Text, UnicodeText
 from jvmti.refs import String
-from jvmti.spec.calling import Calling
-from jvmti.spec.declaration import jni_function
-from jvmti.spec.types import Int, Long, Text, UnicodeText
 
 
 class StringFunctions(Calling):

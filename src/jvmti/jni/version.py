@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jvmti.spec.calling import Calling
-from jvmti.spec.constants import JNIVersion
-from jvmti.spec.declaration import jni_function
+from jvmti.interface.calling import Calling
+from jvmti.interface.constants import JNIVersion
+from jvmti.interface.declaration import jni_function
 
 
 class VersionFunctions(Calling):

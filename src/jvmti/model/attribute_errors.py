@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.errors import Error
 from jvmti.model.layouts import layout_of
 from jvmti.model.overloads import Overload, overloads_of
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import Error
-from jvmti.spec.names import suggestion
+from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class

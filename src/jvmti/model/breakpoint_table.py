@@ -8,6 +8,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.capabilities import SOLO, Capabilities
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
 from jvmti.model.capability_status import reason
@@ -15,9 +18,6 @@ from jvmti.model.redefinitions import Redefinitions
 from jvmti.model.stepping import Steps
 from jvmti.model.stops import Stop, StopRequest
 from jvmti.model.values import to_python
-from jvmti.spec.capabilities import SOLO, Capabilities
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import Error, NotAvailable
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation
 
@@ -100,8 +100,8 @@ class BreakpointTable:
     def environment(self, *names: str) -> Env:
         """An environment with these capabilities: the model's own, or another that has them.
 
-        Adds them if possible; `jvmti.spec.capabilities` says what each costs, until the session
-        ends.
+        Adds them if possible, until the session ends; `jvmti.interface.capabilities` says what
+        each costs.
 
         Raises:
             NotAvailable: not available; the message says which environment holds them and what to

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import AbsentInformation, JvmtiError
+from jvmti.interface.signatures import fitting
 from jvmti.model import conditions
 from jvmti.model.locals import parameters
 from jvmti.model.stops import Stop, StopRequest, is_pattern
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import AbsentInformation, JvmtiError
-from jvmti.spec.names import suggestion
-from jvmti.spec.signatures import fitting
-from jvmti.spec.text import printable
+from jvmti.text.names import suggestion
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class, Method

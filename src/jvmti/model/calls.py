@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.errors import CallTimeout, Error
 from jvmti.model.overloads import choose, name_of_result
 from jvmti.model.values import to_python
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.errors import CallTimeout, Error
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
+from jvmti.interface.capabilities import ALL, Capabilities
+from jvmti.interface.frozen import frozen
 from jvmti.model.capability_status import reason
-from jvmti.spec.capabilities import ALL, Capabilities
-from jvmti.spec.frozen import frozen
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jvmti.spec.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
+from jvmti.interface.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

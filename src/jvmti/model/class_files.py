@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.structures import ClassDefinition
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import Error, ErrorCode, UnmodifiableClass, error_for
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.errors import Error, ErrorCode, UnmodifiableClass, error_for
 
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile

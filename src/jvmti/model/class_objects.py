@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.model import calls
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import read_fields
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class

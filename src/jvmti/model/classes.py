@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import display, refs
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.errors import (
+    AbsentInformation,
+    ClassNotPrepared,
+    Error,
+    NativeMethod,
+    UnmodifiableClass,
+)
+from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
+from jvmti.interface.signatures import is_hidden, java_name, parameters_of, result_of
 from jvmti.model import calls
 from jvmti.model.attribute_errors import no_attribute
 from jvmti.model.breakpoints import Breakpoint
@@ -25,17 +35,7 @@ from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import Source, declaration_line, last_line
 from jvmti.model.watchpoints import Watchpoint
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.errors import (
-    AbsentInformation,
-    ClassNotPrepared,
-    Error,
-    NativeMethod,
-    UnmodifiableClass,
-)
-from jvmti.spec.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
-from jvmti.spec.signatures import is_hidden, java_name, parameters_of, result_of
-from jvmti.spec.text import Lines, escaped
+from jvmti.text.printable import Lines, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

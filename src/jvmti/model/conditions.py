@@ -18,11 +18,11 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
+from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
 from jvmti.model.locals import Variable
 from jvmti.model.values import to_python
-from jvmti.spec.errors import AbsentInformation, Error, JvmtiError, NativeMethod
-from jvmti.spec.signatures import java_name
 
 if TYPE_CHECKING:
     from jvmti.env.structures import LocalVariableEntry

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.constants import ThreadState
 from jvmti.model.locks import Lock, LockFinder, LockSnapshot
-from jvmti.spec.constants import ThreadState
 
 if TYPE_CHECKING:
     from jvmti.events.records import Records

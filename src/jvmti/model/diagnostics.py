@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import suggestion
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import AttachRefused
 from jvmti.target.hotspot import command
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

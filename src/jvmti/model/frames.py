@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display
-from jvmti.model.suspension import Suspension
-from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import (
+from jvmti.interface.errors import (
     Error,
     InvalidSlot,
     NoMoreFrames,
@@ -21,9 +19,11 @@ from jvmti.spec.errors import (
     OpaqueFrame,
     ThreadNotAlive,
 )
-from jvmti.spec.modifiers import MethodModifiers
-from jvmti.spec.signatures import result_of, signature_of
-from jvmti.spec.text import escaped, printable
+from jvmti.interface.modifiers import MethodModifiers
+from jvmti.interface.signatures import result_of, signature_of
+from jvmti.model.suspension import Suspension
+from jvmti.model.values import to_java, to_python
+from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from jvmti.interface.errors import ErrorCode
+from jvmti.interface.signatures import java_name
 from jvmti.model.ancestry import Ancestry
 from jvmti.model.reading import FieldList
-from jvmti.spec.errors import ErrorCode
-from jvmti.spec.names import suggestion
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Class

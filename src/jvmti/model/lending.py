@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import Env
-from jvmti.spec.capabilities import SOLO, Capabilities
-from jvmti.spec.errors import Error, NotAvailable
+from jvmti.interface.capabilities import SOLO, Capabilities
+from jvmti.interface.errors import Error, NotAvailable
 
 if TYPE_CHECKING:
+    from jvmti.interface.declaration import Declaration
     from jvmti.model.vm import VM
-    from jvmti.spec.declaration import Declaration
 
 
 class Lending:

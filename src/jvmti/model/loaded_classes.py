@@ -15,12 +15,12 @@ import numpy
 from jvmti import display
 from jvmti.env.environment import Mapped
 from jvmti.env.operations import OPERATIONS
-from jvmti.spec.constants import ClassStatus
-from jvmti.spec.modifiers import ClassModifiers
-from jvmti.spec.names import BOOTSTRAP, package_of
-from jvmti.spec.signatures import fitting, java_name, signature_of
-from jvmti.spec.text import escaped, printable
-from jvmti.wire import text
+from jvmti.interface.constants import ClassStatus
+from jvmti.interface.modifiers import ClassModifiers
+from jvmti.interface.signatures import fitting, java_name, signature_of
+from jvmti.text import modified_utf8 as text
+from jvmti.text.names import BOOTSTRAP, package_of
+from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:

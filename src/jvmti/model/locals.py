@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.model.suspension import Suspension
-from jvmti.model.values import to_java, to_python
-from jvmti.spec.errors import (
+from jvmti.interface.errors import (
     AbsentInformation,
     Error,
     InvalidSlot,
@@ -17,9 +15,11 @@ from jvmti.spec.errors import (
     NotAvailable,
     OpaqueFrame,
 )
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name, parameters_of, signature_of
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name, parameters_of, signature_of
+from jvmti.model.suspension import Suspension
+from jvmti.model.values import to_java, to_python
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

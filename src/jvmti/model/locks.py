@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import ThreadState
-from jvmti.spec.errors import JavaException
-from jvmti.spec.frozen import frozen
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import ThreadState
+from jvmti.interface.errors import JavaException
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import command
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

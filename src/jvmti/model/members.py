@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from jvmti.spec.names import suggestion
-from jvmti.spec.signatures import parameters_of
+from jvmti.interface.signatures import parameters_of
+from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
     from typing import SupportsIndex

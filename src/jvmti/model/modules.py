@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
+from jvmti.interface.errors import Error
+from jvmti.interface.frozen import frozen
 from jvmti.model.objects import Attributes
-from jvmti.spec.errors import Error
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import loader_name, suggestion
-from jvmti.spec.text import escaped
+from jvmti.text.names import loader_name, suggestion
+from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.model.loaded_classes import ClassList

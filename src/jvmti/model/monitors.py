@@ -12,8 +12,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import AgentOperations
+from jvmti.interface.errors import CallTimeout, Error
 from jvmti.model import calls
-from jvmti.spec.errors import CallTimeout, Error
 from jvmti.wire.session import Conversation
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from jvmti.model.monitors import MonitorHold
 from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import PRIMITIVE_NAMES, to_java
-from jvmti.spec.text import escaped, escaped_lines, printable
+from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage

@@ -12,13 +12,13 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
+from jvmti.interface.errors import ClassNotPrepared
+from jvmti.interface.signatures import parameters_of
 from jvmti.model import values
 from jvmti.model.boxing import boxes_like
 from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Conversion, fit, lineage
-from jvmti.spec.errors import ClassNotPrepared
-from jvmti.spec.names import suggestion
-from jvmti.spec.signatures import parameters_of
-from jvmti.spec.text import escaped, printable
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

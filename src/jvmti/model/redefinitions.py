@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.model.breakpoints import Breakpoint

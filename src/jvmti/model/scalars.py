@@ -15,7 +15,7 @@ from jvmti import refs
 from jvmti.model.layouts import layout_of
 from jvmti.model.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.values import BOXED, supertypes
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

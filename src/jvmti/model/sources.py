@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from jvmti.spec.errors import Error
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import escaped, escaped_lines, printable
+from jvmti.interface.errors import Error
+from jvmti.interface.frozen import frozen
+from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from zipfile import ZipFile

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jvmti.classfile import MalformedClassFile, instructions
+from jvmti.interface.errors import JvmtiError
 from jvmti.model.suspension import Suspension
-from jvmti.spec.errors import JvmtiError
 
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile

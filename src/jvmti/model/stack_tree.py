@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display
-from jvmti.spec.constants import JavaLangThreadState
-from jvmti.spec.names import suggestion
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.constants import JavaLangThreadState
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.display import Report

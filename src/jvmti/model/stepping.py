@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jvmti import refs
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import Error
 from jvmti.model.stops import Stop, StopRequest
-from jvmti.spec.constants import Event
-from jvmti.spec.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.model.threads import Thread

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jvmti import refs
 from jvmti.env.environment import AgentOperations, Env
 from jvmti.env.events import EVENTS
+from jvmti.interface.constants import Event, ThreadState
+from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
+from jvmti.interface.signatures import fitting
 from jvmti.model.conditions import ControllerCondition
-from jvmti.spec.constants import Event, ThreadState
-from jvmti.spec.errors import SessionClosed, StopOver, TargetLost
-from jvmti.spec.signatures import fitting
-from jvmti.spec.text import escaped
+from jvmti.text.printable import escaped
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:

@@ -16,8 +16,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import AgentOperations
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.errors import CallTimeout, Error, ErrorCode, SessionClosed, TargetLost, error_for
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.errors import (
+    CallTimeout,
+    Error,
+    ErrorCode,
+    SessionClosed,
+    TargetLost,
+    error_for,
+)
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

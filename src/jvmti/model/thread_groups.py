@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
+from jvmti.interface.errors import Error
 from jvmti.model.objects import Attributes
-from jvmti.spec.errors import Error
-from jvmti.spec.names import suggestion
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.model.threads import Thread

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display, refs
-from jvmti.model.frames import Frame, Places
-from jvmti.model.locks import locks_of_stack
-from jvmti.model.objects import Attributes, Object
-from jvmti.model.stack_tree import at_once, sampled
-from jvmti.model.stepping import Steps
-from jvmti.model.suspension import Suspension, SuspensionOfAll
-from jvmti.spec.constants import JavaLangThreadState, ThreadState
-from jvmti.spec.errors import (
+from jvmti.interface.constants import JavaLangThreadState, ThreadState
+from jvmti.interface.errors import (
     Error,
     ErrorCode,
     JavaException,
@@ -23,9 +17,15 @@ from jvmti.spec.errors import (
     ThreadNotAlive,
     error_for,
 )
-from jvmti.spec.frozen import frozen
-from jvmti.spec.names import suggestion
-from jvmti.spec.text import escaped, escaped_lines
+from jvmti.interface.frozen import frozen
+from jvmti.model.frames import Frame, Places
+from jvmti.model.locks import locks_of_stack
+from jvmti.model.objects import Attributes, Object
+from jvmti.model.stack_tree import at_once, sampled
+from jvmti.model.stepping import Steps
+from jvmti.model.suspension import Suspension, SuspensionOfAll
+from jvmti.text.names import suggestion
+from jvmti.text.printable import escaped, escaped_lines
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 from jvmti.target.errors import AttachError
 from jvmti.target.processes import performance_data
 

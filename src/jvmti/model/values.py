@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import refs
+from jvmti.interface.errors import JavaException
+from jvmti.interface.signatures import java_name
 from jvmti.model.ancestry import Ancestry
-from jvmti.spec.errors import JavaException
-from jvmti.spec.signatures import java_name
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

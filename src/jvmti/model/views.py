@@ -21,7 +21,7 @@ from jvmti.model.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.scalars import NOTHING, scalar_of
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import is_box, supertypes
-from jvmti.spec.text import escaped, printable
+from jvmti.text.printable import escaped, printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

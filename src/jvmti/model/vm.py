@@ -18,6 +18,9 @@ from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams import Streams
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.constants import VMPhase
+from jvmti.interface.errors import InHeapCallback, TargetLost
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.breakpoint_table import BreakpointTable
@@ -51,13 +54,10 @@ from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
 from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.constants import VMPhase
-from jvmti.spec.errors import InHeapCallback, TargetLost
-from jvmti.spec.text import escaped
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
+from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
 
 if TYPE_CHECKING:

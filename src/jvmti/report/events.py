@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.events.names import NameColumn
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.events.records import Records

@@ -29,6 +29,9 @@ from jvmti.heap.scan import Scan
 from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.tables import Table, display_values
 from jvmti.heap.tables import table as table_of
+from jvmti.interface.capabilities import ALL, Capabilities
+from jvmti.interface.errors import Error
+from jvmti.interface.signatures import java_name
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
 from jvmti.model.layouts import layout_of
@@ -44,10 +47,7 @@ from jvmti.model.threads import Thread, Threads, ThreadSnapshot
 from jvmti.model.values import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
-from jvmti.report.text import processor_time
-from jvmti.spec.capabilities import ALL, Capabilities
-from jvmti.spec.errors import Error
-from jvmti.spec.signatures import java_name
+from jvmti.text.quantities import processor_time
 
 __all__ = ["html", "view"]
 

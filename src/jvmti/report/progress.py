@@ -15,8 +15,8 @@ from rich.progress import Progress as Bar
 
 from jvmti.display import Report
 from jvmti.heap.elements import element, to_html
-from jvmti.report.text import duration
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 __all__ = ["progress"]
 

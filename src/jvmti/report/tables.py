@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -7,10 +7,10 @@ import textwrap
 import time
 from typing import TYPE_CHECKING
 
+from jvmti.interface.capabilities import Capabilities
 from jvmti.model.capability_status import capability_status
-from jvmti.report.text import duration
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

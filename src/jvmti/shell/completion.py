@@ -14,12 +14,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from jvmti.interface.capabilities import Capabilities
 from jvmti.model.classes import Class
 from jvmti.model.vm import VM
 from jvmti.shell.descriptions import event_names
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
 from jvmti.shell.magics import MAGICS
-from jvmti.spec.capabilities import Capabilities
 
 log = logging.getLogger("jvmti")
 

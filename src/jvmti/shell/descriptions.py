@@ -7,10 +7,10 @@ import textwrap
 from typing import Any
 
 from jvmti.env.events import EVENTS
+from jvmti.interface.declaration import Declaration, Table
+from jvmti.interface.modifiers import ClassModifiers
 from jvmti.model.classes import Class, Field, Method
-from jvmti.spec.declaration import Declaration, Table
-from jvmti.spec.modifiers import ClassModifiers
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 _IMPLIED = ("java.lang.Object", "java.lang.Enum", "java.lang.Record")
 _INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

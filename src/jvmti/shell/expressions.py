@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Mapping
 from typing import Any
 
-from jvmti.spec.errors import Error
+from jvmti.interface.errors import Error
 
 _LOOKUPS = frozenset({"classes", "find_class", "get_frames", "named"})
 """Functions that may be called: they find what is there and change nothing."""

@@ -15,6 +15,7 @@ from IPython.terminal.interactiveshell import TerminalInteractiveShell
 from traitlets.config import Config
 
 from jvmti import heap
+from jvmti.interface.errors import Error
 from jvmti.model.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
@@ -22,8 +23,7 @@ from jvmti.shell import magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
 from jvmti.shell.tracebacks import without_our_frames
-from jvmti.spec.errors import Error
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,13 +12,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.errors import Error, WrongPhase
+from jvmti.interface.frozen import frozen
 from jvmti.model.classes import Class, Method
 from jvmti.model.frames import Frame
 from jvmti.model.threads import Thread
 from jvmti.shell.expressions import NotEvaluated, evaluate
-from jvmti.spec.errors import Error, WrongPhase
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -94,7 +94,7 @@ def threads(vm: VM, names: Mapping[str, Any], text: str) -> None:
     `vm.threads.snapshot()` gives the same as objects.
     """
     from jvmti.report.tables import print_table
-    from jvmti.report.text import processor_time
+    from jvmti.text.quantities import processor_time
 
     virtual = text == "-v" or text.startswith("-v ")
     pattern = _unquoted(text.removeprefix("-v") if virtual else text)

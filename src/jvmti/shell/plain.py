@@ -8,13 +8,13 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.errors import Error
 from jvmti.shell import magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import evaluate
 from jvmti.shell.tracebacks import without_our_frames
-from jvmti.spec.errors import Error
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

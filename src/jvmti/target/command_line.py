@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 __all__ = ["CommandLine", "parse", "split_argument_file"]
 

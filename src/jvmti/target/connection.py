@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.processes import Process
 
 if TYPE_CHECKING:

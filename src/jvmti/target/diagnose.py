@@ -15,8 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from jvmti.spec.frozen import frozen
-from jvmti.spec.text import printable
+from jvmti.interface.frozen import frozen
 from jvmti.target import limits
 from jvmti.target.agent_library import library_for_process
 from jvmti.target.attach_files import attach_files
@@ -31,6 +30,7 @@ from jvmti.target.errors import (
 from jvmti.target.hotspot import last_flag, protocol_version
 from jvmti.target.processes import Process, find
 from jvmti.target.procfs import ProcessHandle, Status
+from jvmti.text.printable import printable
 
 __all__ = ["Check", "Diagnosis", "diagnose"]
 

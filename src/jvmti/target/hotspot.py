@@ -22,7 +22,6 @@ import stat
 import struct
 import time
 
-from jvmti.spec.text import printable
 from jvmti.target.errors import (
     AgentLoadFailed,
     AttachDisabled,
@@ -45,6 +44,7 @@ from jvmti.target.limits import (
 )
 from jvmti.target.processes import Process
 from jvmti.target.procfs import ProcessHandle, Status
+from jvmti.text.printable import printable
 
 __all__ = ["AttachPoint", "command", "load_agent", "peer_credentials", "protocol_version"]
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, TargetExhausted
 from jvmti.target.procfs import ProcessHandle
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import OptionsError
 
 __all__ = ["AgentOptions", "decode_value", "encode_value"]

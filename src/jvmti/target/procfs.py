@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, NoSuchProcess, NotPermitted
 
 __all__ = ["ProcessHandle", "Status", "same_namespace", "ticks_to_epoch"]

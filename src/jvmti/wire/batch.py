@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import Error, ErrorCode, ProtocolError, error_for
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import Error, ErrorCode, ProtocolError, error_for
 from jvmti.wire.channel import Frame, Request
 from jvmti.wire.codecs import U32, codec_of
 from jvmti.wire.protocol import BATCH_RESULT, BATCHED, Kind

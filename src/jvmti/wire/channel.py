@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jvmti.spec.errors import CallTimeout, ProtocolError, TargetLost
+from jvmti.interface.errors import CallTimeout, ProtocolError, TargetLost
 from jvmti.wire import protocol
 from jvmti.wire.protocol import Kind
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from jvmti.spec import shapes
-from jvmti.spec.constants import constant_named
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import ErrorCode, ForeignHandle, error_for
-from jvmti.wire import text
+from jvmti.interface import shapes
+from jvmti.interface.constants import constant_named
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import ErrorCode, ForeignHandle, error_for
+from jvmti.text import modified_utf8 as text
 from jvmti.wire.protocol import MAXIMUM_REQUEST
 
 U16 = struct.Struct("<H")

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy
 
-from jvmti.spec import shapes
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import (
+from jvmti.interface import shapes
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import (
     ForeignHandle,
     JavaException,
     NotInThisVersion,
     ProtocolError,
     error_for,
 )
-from jvmti.wire import text
+from jvmti.text import modified_utf8 as text
 from jvmti.wire.channel import Frame, Request
 from jvmti.wire.codecs import U32, codec_of, narrowed
 from jvmti.wire.ownership import block_of

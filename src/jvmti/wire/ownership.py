@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy
 
-from jvmti.spec.errors import ProtocolError
+from jvmti.interface.errors import ProtocolError
 
 RELEASE = struct.Struct("<QI")
 """A handle that is given up, and how often it had come."""

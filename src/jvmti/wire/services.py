@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from jvmti.spec.errors import SessionClosed
+from jvmti.interface.errors import SessionClosed
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from jvmti.spec.capabilities import why_not_given
-from jvmti.spec.declaration import Declaration
-from jvmti.spec.errors import (
+from jvmti.interface.capabilities import why_not_given
+from jvmti.interface.declaration import Declaration
+from jvmti.interface.errors import (
     CallTimeout,
     Error,
     ErrorCode,
@@ -35,7 +35,7 @@ from jvmti.spec.errors import (
     TargetLost,
     error_for,
 )
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.limits import tell_room
@@ -500,7 +500,7 @@ class Session:
             descriptor: passed along; it stays open here.
 
         Raises:
-            Error: any of its kinds; see `jvmti.spec.errors`.
+            Error: any of its kinds; see `jvmti.interface.errors`.
         """
         codec = declaration.codec or codec_of(declaration)
         payload = codec.encode(self, arguments)

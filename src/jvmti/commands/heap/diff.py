@@ -13,7 +13,7 @@ from jvmti.commands.targets import add_top, seconds
 from jvmti.heap.differences import grown, growth
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console, print_json, print_table
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 _TOP = 20
 

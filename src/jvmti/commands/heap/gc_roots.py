@@ -9,7 +9,7 @@ from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.commands.targets import count, no_target_but_the_program
 from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 _TOP = 40
 

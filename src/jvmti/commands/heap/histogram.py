@@ -26,8 +26,8 @@ from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
-from jvmti.report.text import duration
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 _TOP = 30
 

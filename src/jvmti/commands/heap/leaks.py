@@ -9,7 +9,7 @@ from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.heap.deployments import LoaderSuspect
 from jvmti.heap.objects import Object
 from jvmti.report.tables import console, print_json
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 
 class Command:

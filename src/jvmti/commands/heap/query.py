@@ -23,7 +23,7 @@ from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.tables import Table, column, display_values, plain, table
 from jvmti.report.batch_files import BatchFile
 from jvmti.report.tables import WIDEST, console, print_json, print_table
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
 
 _TOP = 20
 _LONGEST = 200

@@ -22,8 +22,8 @@ from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.scan import Instances, Scan
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
-from jvmti.report.text import duration
-from jvmti.spec.text import printable
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 _TOP = 30
 _SHOWN = 16

@@ -20,9 +20,9 @@ from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
-from jvmti.report.text import duration
-from jvmti.spec.text import printable
 from jvmti.target.errors import TargetNotFound
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
 
 _ENDINGS = (".hprof", ".bin", ".gz", ".parquet", ".dump", ".dmp", ".phd")
 """What names of files end with, and those of JVMs do not."""

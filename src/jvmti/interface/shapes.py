@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from jvmti.spec.capabilities import Capabilities
-from jvmti.spec.declaration import Declaration, Table
-from jvmti.spec.frozen import frozen
-from jvmti.spec.types import (
+from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.declaration import Declaration, Table
+from jvmti.interface.frozen import frozen
+from jvmti.interface.types import (
     UTF16,
     ArrayBeforeCount,
     Blob,

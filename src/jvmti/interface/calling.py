@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jvmti.spec.declaration import Declaration
+    from jvmti.interface.declaration import Declaration
 
 
 class Calling:

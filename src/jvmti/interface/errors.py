@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from jvmti.spec.constants import Constant, constants
-from jvmti.spec.text import PrintableError
+from jvmti.interface.constants import Constant, constants
+from jvmti.text.printable import PrintableError
 
 
 @constants(c="jvmtiError", prefix="JVMTI_ERROR_")

@@ -12,7 +12,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from jvmti.spec.names import suggestion
+from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar
 
 from jvmti import display
-from jvmti.spec.names import suggestion
-from jvmti.spec.types import CapabilityBits
+from jvmti.interface.types import CapabilityBits
+from jvmti.text.names import suggestion
 
 
 class Capabilities(display.HtmlRepr, enum.IntFlag):

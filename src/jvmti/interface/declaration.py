@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from jvmti.spec.frozen import frozen
+from jvmti.interface.frozen import frozen
 
 P = ParamSpec("P")
 R = TypeVar("R")
