@@ -2,7 +2,7 @@
 
 ``@function(slot=17, phase=LIVE)`` on a method with an annotated signature and an empty body gives
 a method that encodes its arguments, sends them to the agent and decodes the reply.  The same
-`Declaration` yields the agent's thunk (``native/agent/generate.py``), the reference page and the
+`Declaration` yields the agent's thunk (``native/agent/generate``), the reference page and the
 row in the conformance table.
 """
 

@@ -1,7 +1,7 @@
 """The whole interface as one text, and the digest of it by which agent and controller agree.
 
 It is made of the declarations only, so what is written otherwise but means the same has the same
-digest.  `generate.py` runs it, which has made ``jvmti`` importable.
+digest.  The generator's ``__main__`` runs it, which has made ``jvmti`` importable.
 """
 
 from __future__ import annotations

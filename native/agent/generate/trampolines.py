@@ -1,0 +1,214 @@
+"""``trampolines.cpp``: what the VM calls for each event, and the table of callbacks."""
+
+from __future__ import annotations
+
+import re
+
+from cpp import HEAD, camel, tag
+
+from jvmti.env.events import EVENTS, EventDeclaration, Frames
+from jvmti.interface import shapes
+from jvmti.refs import handles
+
+
+class Trampoline:
+    """The text of what the VM calls for one event."""
+
+    def __init__(self, declaration: EventDeclaration) -> None:
+        self.declaration = declaration
+        self.symbol = f"on_{declaration.name}"
+        self.parameters = [
+            (item.name, shapes.shape_of(item.annotation)) for item in declaration.parameters
+        ]
+
+    def c_parameters(self) -> list[str]:
+        """As the type in ``jvmtiEventCallbacks`` has them."""
+        found = ["jvmtiEnv* env"]
+        if self.declaration.jni_env:
+            found.append("JNIEnv* jni")
+        for name, shape in self.parameters:
+            answer = "*" if name in self.declaration.answers else ""
+            match shape:
+                case shapes.Reference(python, _):
+                    found.append(f"{python.C_TYPE} {name}")
+                case shapes.Number(c, _, python):
+                    # The C callbacks take sets of flags as plain numbers.
+                    found.append(f"{'jint' if python else c} {name}")
+                case shapes.Text():
+                    found.append(f"const char* {name}")
+                case shapes.Bytes():
+                    const = "" if answer else "const "
+                    found.append(f"jint{answer} {name}_len")
+                    found.append(f"{const}unsigned char*{answer} {name}")
+                case shapes.Pointer(const):
+                    const = const and not answer
+                    found.append(f"{'const ' if const else ''}void*{answer} {name}")
+                case shapes.Inlining():
+                    found.append(f"const void* {name}")
+                case shapes.Value():
+                    found.append(f"jvalue {name}")
+                case shapes.Letter():
+                    found.append(f"char {name}")
+                case shapes.List(item, layout):
+                    found.append(f"jint {layout.member}")
+                    found.append(f"const {tag(item)}* {name}")
+                case _:
+                    raise TypeError(shape)
+        return found
+
+    def writes(self) -> list[str]:
+        """The lines that write what the event brings."""
+        lines = []
+        klass = ""
+        for name, shape in self.parameters:
+            if name in self.declaration.answers:
+                continue
+            match shape:
+                case shapes.Reference(python, _) if python is handles.Method:
+                    lines.append(f"it.method({name});")
+                case shapes.Reference(python, _) if python is handles.Field:
+                    lines.append(f"it.field({klass}, {name});")
+                case shapes.Reference(python, _):
+                    klass = name if python is handles.Class else klass
+                    lines.append(f"it.object<kinds::{python.__name__}>({name});")
+                case shapes.Number():
+                    lines.append(f"it.number({name});")
+                case shapes.Text():
+                    lines.append(f"it.text({name});")
+                case shapes.Bytes():
+                    lines.append(f"it.bytes({name}_len, {name});")
+                case shapes.Pointer():
+                    lines.append(f"it.address({name});")
+                case shapes.Inlining():
+                    lines.append(f"it.inlining({name});")
+                case shapes.Letter():
+                    lines.append(f"it.letter({name});")
+                case shapes.Value(given_by) if given_by == "method":
+                    # A method that an exception ends has no value.
+                    type_ = f"was_popped_by_exception ? 'V' : it.return_type({given_by})"
+                    lines.append(f"it.value({type_}, {name});")
+                case shapes.Value(given_by):
+                    lines.append(f"it.value({given_by}, {name});")
+                case shapes.List(item, layout):
+                    lines.append(f"it.list<{tag(item)}>({layout.member}, {name});")
+        return lines
+
+    def answers(self) -> list[str]:
+        """The lines that read what the handler answers."""
+        lines = []
+        for name, shape in self.parameters:
+            if name in self.declaration.answers:
+                length = f"{name}_len, " if isinstance(shape, shapes.Bytes) else ""
+                lines.append(f"it.answer({length}{name});")
+        return lines
+
+    def frames(self) -> list[str]:
+        """The lines that keep away what the VM cannot carry out during the event."""
+        declaration = self.declaration
+        names = {name for name, _ in self.parameters}
+        lines = []
+        if declaration.expects_no_exception:
+            lines.append("StopThreadLater later(jni);")
+        if declaration.frames is not Frames.LEAVABLE:
+            jni = "jni" if declaration.jni_env else "nullptr"
+            thread = "thread" if "thread" in names else "nullptr"
+            lines.append(f"FixedFrames fixed({jni}, {thread}, {self.leaves_by_return()});")
+        if "was_popped_by_exception" in names:
+            lines.append(f"if (!was_popped_by_exception) frame_ends(env, {declaration.number});")
+        return lines
+
+    def leaves_by_return(self) -> str:
+        """Whether frames can be left by an early return at least."""
+        return str(self.declaration.frames is Frames.RETURNABLE).lower()
+
+    def own_work(self) -> str:
+        """Whether the event is told where our own work causes it."""
+        own = f"OwnWork::k{camel(self.declaration.own_work.name)}"
+        if self.declaration.told_with:
+            return f"{self.declaration.told_with} != nullptr ? OwnWork::kReported : {own}"
+        return own
+
+    def arguments(self) -> str:
+        """The callback's own arguments, to be passed on."""
+        return ", ".join(re.findall(r"(\w+)(?:, |$)", ", ".join(self.c_parameters())))
+
+    def both_text(self) -> str:
+        """What records the event first and then has it answered."""
+        return (
+            f"void JNICALL both_{self.declaration.name}({', '.join(self.c_parameters())}) {{\n"
+            f"  record_{self.declaration.name}({self.arguments()});\n"
+            f"  {self.symbol}({self.arguments()});\n}}"
+        )
+
+    def text(self) -> str:
+        declaration = self.declaration
+        heard = f"hear(env, {declaration.number}, {self.own_work()}, &ours)"
+        if declaration.name in ("ThreadStart", "ThreadEnd"):
+            heard = f"hear_thread(env, jni, thread, {declaration.number}, &ours)"
+        jni = "jni" if declaration.jni_env else "nullptr"
+        lines = [
+            f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
+            *(f"  {line}" for line in self.frames()),
+            *(
+                ["  class_being_redefined = if_named(env, class_being_redefined, name);"]
+                if declaration.name == "ClassFileLoadHook"
+                else []
+            ),
+            *([f"  stop_{declaration.name}({self.arguments()});"] if declaration.stops else []),
+            "  bool ours = false;",
+            f"  Environment* environment = {heard};",
+            "  if (environment == nullptr) return;",
+            f"  Occurrence it(*environment, {jni}, {declaration.number}, ours);",
+            "  if (!it.ready()) return;",
+            *(f"  {line}" for line in self.writes()),
+            "  it.ask();",
+            *(f"  {line}" for line in self.answers()),
+            "}",
+        ]
+        return "\n".join(lines)
+
+
+def trampolines_source() -> str:
+    """All trampolines, and what fills the VM's table of callbacks with them and the recorders."""
+    made = [Trampoline(event.declaration) for event in EVENTS.values()]
+    # Those sent while the VM is stopped are never answered.
+    answered = [one for one in made if not one.declaration.vm_stopped]
+    lines = [
+        HEAD,
+        '#include "events.h"\n#include "jni_interception.h"\n#include "leave_frame.h"\n',
+        '#include "recorders.h"',
+        '#include "stops.h"\n#include "structures.h"\n',
+        "namespace jvmti {",
+        "namespace {\n",
+    ]
+    lines.append("\n\n".join(f"{one.text()}\n\n{one.both_text()}" for one in answered))
+    lines += [
+        "\n}  // namespace\n",
+        "void fill_callbacks(jvmtiEventCallbacks* callbacks, const Handling* handling) {",
+    ]
+    for one in made:
+        name = one.declaration.name
+        handled = f"handling[{one.declaration.number} - kFirstEvent]"
+        slot = f"callbacks->{name}"
+        lines.append(f"  if ({handled}.streams.load() != nullptr) {slot} = record_{name};")
+        if one.declaration.vm_stopped:
+            continue
+        both = f"{slot} == nullptr ? {one.symbol} : both_{name}"
+        wanted = f"{handled}.answered"
+        if one.declaration.stops:
+            wanted = f"{wanted} || {handled}.stops"
+        lines.append(f"  if ({wanted}) {slot} = {both};")
+    lines += ["}\n", "bool is_event(int number) {", "  switch (number) {"]
+    lines += [f"    case {one.declaration.number}:" for one in made]
+    lines += ["      return true;", "  }", "  return false;", "}\n"]
+    lines += ["bool carries_exceptions(int event) {", "  switch (event) {"]
+    carrying = [one.declaration.number for one in answered if one.declaration.carries_exceptions]
+    lines += [f"    case {number}:" for number in carrying]
+    lines += [
+        "      return true;",
+        "  }",
+        "  return event >= kJniCall && event < kJniCall + kJniSlots;",
+        "}\n",
+    ]
+    lines += ["}  // namespace jvmti\n"]
+    return "\n".join(lines)
