@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 import pytest
 
-from jvmti.env import event_records
 from jvmti.env.interface import FUNCTIONS
+from jvmti.events.streams import layout as event_records
 from jvmti.interface.errors import ProtocolError
 from jvmti.layouts import declare
 from jvmti.layouts.heap_passes import EDGE, SCAN

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jvmti.callbacks.tag_use import ReadTag, only_reads_tag
+from jvmti.events.tag_use import ReadTag, only_reads_tag
 
 seen: list[Any] = []
 

@@ -1,4 +1,4 @@
-// All loaded classes at once, declared in src/jvmti/env/operations.py: what a listing needs, without
+// All loaded classes at once, declared in src/jvmti/operations/functions.py: what a listing needs, without
 // a handle for each.
 
 #include "own.h"

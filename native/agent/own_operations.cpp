@@ -1,4 +1,4 @@
-// The agent's own operations, declared in src/jvmti/env/operations.py.
+// The agent's own operations, declared in src/jvmti/operations/functions.py.
 
 #include <errno.h>
 #include <sys/uio.h>

@@ -12,7 +12,7 @@ import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
-from jvmti.callbacks.jni_interception import COUNTED, SLOTS
+from jvmti.events.jni_interception import COUNTED, SLOTS
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 
 WRAPPED = [

@@ -20,7 +20,7 @@ import numpy
 import pytest
 
 import jvmti
-from jvmti.callbacks.jni_buffers import JniBuffer
+from jvmti.events.jni_buffers import JniBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

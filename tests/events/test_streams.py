@@ -15,9 +15,9 @@ import pytest
 
 import jvmti
 from events.streamed import rest_of
-from jvmti.env.event_records import record_fields, record_size
 from jvmti.env.events import EVENTS
 from jvmti.env.services import STREAMS
+from jvmti.events.streams.layout import record_fields, record_size
 from jvmti.interface.errors import IllegalArgument, MustPossessCapability, ProtocolError
 
 if TYPE_CHECKING:

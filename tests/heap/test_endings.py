@@ -15,9 +15,9 @@ import pytest
 import jvmti
 import programs
 from interrupts import interrupted_after, lost_ones
-from jvmti.env.operations import OPERATIONS
 from jvmti.heap.passes import PassMemory, run
 from jvmti.interface.errors import IllegalArgument, JvmtiError
+from jvmti.operations.functions import OPERATIONS
 
 CONTROLLER = Path(__file__).parent / "scanning_controller.py"
 

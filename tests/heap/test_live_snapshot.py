@@ -121,7 +121,7 @@ def test_a_pause_that_is_too_long_is_refused_before(vm: jvmti.VM) -> None:
 
 
 def test_a_name_that_was_not_lent_is_refused(vm: jvmti.VM) -> None:
-    from jvmti.env.operations import OPERATIONS
+    from jvmti.operations.functions import OPERATIONS
 
     with pytest.raises(jvmti.JvmtiError, match="no file was lent"):
         vm._session.call(OPERATIONS["give_back_file"], 1, ("/etc/passwd",))

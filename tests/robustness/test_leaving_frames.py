@@ -26,12 +26,12 @@ from conformance.test_errors_by_declaration import valid
 from events.seen import Code
 from jvmti.env.events import EVENTS, Frames
 from jvmti.env.interface import FUNCTIONS
-from jvmti.env.operations import OPERATIONS
 from jvmti.interface import shapes
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.declaration import Declaration
 from jvmti.interface.errors import LeavingFrame, OpaqueFrame
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import (
     Class,
     ClassLoader,

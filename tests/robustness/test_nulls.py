@@ -18,11 +18,11 @@ import steady
 import compiler
 import jvmti
 from jvmti.env.interface import FUNCTIONS
-from jvmti.env.operations import OPERATIONS
 from jvmti.interface import shapes
 from jvmti.interface.constants import EventMode
 from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import handles
 from jvmti.wire.channel import Request
 from jvmti.wire.codecs import codec_of

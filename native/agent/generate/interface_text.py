@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import jvmti.layouts
-from jvmti.env import event_records
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
-from jvmti.env.operations import OPERATIONS
+from jvmti.events.streams import layout as event_records
 from jvmti.interface import shapes
 from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.layouts import declare
+from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import handles
 from jvmti.wire import protocol
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpp import HEAD, camel
 from interface_text import DIGEST_SIZE
 
-from jvmti.env import event_records
+from jvmti.events.streams import layout as event_records
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.declaration import Table
 from jvmti.wire import protocol

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cpp import HEAD
 from trampolines import Trampoline
 
-from jvmti.env.event_records import Holds, RecordField, record_fields, record_size
 from jvmti.env.events import EVENTS, EventDeclaration, Frames
+from jvmti.events.streams.layout import Holds, RecordField, record_fields, record_size
 from jvmti.interface import shapes
 from jvmti.refs import handles
 

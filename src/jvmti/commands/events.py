@@ -31,12 +31,12 @@ from jvmti.commands.targets import (
     seconds,
     started,
 )
-from jvmti.env.event_records import Holds, record_fields
 from jvmti.env.events import EVENTS, EventDeclaration
-from jvmti.events.names import NameColumn
-from jvmti.events.records import Records, has_thread
-from jvmti.events.streams import Stream, beginnings
-from jvmti.events.waits import ENDED_BY, Waits
+from jvmti.events.streams.layout import Holds, record_fields
+from jvmti.events.streams.names import NameColumn
+from jvmti.events.streams.recording import Stream, beginnings
+from jvmti.events.streams.records import Records, has_thread
+from jvmti.events.streams.waits import ENDED_BY, Waits
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import Error, TargetLost
 from jvmti.model.capability_status import reason

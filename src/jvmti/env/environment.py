@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.interface import FUNCTIONS, Functions
-from jvmti.env.operations import Operations
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
+from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.columns import Columns, map_call

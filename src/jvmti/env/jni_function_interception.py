@@ -35,7 +35,7 @@ class JNIFunctionInterceptionFunctions(Calling):
         are given the Java arguments as a list.
 
         Memory that a call hands over or gives back (of regions, elements, characters, ``isCopy``)
-        is an array, `jvmti.callbacks.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and
+        is an array, `jvmti.events.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and
         ``numpy.asarray(buf)`` read it, assignments write where C may write.  That of a direct
         buffer is one of bytes.  It is the program's own memory, and good until the call goes on.
 

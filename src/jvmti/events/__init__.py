@@ -1,4 +1,7 @@
-"""Events as they reach Python: handlers, which the program waits for, and streams.
+"""Events and other calls of the VM as they reach Python.
 
-What an event is, and what it brings, is declared in `jvmti.env.events`.
+What lives here: handlers, for which the program waits, and callbacks: heap walks, agent threads,
+intercepted JNI functions, extensions.  `jvmti.events.callbacks` says which function is whose.  What
+does not: what an event is and brings, which `jvmti.env.events` declares, and events for which the
+program does not wait (`jvmti.events.streams`).
 """

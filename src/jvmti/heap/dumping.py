@@ -13,10 +13,10 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import HeapError, NoRoom
 from jvmti.heap.room import free_memory, free_of_groups
 from jvmti.interface.errors import Error, NotAvailable
+from jvmti.operations.functions import OPERATIONS
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.env.operations import OPERATIONS
 from jvmti.heap import passes
 from jvmti.heap.dumping import dump
 from jvmti.heap.files import map_descriptor
@@ -26,6 +25,7 @@ from jvmti.heap.scan import Instances, LiveRows, Scan, Where
 from jvmti.heap.snapshot import Snapshot
 from jvmti.interface.errors import InHeapCallback, WrongPhase
 from jvmti.layouts.heap_passes import SCAN, UNITS
+from jvmti.operations.functions import OPERATIONS
 from jvmti.target import hotspot, hsperfdata
 from jvmti.target.errors import (
     AttachDisabled,
@@ -35,14 +35,14 @@ from jvmti.target.errors import (
 )
 
 if TYPE_CHECKING:
-    from jvmti.env.operations import (
+    from jvmti.model.vm import VM
+    from jvmti.operations.functions import (
         FoundInHeap,
         HeapCount,
         HeapScanned,
         OwnReferences,
         TakenInstances,
     )
-    from jvmti.model.vm import VM
 
 _SPARE_ROWS = 4096
 _ATTEMPTS = 5

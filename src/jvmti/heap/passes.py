@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy
 
-from jvmti.env.operations import OPERATIONS
 from jvmti.heap.errors import NoRoom
 from jvmti.heap.room import free_memory
 from jvmti.interface.errors import CallTimeout
 from jvmti.layouts.heap_passes import CONTROL
+from jvmti.operations.functions import OPERATIONS
 from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
 

@@ -22,8 +22,8 @@ from jvmti.layouts.heap_passes import EDGE
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from jvmti.env.operations import PathFound, ReferrersFound, RetainedMeasured
     from jvmti.model.vm import VM
+    from jvmti.operations.functions import PathFound, ReferrersFound, RetainedMeasured
 
 _FIELDS = (HeapReferenceKind.FIELD, HeapReferenceKind.STATIC_FIELD)
 _WORDS = {

@@ -24,8 +24,8 @@ from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
-    from jvmti.env.operations import HeapScanned
     from jvmti.heap.live import LiveHeap
+    from jvmti.operations.functions import HeapScanned
 
 Array = numpy.ndarray[Any, Any]
 

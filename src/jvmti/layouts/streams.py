@@ -13,7 +13,7 @@ from jvmti.layouts.declare import Record
 ANNOUNCEMENT = Record(
     "Announcement", size="uint32_t", kind="uint32_t", number="uint32_t", length="uint32_t"
 )
-"""The bytes of the whole, `jvmti.env.event_records.Announced`, the number that is announced, and
+"""The bytes of the whole, `jvmti.events.streams.layout.Announced`, the announced number, and
 the bytes of the payload."""
 
 THREAD = Record("AnnouncedThread", daemon="uint32_t")

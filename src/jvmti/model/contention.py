@@ -18,8 +18,8 @@ from jvmti.interface.constants import ThreadState
 from jvmti.model.locks import Lock, LockFinder, LockSnapshot
 
 if TYPE_CHECKING:
-    from jvmti.events.records import Records
-    from jvmti.events.streams import Stream
+    from jvmti.events.streams.recording import Stream
+    from jvmti.events.streams.records import Records
     from jvmti.model.frames import Frame
     from jvmti.model.threads import ThreadSnapshot
     from jvmti.model.vm import VM
@@ -124,7 +124,7 @@ class LockWatch:
         self._vm = vm
         self._timeout = timeout
         self._finder = LockFinder(vm)
-        from jvmti.events.waits import Waits
+        from jvmti.events.streams.waits import Waits
 
         self._waits = Waits()
         self._uses: dict[tuple[str, str, str], LockUse] = {}

@@ -14,10 +14,10 @@ import numpy
 
 from jvmti import display
 from jvmti.env.environment import Mapped
-from jvmti.env.operations import OPERATIONS
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.modifiers import ClassModifiers
 from jvmti.interface.signatures import fitting, java_name, signature_of
+from jvmti.operations.functions import OPERATIONS
 from jvmti.text import modified_utf8 as text
 from jvmti.text.names import BOOTSTRAP, package_of
 from jvmti.text.printable import escaped, printable

@@ -12,8 +12,8 @@ import operator
 import struct
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.operations import OPERATIONS, Values
 from jvmti.layouts.values import COUNTS, Letter
+from jvmti.operations.functions import OPERATIONS, Values
 from jvmti.wire.codecs import U64, codec_of
 
 if TYPE_CHECKING:

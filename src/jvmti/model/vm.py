@@ -11,13 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
-from jvmti.callbacks.calling import Callbacks
 from jvmti.env.environment import AgentOperations, Env, Mapped
-from jvmti.env.operations import AgentStats
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
+from jvmti.events.callbacks import Callbacks
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
-from jvmti.events.streams import Streams
+from jvmti.events.streams.recording import Streams
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import VMPhase
 from jvmti.interface.errors import InHeapCallback, TargetLost
@@ -52,6 +51,7 @@ from jvmti.model.sources import SourcePath
 from jvmti.model.stops import Stop
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
+from jvmti.operations.functions import AgentStats
 from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY
 from jvmti.target.agent_library import interface_digest

@@ -9,7 +9,7 @@ from jvmti.report.batch_files import BatchFile
 from jvmti.report.events import Clock, json_of
 
 if TYPE_CHECKING:
-    from jvmti.events.records import Records
+    from jvmti.events.streams.records import Records
 
 
 class EventFile(Protocol):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.events.names import NameColumn
+from jvmti.events.streams.names import NameColumn
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.events.records import Records
+    from jvmti.events.streams.records import Records
 
 _PLACES = ("method", "catch_method")
 _ASIDE = frozenset(

@@ -16,7 +16,7 @@ from typing import Any
 
 from jvmti.classfile import Annotation, ClassFile
 from jvmti.display import Rows
-from jvmti.events.records import Records
+from jvmti.events.streams.records import Records
 from jvmti.heap.elements import Content, Element, and_more, element, paragraph, table, to_html
 from jvmti.heap.histogram import Histogram
 from jvmti.heap.leaks import Suspect, leak_suspects

@@ -1,9 +1,10 @@
 """How events look in a stream: one fixed record for each, made from its declaration.
 
-The agent's generator writes the code that fills the records, `jvmti.events.records` reads them;
-both ask here.  A record is a head of 8 bytes (the event's number, flags, the thread's number), the
-words that the stream was asked for (`Words`), and then the fields of the event, the widest first,
-so that there are no gaps; a method and a field, which the agent finds together, stand side by side.
+The agent's generator writes the code that fills the records, `jvmti.events.streams.records` reads
+them; both ask here.  A record is a head of 8 bytes (the event's number, flags, the thread's
+number), the words that the stream was asked for (`Words`), and then the fields of the event, the
+widest first, so that there are no gaps; a method and a field, which the agent finds together, stand
+side by side.
 
 What is not a number is one in a record: threads, classes, methods, fields, stacks and texts are
 numbered in the order in which the stream first meets them, from 1, and each is announced in the

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 
 from jvmti import display
-from jvmti.env.event_records import (
+from jvmti.env.events import EVENTS, EventDeclaration
+from jvmti.events.streams.layout import (
     HEAD,
     Holds,
     RecordField,
@@ -16,8 +17,7 @@ from jvmti.env.event_records import (
     record_fields,
     record_size,
 )
-from jvmti.env.events import EVENTS, EventDeclaration
-from jvmti.events.names import NameColumn, Names
+from jvmti.events.streams.names import NameColumn, Names
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.interface.shapes import Reference, shape_of
@@ -249,7 +249,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         Raises:
             ImportError: pyarrow is not installed; ``pip install jvmti[arrow]`` does.
         """
-        from jvmti.events.arrow import record_batch
+        from jvmti.events.streams.arrow import record_batch
 
         return record_batch(self._layout, self)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from jvmti.env.events import EVENTS
-from jvmti.events.records import Records
+from jvmti.events.streams.records import Records
 
 _NUMBERS = {cls.declaration.name: number for number, cls in EVENTS.items()}
 _ENDS = [number for number, cls in EVENTS.items() if cls.declaration.waits and cls.declaration.ends]

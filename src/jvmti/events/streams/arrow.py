@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.events.names import NameColumn
+from jvmti.events.streams.names import NameColumn
 
 try:
     import pyarrow
@@ -15,7 +15,7 @@ except ImportError as error:
     raise ImportError("Arrow batches need pyarrow: pip install 'jvmti[arrow]'") from error
 
 if TYPE_CHECKING:
-    from jvmti.events.records import Layout, Records
+    from jvmti.events.streams.records import Layout, Records
 
 _UNKNOWN_LINE = -1
 _NULL = -1

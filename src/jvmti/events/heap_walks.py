@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from jvmti.callbacks.tag_use import ReadTag, SpentTag, only_reads_tag
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import (
     MEMBER_OF,
@@ -28,6 +27,7 @@ from jvmti.env.structures import (
     HeapReferenceInfoJniLocal,
     HeapReferenceInfoStackLocal,
 )
+from jvmti.events.tag_use import ReadTag, SpentTag, only_reads_tag
 from jvmti.interface.constants import (
     HeapReferenceKind,
     HeapRootKind,

@@ -1,9 +1,9 @@
 """Streams: events as records in memory that the agent shares, which the program does not wait for.
 
-`jvmti.env.event_records` says how the memory looks.  The agent believes nothing of what is written
-into it here but the counters of what was read, and these only where they are possible; the same
-goes for what the agent writes.  The reader sleeps for a moment where there is nothing, longer each
-time, so that neither side pays for waking it.
+`jvmti.events.streams.layout` says how the memory looks.  The agent believes nothing of what is
+written into it here but the counters of what was read, and these only where they are possible; the
+same goes for what the agent writes.  The reader sleeps for a moment where there is nothing, longer
+each time, so that neither side pays for waking it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.env.event_records import (
+from jvmti.env.events import EVENTS, EventDeclaration
+from jvmti.events.handlers import declaration_of
+from jvmti.events.streams.layout import (
     CONTROL_SIZE,
     LANE_LINE,
     MAXIMUM_LANES,
@@ -30,13 +32,11 @@ from jvmti.env.event_records import (
     Words,
     record_fields,
 )
-from jvmti.env.events import EVENTS, EventDeclaration
-from jvmti.env.operations import OPERATIONS
-from jvmti.events.handlers import declaration_of
-from jvmti.events.names import Names
-from jvmti.events.records import Layout, Records
+from jvmti.events.streams.names import Names
+from jvmti.events.streams.records import Layout, Records
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError, SessionClosed
+from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import Thread
 from jvmti.text.printable import escaped
 

@@ -404,8 +404,8 @@ class Operations(Calling):
 
         Args:
             events: their numbers.
-            wishes: `jvmti.env.event_records.Wishes`.
-            words: `jvmti.env.event_records.Words`.
+            wishes: `jvmti.events.streams.layout.Wishes`.
+            words: `jvmti.events.streams.layout.Words`.
             size: bytes of each lane's ring.
             stack_depth: how many frames of each event's stack are recorded.
             shortest: nanoseconds that what an event ends must have lasted.

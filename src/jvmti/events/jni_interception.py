@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks.values import value_at
 from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
+from jvmti.events.values import value_at
 from jvmti.interface.errors import JavaException, SessionClosed
 from jvmti.interface.frozen import frozen
 from jvmti.jni.calls import JNI

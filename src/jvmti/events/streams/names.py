@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy
 
-from jvmti.env.event_records import Announced
+from jvmti.events.streams.layout import Announced
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.streams import ANNOUNCEMENT, FIELD, FRAME, LINE, METHOD, STACK, THREAD

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks import agent_thread, heap_walk
-from jvmti.callbacks.extensions import Extensions
-from jvmti.callbacks.jni_interception import JniCalls
+from jvmti.events import agent_thread
+from jvmti.events import heap_walks as heap_walk
+from jvmti.events.extensions import Extensions
+from jvmti.events.jni_interception import JniCalls
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.callbacks.jni_buffers import JniBuffer
+from jvmti.events.jni_buffers import JniBuffer
 from jvmti.layouts.conversations import BUFFER
 from jvmti.text import modified_utf8 as text
 from jvmti.wire.codecs import F64, I32, I64, U64
