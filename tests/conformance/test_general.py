@@ -9,8 +9,10 @@ import jvmti
 import programs
 from conformance.evidence import Evidence
 from conformance.pairs import FACTS
+from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import JlocationFormat, VerboseFlag, VMPhase
+from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 
 SUSPEND = Capabilities.can_suspend
 
@@ -107,3 +109,15 @@ def test_a_location_is_an_index_into_the_bytecodes(env: jvmti.Env, evidence: Evi
     """That it is one is shown by breakpoints, which go exactly where javap sees instructions."""
     evidence.proves("get_jlocation_format")
     assert env.get_jlocation_format() is JlocationFormat.JVMBCI
+
+
+def test_functions_are_found_by_their_names_in_the_specification(
+    vm: jvmti.VM, env: jvmti.Env
+) -> None:
+    assert env.function("GetJLocationFormat")() is env.get_jlocation_format()
+    assert vm.jni.function("GetVersion")() == vm.jni.get_version()
+    for table, functions in ((env, FUNCTIONS), (vm.jni, JNI_FUNCTIONS)):
+        for name, declaration in functions.items():
+            assert table.function(declaration.c_name) == getattr(table, name)
+    with pytest.raises(LookupError, match=r"no function 'GetJlocationFormat'.*GetJLocationFormat"):
+        env.function("GetJlocationFormat")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.env.interface import FUNCTIONS, Functions
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
+from jvmti.interface.declaration import Declaration, name_of
 from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from jvmti.interface.constants import Event
-    from jvmti.interface.declaration import Declaration
     from jvmti.refs import Thread
 
 
@@ -62,6 +62,15 @@ class Env(Functions):
         arrays; a failing row has its error code in ``status`` and the others their results.
         """
         return Mapped(self._session, FUNCTIONS, self._number, self._timeout)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A function by its name in the specification: ``env.function("GetJLocationFormat")``.
+
+        Raises:
+            LookupError: no function has that name; the message suggests similar names.
+        """
+        method: Callable[..., Any] = getattr(self, name_of(name, FUNCTIONS))
+        return method
 
     @contextmanager
     def batch(self) -> Iterator[Any]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import enum
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from jvmti.interface.frozen import frozen
+from jvmti.text.names import suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,6 +115,19 @@ def declarations(interface: type) -> dict[str, Declaration]:
         if isinstance(declaration, Declaration):
             found[name] = declaration
     return dict(sorted(found.items(), key=lambda item: item[1].slot))
+
+
+def name_of(c_name: str, functions: Mapping[str, Declaration]) -> str:
+    """The PEP 8 name of a function, from its name in the specification.
+
+    Raises:
+        LookupError: no function has that name; the message suggests similar names.
+    """
+    for name, declaration in functions.items():
+        if declaration.c_name == c_name:
+            return name
+    near = suggestion(c_name, [declaration.c_name for declaration in functions.values()])
+    raise LookupError(f"no function {c_name!r}{near}")
 
 
 def method_of(declaration: Declaration) -> Callable[..., Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from jvmti.interface.constants import RefType
-from jvmti.interface.declaration import Declaration
+from jvmti.interface.declaration import Declaration, name_of
 from jvmti.interface.errors import InvalidObject
 from jvmti.jni.interface import FUNCTIONS, Functions
 from jvmti.refs import Object
@@ -54,6 +54,15 @@ class JNI(Functions):
     def with_timeout(self, timeout: float | None) -> JNI:
         """The same with a time limit on every call, in seconds."""
         return JNI(self._session, self._number, timeout)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A function by its name in the specification: ``vm.jni.function("FindClass")``.
+
+        Raises:
+            LookupError: no function has that name; the message suggests similar names.
+        """
+        method: Callable[..., Any] = getattr(self, name_of(name, FUNCTIONS))
+        return method
 
     def count(self, *names: str) -> Any:
         """Count and time the JNI calls of the whole VM, in the agent and without Python.

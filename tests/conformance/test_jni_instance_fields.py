@@ -1,4 +1,4 @@
-"""JNI's chapters of instance and static fields."""
+"""JNI: instance fields, and what both kinds of fields refuse."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ INSTANCE = {
     "float": ("aFloat", 3.4028234663852886e38),
     "double": ("aDouble", 1.7976931348623157e308),
 }
+
 STATIC = {
     "boolean": ("staticBoolean", True),
     "byte": ("staticByte", -128),
@@ -35,6 +36,7 @@ STATIC = {
     "float": ("staticFloat", math.ldexp(1, -149)),
     "double": ("staticDouble", math.ldexp(1, -1074)),
 }
+
 CHANGED: dict[str, tuple[Any, str]] = {
     "boolean": (False, "false"),
     "byte": (-1, "-1"),
@@ -83,27 +85,6 @@ def test_an_instance_field_is_read_and_written(
         assert get(everything, field) == changed
     finally:
         set_(everything, field, value)
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_a_static_field_is_read_and_written(
-    name: str, vm: jvmti.VM, cls: Class, witness: programs.JavaProgram, evidence: Evidence
-) -> None:
-    evidence.proves(
-        "jni.get_static_field_id", f"jni.get_static_{name}_field", f"jni.set_static_{name}_field"
-    )
-    field_name, value = STATIC[name]
-    field = vm.jni.get_static_field_id(cls, field_name, TYPES[name])
-    get = getattr(vm.jni, f"get_static_{name}_field")
-    set_ = getattr(vm.jni, f"set_static_{name}_field")
-    assert get(cls, field) == value
-    changed, printed = CHANGED[name]
-    try:
-        set_(cls, field, changed)
-        assert unescaped(witness.ask(f"get Everything {field_name}")) == printed
-        assert get(cls, field) == changed
-    finally:
-        set_(cls, field, value)
 
 
 def test_fields_of_objects_are_read_and_written(
@@ -159,31 +140,6 @@ def test_a_field_that_a_subclass_hides_is_another_field(
     jni.set_int_field(derived_object, hidden, 1)
 
 
-def test_an_inherited_static_field_is_found_through_the_subclass(
-    vm: jvmti.VM, witness: programs.JavaProgram
-) -> None:
-    jni = vm.jni
-    base, derived = jni.find_class("Witness$Base"), jni.find_class("Witness$Derived")
-    field = jni.get_static_field_id(derived, "initialized", "I")
-    assert jni.get_static_int_field(derived, field) == 1
-    jni.set_static_int_field(derived, field, 5)
-    assert witness.ask("get Base initialized") == "5"
-    assert jni.get_static_int_field(base, jni.get_static_field_id(base, "initialized", "I")) == 5
-    jni.set_static_int_field(derived, field, 1)
-
-
-def test_looking_for_a_static_field_initialises_the_class(
-    vm: jvmti.VM, witness: programs.JavaProgram
-) -> None:
-    assert witness.ask("untouched") in ("null", "initialised")
-    untouched = vm.jni.find_class("Witness$Untouched")
-    vm.jni.get_static_method_id(untouched, "touch", "()V")
-    assert witness.ask("untouched") == "initialised"
-
-
-# ---- what is refused -------------------------------------------------------------------------
-
-
 def test_a_field_is_found_by_name_and_signature_together(
     vm: jvmti.VM, cls: Class, evidence: Evidence
 ) -> None:
@@ -221,22 +177,6 @@ def test_a_function_for_another_type_is_refused(
     with pytest.raises(errors.InvalidFieldID, match=f"of type {TYPES[other]}"):
         getattr(vm.jni, f"set_{kind}{name}_field")(target, field, value)
     assert int(witness.ask(f"get everything {INSTANCE[other][0]}")) == INSTANCE[other][1]
-
-
-def test_static_and_instance_fields_are_not_mixed_up(
-    vm: jvmti.VM, everything: Object, cls: Class
-) -> None:
-    jni = vm.jni
-    instance = jni.get_field_id(cls, "anInt", "I")
-    static = jni.get_static_field_id(cls, "staticInt", "I")
-    with pytest.raises(errors.InvalidFieldID, match="is static"):
-        jni.get_int_field(everything, static)
-    with pytest.raises(errors.InvalidFieldID, match="not static"):
-        jni.get_static_int_field(cls, instance)
-    with pytest.raises(errors.InvalidFieldID):
-        jni.set_int_field(everything, static, 1)
-    with pytest.raises(errors.InvalidFieldID):
-        jni.set_static_int_field(cls, instance, 1)
 
 
 def test_a_field_of_another_class_is_refused(vm: jvmti.VM, everything: Object, cls: Class) -> None:

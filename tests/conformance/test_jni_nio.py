@@ -1,8 +1,7 @@
-"""JNI's chapters of monitors, native methods and direct buffers."""
+"""JNI: direct buffers."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -19,135 +18,6 @@ errors = jvmti.errors
 def recorder(vm: jvmti.VM, witness: programs.JavaProgram) -> Recorder:
     """A fresh Java object."""
     return Recorder(vm, witness)
-
-
-# ---- monitors --------------------------------------------------------------------------------
-
-
-def test_a_java_thread_waits_for_a_monitor_that_python_holds(
-    vm: jvmti.VM, recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.proves("jni.monitor_enter", "jni.monitor_exit")
-    jni, witness = vm.jni, recorder.witness
-    lock = recorder.element("lock", "Ljava/lang/Object;")
-    assert jni.monitor_enter(lock) == 0
-    assert jni.monitor_enter(lock) == 0
-    assert recorder.told("lockLater") == "blocked"
-    contended = witness.ask("contended wanting")
-    assert contended == f"Witness$Monitor@{vm.env.get_object_hash_code(lock)}"
-    assert jni.monitor_exit(lock) == 0
-    assert witness.ask("state wanting") == "BLOCKED"
-    assert jni.monitor_exit(lock) == 0
-    wait_until(lambda: recorder.received == "locked[]")
-
-
-def test_a_monitor_can_be_left_through_another_reference(vm: jvmti.VM, recorder: Recorder) -> None:
-    jni = vm.jni
-    lock = recorder.element("lock", "Ljava/lang/Object;")
-    weak: Any = jni.new_weak_global_ref(lock)
-    other: Any = jni.new_global_ref(lock)
-    jni.monitor_enter(weak)
-    assert recorder.told("lockLater") == "blocked"
-    jni.monitor_exit(other)
-    wait_until(lambda: recorder.received == "locked[]")
-
-
-def test_a_monitor_is_left_when_the_python_thread_ends(vm: jvmti.VM, recorder: Recorder) -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        # The wrapper is given up at once, the monitor is not.
-        vm.jni.monitor_enter(recorder.element("lock", "Ljava/lang/Object;"))
-        vm.jni.get_version()
-        entered.set()
-        leave.wait(30)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert entered.wait(30)
-    assert recorder.told("lockLater") == "blocked"
-    assert vm.jni.get_version()
-    assert recorder.witness.ask("state wanting") == "BLOCKED"
-    leave.set()
-    holder.join()
-    wait_until(lambda: recorder.received == "locked[]")
-
-
-def test_a_monitor_of_another_is_not_left(
-    vm: jvmti.VM, recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.provokes("jni.monitor_exit", "JAVA_EXCEPTION", "INVALID_OBJECT")
-    evidence.provokes("jni.monitor_enter", "INVALID_OBJECT")
-    lock = recorder.element("lock", "Ljava/lang/Object;")
-    with pytest.raises(jvmti.JavaException, match="IllegalMonitorStateException"):
-        vm.jni.monitor_exit(lock)
-    vm.jni.delete_local_ref(lock)
-    for call in (vm.jni.monitor_enter, vm.jni.monitor_exit):
-        with pytest.raises(errors.InvalidObject):
-            call(lock)
-
-
-def wait_until(condition: Any, seconds: float = 20) -> None:
-    """Wait for what another thread is about to do."""
-    pause = threading.Event()
-    for _ in range(int(seconds / 0.005)):
-        if condition():
-            return
-        pause.wait(0.005)
-    pytest.fail("it did not happen")
-
-
-# ---- native methods --------------------------------------------------------------------------
-
-
-def test_native_methods_are_bound_to_functions_of_the_target(
-    vm: jvmti.VM, recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.proves("jni.register_natives", "jni.unregister_natives")
-    jni = vm.jni
-    assert recorder.told("callIdentity") == "unbound"
-    names, signatures = ["identity", "bitsOf"], ["()I", "(F)I"]
-    # One of the VM itself, and one of a library that it loaded for itself only.
-    symbols = ["JVM_IHashCode", "Java_java_lang_Float_floatToRawIntBits"]
-    assert jni.register_natives(recorder.base, names, signatures, symbols) == 0
-    assert recorder.told("callIdentity") == "true"
-    assert recorder.told("callBits") == "3fc00000"
-    assert jni.unregister_natives(recorder.base) == 0
-    assert recorder.told("callIdentity") == "unbound"
-    assert jni.register_natives(recorder.base, [], [], []) == 0
-
-
-def test_what_is_no_native_method_or_no_function_is_not_bound(
-    vm: jvmti.VM, recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.provokes(
-        "jni.register_natives",
-        "NOT_FOUND",
-        "ILLEGAL_ARGUMENT",
-        "JAVA_EXCEPTION",
-        "INVALID_CLASS",
-    )
-    evidence.provokes("jni.unregister_natives", "INVALID_CLASS")
-    register = vm.jni.register_natives
-    with pytest.raises(errors.NotFound, match="no symbol no_such_function"):
-        register(recorder.base, ["identity"], ["()I"], ["no_such_function"])
-    with pytest.raises(errors.IllegalArgument, match="not of one length"):
-        register(recorder.base, ["identity"], ["()I"], [])
-    for name, signature in (("identity", "()J"), ("voidOf", "()V"), ("noSuch", "()V")):
-        with pytest.raises(jvmti.JavaException, match="NoSuchMethodError"):
-            register(recorder.base, [name], [signature], ["JVM_IHashCode"])
-    assert recorder.told("callIdentity") == "unbound"
-    weak: Any = vm.jni.new_weak_global_ref(recorder.object)
-    with pytest.raises(errors.InvalidClass):
-        register(weak, ["identity"], ["()I"], ["JVM_IHashCode"])
-    with pytest.raises(errors.InvalidClass):
-        vm.jni.unregister_natives(weak)
-    for wrong in ("identity", [None], [1], None):
-        with pytest.raises(TypeError):
-            register(recorder.base, wrong, ["()I"], ["JVM_IHashCode"])  # type: ignore[arg-type]
-
-
-# ---- direct buffers --------------------------------------------------------------------------
 
 
 def test_a_buffer_shows_java_the_memory_that_python_allocated(

@@ -1,4 +1,4 @@
-"""JNI's chapters of instance and static methods, and making objects."""
+"""JNI: instance methods, with arguments and receivers that do not fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from conformance.recorder import (
     TYPES,
     VALUES,
     Recorder,
-    existing,
 )
 
 errors = jvmti.errors
@@ -51,17 +50,6 @@ def test_a_nonvirtual_call_runs_the_overridden_method(
     assert result == VALUES[name]
     assert type(result) is type(VALUES[name])
     assert recorder.received == f"{name}Of{ARRIVED}"
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_a_static_method_gets_every_argument_and_its_result_comes_back(
-    name: str, recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.proves("jni.get_static_method_id", f"jni.call_static_{name}_method")
-    call = getattr(recorder.jni, f"call_static_{name}_method")
-    method = recorder.static_method(f"static{name.capitalize()}Of", TYPES[name])
-    assert call(recorder.base, method, recorder.arguments) == VALUES[name]
-    assert recorder.received == f"static{name.capitalize()}Of{ARRIVED}"
 
 
 def test_methods_that_return_objects_give_the_very_object(
@@ -109,51 +97,6 @@ def test_null_and_one_character_are_arguments_too(recorder: Recorder) -> None:
     assert recorder.received == received
 
 
-def test_a_new_object_ran_its_constructor(
-    recorder: Recorder, witness: programs.JavaProgram, evidence: Evidence
-) -> None:
-    evidence.proves("jni.new_object")
-    jni = recorder.jni
-    constructor = jni.get_method_id(recorder.base, "<init>", PARAMETERS + "V")
-    made = jni.new_object(recorder.base, constructor, recorder.arguments)
-    assert recorder.received == f"Recorder{ARRIVED}"
-    assert jni.get_object_class(made) is recorder.base
-    field = jni.get_static_field_id(recorder.base, "instance", "LWitness$Recorder;")
-    assert jni.get_static_object_field(recorder.base, field) is made
-    jni.set_static_object_field(recorder.base, field, recorder.object)
-
-
-def test_an_allocated_object_ran_no_constructor(recorder: Recorder, evidence: Evidence) -> None:
-    evidence.proves("jni.alloc_object")
-    jni = recorder.jni
-    blank = jni.alloc_object(recorder.base)
-    assert jni.get_object_field(blank, recorder.field("ints", "[I")) is None
-    # Its constructor can be run later, as in C.
-    constructor = jni.get_method_id(recorder.base, "<init>", "()V")
-    jni.call_nonvirtual_void_method(blank, recorder.base, constructor)
-    ints: Any = existing(jni.get_object_field(blank, recorder.field("ints", "[I")))
-    assert jni.get_array_length(ints) == 3
-    field = jni.get_static_field_id(recorder.base, "instance", "LWitness$Recorder;")
-    assert jni.get_static_object_field(recorder.base, field) is blank
-    jni.set_static_object_field(recorder.base, field, recorder.object)
-
-
-def test_the_class_of_an_object_is_the_one_that_java_names(
-    recorder: Recorder, vm: jvmti.VM, witness: programs.JavaProgram, evidence: Evidence
-) -> None:
-    evidence.proves("jni.get_object_class", "jni.is_instance_of")
-    jni = recorder.jni
-    cls = jni.get_object_class(recorder.object)
-    assert vm.env.get_class_signature(cls).signature == witness.ask("signature recorder")
-    assert jni.is_instance_of(recorder.object, recorder.base)
-    assert jni.is_instance_of(recorder.object, recorder.cls)
-    assert not jni.is_instance_of(recorder.object, jni.find_class("java/lang/String"))
-    assert jni.is_instance_of(None, jni.find_class("java/lang/String"))
-
-
-# ---- what is refused -------------------------------------------------------------------------
-
-
 def test_a_method_is_found_by_name_and_signature_together(
     recorder: Recorder, evidence: Evidence
 ) -> None:
@@ -194,18 +137,6 @@ def test_a_receiver_of_another_class_is_refused(recorder: Recorder, evidence: Ev
     with pytest.raises(errors.InvalidMethodID, match="not a method of the class"):
         jni.call_static_int_method(strange_class, static, recorder.arguments)
     recorder.witness.ask("keep recorder Overriding")
-
-
-def test_static_and_instance_methods_are_not_mixed_up(recorder: Recorder) -> None:
-    jni = recorder.jni
-    instance = recorder.method("intOf", "I")
-    static = recorder.static_method("staticIntOf", "I")
-    with pytest.raises(errors.InvalidMethodID, match="is static"):
-        jni.call_int_method(recorder.object, static, recorder.arguments)
-    with pytest.raises(errors.InvalidMethodID, match="is static"):
-        jni.call_nonvirtual_int_method(recorder.object, recorder.base, static, recorder.arguments)
-    with pytest.raises(errors.InvalidMethodID, match="not static"):
-        jni.call_static_int_method(recorder.base, instance, recorder.arguments)
 
 
 @pytest.mark.parametrize("kind", ["", "nonvirtual_", "static_"])
@@ -289,31 +220,6 @@ def test_what_java_cannot_take_is_no_argument(recorder: Recorder) -> None:
         )
     with pytest.raises(TypeError, match="sequence"):
         recorder.jni.call_static_void_method(recorder.base, method, "arguments")
-
-
-def test_constructors_and_classes_must_belong_together(
-    recorder: Recorder, evidence: Evidence
-) -> None:
-    evidence.provokes("jni.new_object", "INVALID_METHODID", "INVALID_CLASS", "JAVA_EXCEPTION")
-    evidence.provokes("jni.alloc_object", "INVALID_CLASS", "JAVA_EXCEPTION")
-    jni = recorder.jni
-    constructor = jni.get_method_id(recorder.base, "<init>", "()V")
-    with pytest.raises(errors.InvalidMethodID, match="not a constructor of the class"):
-        jni.new_object(recorder.cls, constructor)
-    with pytest.raises(errors.InvalidMethodID, match="not a constructor"):
-        jni.new_object(recorder.base, recorder.method("voidOf", "V"), recorder.arguments)
-    for name in ("[I", "java/lang/Class"):
-        cls = jni.find_class(name)
-        with pytest.raises(errors.InvalidClass):
-            jni.alloc_object(cls)
-        with pytest.raises(errors.InvalidClass):
-            jni.new_object(cls, constructor)
-    for name in ("java/util/List", "java/lang/Number"):
-        with pytest.raises(jvmti.JavaException, match="InstantiationException"):
-            jni.alloc_object(jni.find_class(name))
-    abstract = jni.find_class("java/lang/Number")
-    with pytest.raises(jvmti.JavaException, match="InstantiationException"):
-        jni.new_object(abstract, jni.get_method_id(abstract, "<init>", "()V"))
 
 
 def test_the_ends_of_method_handle_calls_cannot_be_called(recorder: Recorder) -> None:
