@@ -64,26 +64,8 @@ void learn_events(jvmtiEnv* env) {
   event_count = known;
 }
 
-Environment* hear_extension(jvmtiEnv* env, int slot) {
-  void* kept = nullptr;
-  if (env->GetEnvironmentLocalStorage(&kept) != JVMTI_ERROR_NONE || kept == nullptr) return nullptr;
-  Environment* environment = static_cast<Environment*>(kept);
-  environment->in_flight.fetch_add(1);
-  JNIEnv* jni = nullptr;
-  // A thread that is none of Java's tells while the VM is stopped (ClassUnload up to 15), when
-  // nobody can be waited for.
-  if (!environment->deaf && (environment->extension_events & 1u << slot) != 0 &&
-      agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6) == JNI_OK &&
-      !Serving::retired() && Serving::of(environment->session) == nullptr &&
-      environment->session->enter_environment(environment->number) != nullptr) {
-    return environment;
-  }
-  environment->in_flight.fetch_sub(1);
-  return nullptr;
-}
-
-void tell(Environment* environment, const ExtensionEvent& event, va_list given) {
-  Occurrence it(*environment, nullptr, kExtensionEvent, kLimit);
+void deliver(EventScope& scope, const ExtensionEvent& event, va_list given) {
+  Delivery it(scope, nullptr, kExtensionEvent, kExtensionEvent, kLimit);
   if (!it.ready()) return;
   it.number(event.index);
   JniValues values(it.call(), it.payload(), Owner::kInstance);
@@ -114,11 +96,18 @@ void tell(Environment* environment, const ExtensionEvent& event, va_list given) 
 
 template <int slot>
 void JNICALL on_extension_event(jvmtiEnv* env, ...) {
-  Environment* environment = hear_extension(env, slot);
-  if (environment == nullptr) return;
+  EventScope scope(EventScope::environment_of(env), nullptr, [](const Environment& environment) {
+    JNIEnv* jni = nullptr;
+    // A thread that is none of Java's reports while the VM is stopped (ClassUnload up to 15), when
+    // nobody can be waited for.
+    return (environment.extension_events & 1u << slot) != 0 &&
+           agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6) == JNI_OK &&
+           !Serving::retired() && Serving::of(environment.session) == nullptr;
+  });
+  if (!scope) return;
   va_list given;
   va_start(given, env);
-  tell(environment, events[slot], given);
+  deliver(scope, events[slot], given);
   va_end(given);
 }
 

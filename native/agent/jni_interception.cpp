@@ -30,23 +30,12 @@ JniTally& jni_tally(int slot) { return tallies[slot]; }
 bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
 bool jni_told(int slot) { return told[slot].load(std::memory_order_relaxed); }
 
-Environment* jni_holder() {
-  Environment* environment = holder.load();
-  if (environment == nullptr || Serving::retired()) return nullptr;
-  environment->in_flight.fetch_add(1);
-  if (holder.load() == environment && !environment->deaf && agent.live &&
-      Serving::of(environment->session) == nullptr &&
-      environment->session->enter_environment(environment->number) != nullptr) {
-    return environment;
-  }
-  environment->in_flight.fetch_sub(1);
-  return nullptr;
-}
-
-void jni_leave(Environment* environment) {
-  environment->session->leave_environment(nullptr, environment);
-  environment->in_flight.fetch_sub(1);
-}
+JniScope::JniScope()
+    : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
+                 [](const Environment& environment) {
+                   return holder.load() == &environment && agent.live &&
+                          Serving::of(environment.session) == nullptr;
+                 }) {}
 
 void JniPending::take() {
   // Through the original table: these calls are our own.
@@ -341,13 +330,13 @@ jfieldID answered_field(Call& call, uint64_t handle) {
   return record == nullptr ? nullptr : record->id;
 }
 
-void begin_jni_call(Occurrence& it, JniCall* call) {
+void begin_jni_call(Delivery& it, JniCall* call) {
   Channel& channel = it.call().channel;
   call->outer = channel.jni_call;
   channel.jni_call = call;
 }
 
-void end_jni_call(Occurrence& it, JniCall* call) { it.call().channel.jni_call = call->outer; }
+void end_jni_call(Delivery& it, JniCall* call) { it.call().channel.jni_call = call->outer; }
 
 namespace {
 

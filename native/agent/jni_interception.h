@@ -30,10 +30,11 @@ void* jni_original(int slot);
 JniTally& jni_tally(int slot);
 bool jni_counted(int slot);
 bool jni_told(int slot);
-// The holder's environment, kept until the `Occurrence` made of it or `leave` ends; null when the
-// call is not to be seen.
-Environment* jni_holder();
-void jni_leave(Environment* environment);
+// The environment that holds the table, entered where the call is to be seen.
+class JniScope : public EventScope {
+ public:
+  JniScope();
+};
 
 // Memory of the program's that a call hands over or gives back.
 struct JniBuffer {
@@ -267,20 +268,20 @@ class JniPending {
   jthrowable thrown_ = nullptr;
 };
 
-void begin_jni_call(Occurrence& it, JniCall* call);
-void end_jni_call(Occurrence& it, JniCall* call);
+void begin_jni_call(Delivery& it, JniCall* call);
+void end_jni_call(Delivery& it, JniCall* call);
 constexpr int64_t kJniLimit = 10000;  // milliseconds that a call waits for Python
 
 template <class R, class Original, class Write>
 R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write) {
-  Environment* holder = jni_holder();
-  if (holder == nullptr) return original();
+  JniScope scope;
+  if (!scope) return original();
   JniResult<R> result;
   if (jni_counted(slot)) {
     JniTally& tally = jni_tally(slot);
     int64_t begun = nanoseconds_now();
     if (!jni_told(slot)) {
-      jni_leave(holder);
+      scope.leave();
       result.set(original);
       tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun), std::memory_order_relaxed);
       tally.calls.fetch_add(1, std::memory_order_relaxed);
@@ -289,7 +290,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
     tally.calls.fetch_add(1, std::memory_order_relaxed);
   }
   if (!jni_told(slot)) {
-    jni_leave(holder);
+    scope.leave();
     return original();
   }
   struct State {
@@ -305,7 +306,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
   JniPending pending(jni);
   State state{result, original, pending, says, slot, false, nullptr, {}};
   {
-    Occurrence it(*holder, jni, kJniCall + slot, kJniLimit);
+    Delivery it(scope, jni, kJniCall + slot, kJniCall + slot, kJniLimit);
     if (it.ready()) {
       state.call.state = &state;
       state.call.proceed = [](void* what, Call& asking, Writer& out) {
@@ -343,6 +344,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
       }
     }
   }
+  scope.leave();
   if (!state.done) {
     pending.put_back();
     result.set(original);

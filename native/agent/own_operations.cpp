@@ -113,10 +113,10 @@ jvmtiError SetEventHandling(Call& call, const In<jvmtiEvent>& event, const In<jb
   // Unlike JVM TI's own functions, operations come here for a disposed environment too.
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   if (number < 0 || number >= kEventCount) return JVMTI_ERROR_INVALID_EVENT_TYPE;
-  Handling& handling = call.environment->handling[number];
-  handling.own = own.c() != 0;
-  handling.limit = limit.c();
-  handling.answered = answered.c() != 0;
+  EventTaps& taps = call.environment->taps[number];
+  taps.own = own.c() != 0;
+  taps.limit = limit.c();
+  taps.set(Tap::kHandler, answered.c() != 0);
   return set_callbacks(*call.environment);
 }
 

@@ -83,13 +83,8 @@ Environment* spare_environment() {
   environment->disposed = environment->leaving = false;
   environment->storage = 0;
   environment->extension_events = 0;
-  for (Handling& handling : environment->handling) {
-    handling.answered = handling.own = false;
-    handling.limit = -1;
-    handling.streams = nullptr;
-    handling.stops = false;
-  }
-  environment->deaf = false;
+  for (EventTaps& taps : environment->taps) taps.clear();
+  environment->muted = false;
   environment->capabilities = 0;
   return environment;
 }
@@ -828,7 +823,7 @@ Session* Session::visit_next(JNIEnv* jni, Session* visited) {
 
 // From now on nothing of the environment's events reaches the controller.
 void Session::silence(Environment* environment) {
-  environment->deaf = true;
+  environment->muted = true;
   release_jni_table(environment);
   silence_extensions(environment);
   jvmtiEnv* env = environment->env;

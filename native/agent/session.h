@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "agent.h"
+#include "event_taps.h"
 #include "frames.h"
 #include "handles.h"
 #include "lent_files.h"
@@ -18,19 +19,6 @@ namespace jvmti {
 
 class Channel;
 class Stream;
-struct StreamLink;
-
-constexpr int kFirstEvent = JVMTI_MIN_EVENT_TYPE_VAL;
-constexpr int kEventCount = JVMTI_MAX_EVENT_TYPE_VAL - JVMTI_MIN_EVENT_TYPE_VAL + 1;
-
-// What an environment does with one event.
-struct Handling {
-  std::atomic<bool> answered;  // a handler of the controller's answers it
-  std::atomic<bool> own;       // sent also where our own work causes it
-  std::atomic<int64_t> limit;  // how long a handler may take, in milliseconds; -1 is for ever
-  std::atomic<StreamLink*> streams;  // those that it is recorded in
-  std::atomic<bool> stops;  // a stop is made of it
-};
 
 // A JVM TI environment of the session.  Calls in progress keep it: a disposed one goes to the VM
 // when the last of them has returned.  The VM may call us for an event some time after it was
@@ -45,10 +33,10 @@ struct Environment {
   bool leaving;  // what it set VM-wide is being cleared; the environment goes next
   uint64_t storage;
   std::atomic<uint32_t> extension_events;  // those with a callback, by the bits of their places
-  std::atomic<bool> deaf;           // its events are not wanted any more
+  std::atomic<bool> muted;          // its events are not wanted any more
   std::atomic<uint32_t> in_flight;  // callbacks of events, and who else has pinned it
   std::atomic<uint64_t> capabilities;  // that it has, by their bits
-  Handling handling[kEventCount];
+  EventTaps taps[kEventCount];
 };
 
 // Something VM-wide that the session set, and that leaving clears.

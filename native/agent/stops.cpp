@@ -378,32 +378,6 @@ size_t Stops::of_event(int event, Met* met) {
 
 namespace {
 
-// An environment that has been called for an event, for as long as its stops are looked at.
-class Heard {
- public:
-  Heard(jvmtiEnv* env, JNIEnv* jni, int event, OwnWork own)
-      : jni_(jni), environment_(hear_stops(env, event, own)) {}
-  ~Heard() {
-    if (environment_ == nullptr) return;
-    environment_->session->leave_environment(jni_, environment_);
-    environment_->in_flight.fetch_sub(1);
-  }
-  Heard(const Heard&) = delete;
-  Heard& operator=(const Heard&) = delete;
-  explicit operator bool() const { return environment_ != nullptr; }
-  Session& session() const { return *environment_->session; }
-  // For an `Occurrence`, which leaves it in our stead.
-  Environment& given() {
-    Environment& environment = *environment_;
-    environment_ = nullptr;
-    return environment;
-  }
-
- private:
-  JNIEnv* jni_;
-  Environment* environment_;
-};
-
 bool is_called_by(jvmtiEnv* env, JNIEnv* jni, Stop* stop) {
   jmethodID caller = nullptr;
   jlocation location = 0;
@@ -465,18 +439,18 @@ bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const Met& met, jthread
 // Asks the controller about those of the stops that were met that want the thread; `step` is one
 // that has arrived already.  `write` adds what else the event brings.
 template <class Write>
-void tell(Heard& heard, jvmtiEnv* env, JNIEnv* jni, int event, const Met* met, size_t count,
+void tell(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const Met* met, size_t count,
           Stop* step, jthread thread, jmethodID method, jlocation location, Write write,
           int64_t limit = -1) {
   uint32_t numbers[Stops::kMost + 1];
   uint32_t told = 0;
   if (step != nullptr) numbers[told++] = step->number;
   for (size_t i = 0; i < count; ++i) {
-    if (wants(heard.session(), env, jni, met[i], thread)) numbers[told++] = met[i].stop->number;
+    if (wants(scope.session(), env, jni, met[i], thread)) numbers[told++] = met[i].stop->number;
     Stops::leave(jni, met[i].stop);
   }
   if (told == 0) return;
-  Occurrence it(heard.given(), jni, layouts::Opening::kStop, event, limit);
+  Delivery it(scope, jni, layouts::Opening::kStop, event, limit);
   if (!it.ready()) return;
   it.number(layouts::StopHead{static_cast<uint32_t>(event), told});
   for (uint32_t i = 0; i < told; ++i) it.number(numbers[i]);
@@ -485,7 +459,7 @@ void tell(Heard& heard, jvmtiEnv* env, JNIEnv* jni, int event, const Met* met, s
   it.ask();
 }
 
-void nothing_else(Occurrence&) {}
+void nothing_else(Delivery&) {}
 
 // The step that the current thread is in, kept until `leave`.
 Stop* step_of(Session& session, JNIEnv* jni, jthread thread, Met* met) {
@@ -579,11 +553,9 @@ bool step_away(jvmtiEnv* env, Stop* stop, jthread thread) {
 
 }  // namespace
 
-void stop_Breakpoint(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                      jlocation location) {
-  Heard heard(env, jni, kBreakpointEvent, OwnWork::kInCalls);
-  if (!heard) return;
-  Session& session = heard.session();
+  Session& session = scope.session();
   Met met[Stops::kMost];
   Stop* step = step_of(session, jni, thread, met);
   bool due = false;
@@ -593,16 +565,14 @@ void stop_Breakpoint(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID metho
     step->stepping.due = false;
   }
   size_t count = session.stops.at_place(kBreakpointEvent, method, location, met);
-  tell(heard, env, jni, kBreakpointEvent, met, count, due ? step : nullptr, thread, method,
+  tell(scope, env, jni, kBreakpointEvent, met, count, due ? step : nullptr, thread, method,
        location, nothing_else);
   if (step != nullptr) Stops::leave(jni, step);
 }
 
-void stop_SingleStep(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                      jlocation location) {
-  Heard heard(env, jni, kStepEvent, OwnWork::kInCalls);
-  if (!heard) return;
-  Session& session = heard.session();
+  Session& session = scope.session();
   Met met[Stops::kMost];
   Stop* step = step_of(session, jni, thread, met);
   if (step == nullptr) return;
@@ -639,17 +609,15 @@ void stop_SingleStep(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID metho
     }
     watch_steps(env, thread, false, false);
     if (!due) {
-      tell(heard, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
+      tell(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
     }
   }
   Stops::leave(jni, step);
 }
 
-void stop_FramePop(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID, jboolean) {
-  Heard heard(env, jni, kFramePopEvent, OwnWork::kInCalls);
-  if (!heard) return;
+void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID, jboolean) {
   Met met[Stops::kMost];
-  Stop* step = step_of(heard.session(), jni, thread, met);
+  Stop* step = step_of(scope.session(), jni, thread, met);
   if (step == nullptr) return;
   bool close = false;
   {
@@ -732,19 +700,17 @@ size_t of_class(JNIEnv* jni, jclass klass, Met* met, size_t count) {
 
 }  // namespace
 
-void stop_Exception(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                     jlocation location, jobject exception, jmethodID catch_method,
                     jlocation catch_location) {
-  Heard heard(env, jni, kExceptionEvent, OwnWork::kNever);
-  if (!heard) return;
   Met met[Stops::kMost];
-  size_t count = heard.session().stops.of_event(kExceptionEvent, met);
+  size_t count = scope.session().stops.of_event(kExceptionEvent, met);
   jint kind = catch_method == nullptr ? Caught::kUncaught : Caught::kCaught;
   count = only(jni, met, count, [&](const Met& one) {
     return (one.stop->kinds & kind) != 0 && is_of_classes(env, jni, exception, one.stop->classes);
   });
-  tell(heard, env, jni, kExceptionEvent, met, count, nullptr, thread, method, location,
-       [&](Occurrence& it) {
+  tell(scope, env, jni, kExceptionEvent, met, count, nullptr, thread, method, location,
+       [&](Delivery& it) {
          it.number(layouts::StopException{it.handle<kinds::Object>(exception),
                                           catch_method != nullptr,
                                           catch_method == nullptr ? 0 : it.handle(catch_method),
@@ -752,27 +718,23 @@ void stop_Exception(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method
        });
 }
 
-void stop_FieldAccess(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                       jlocation location, jclass field_klass, jobject object, jfieldID field) {
-  Heard heard(env, jni, kAccessEvent, OwnWork::kInCalls);
-  if (!heard) return;
   Met met[Stops::kMost];
-  size_t count = heard.session().stops.at_place(kAccessEvent, field, 0, met);
+  size_t count = scope.session().stops.at_place(kAccessEvent, field, 0, met);
   count = of_class(jni, field_klass, met, count);
-  tell(heard, env, jni, kAccessEvent, met, count, nullptr, thread, method, location,
-       [&](Occurrence& it) { it.number(layouts::StopField{it.handle<kinds::Object>(object)}); });
+  tell(scope, env, jni, kAccessEvent, met, count, nullptr, thread, method, location,
+       [&](Delivery& it) { it.number(layouts::StopField{it.handle<kinds::Object>(object)}); });
 }
 
-void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                             jlocation location, jclass field_klass, jobject object, jfieldID field,
                             char signature_type, jvalue new_value) {
-  Heard heard(env, jni, kModificationEvent, OwnWork::kInCalls);
-  if (!heard) return;
   Met met[Stops::kMost];
-  size_t count = heard.session().stops.at_place(kModificationEvent, field, 0, met);
+  size_t count = scope.session().stops.at_place(kModificationEvent, field, 0, met);
   count = of_class(jni, field_klass, met, count);
-  tell(heard, env, jni, kModificationEvent, met, count, nullptr, thread, method, location,
-       [&](Occurrence& it) {
+  tell(scope, env, jni, kModificationEvent, met, count, nullptr, thread, method, location,
+       [&](Delivery& it) {
          it.number(layouts::StopField{it.handle<kinds::Object>(object)});
          it.value(signature_type, new_value);
        });
@@ -781,35 +743,33 @@ void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodI
 namespace {
 
 // Tells those of the stops of an event that are about the class.
-void tell_of_class(jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass klass) {
+void tell_of_class(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, jthread thread, jclass klass) {
   // Breakpoints can be set from the live phase on; what was there before, the controller looks at.
   if (!agent.live) return;
-  Heard heard(env, jni, event, OwnWork::kReported);
-  if (!heard) return;
   Met met[Stops::kMost];
-  size_t count = heard.session().stops.of_event(event, met);
+  size_t count = scope.session().stops.of_event(event, met);
   if (count == 0) return;
   char name[kLongestClassName];
   bool named = class_name(env, klass, name, sizeof name);
   count = only(jni, met, count,
                [&](const Met& one) { return named && fits_any(one.stop->classes, name); });
   constexpr int64_t kLimit = 10000;  // milliseconds
-  tell(heard, env, jni, event, met, count, nullptr, thread, nullptr, 0,
-       [&](Occurrence& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); },
+  tell(scope, env, jni, event, met, count, nullptr, thread, nullptr, 0,
+       [&](Delivery& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); },
        kLimit);
 }
 
 }  // namespace
 
-void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
-  tell_of_class(env, jni, kPrepareEvent, thread, klass);
+void stop_ClassPrepare(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
+  tell_of_class(scope, env, jni, kPrepareEvent, thread, klass);
 }
 
-void stop_ClassFileLoadHook(jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined, jobject,
+void stop_ClassFileLoadHook(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined, jobject,
                             const char*, jobject, jint, const unsigned char*, jint*,
                             unsigned char**) {
   if (class_being_redefined == nullptr) return;
-  tell_of_class(env, jni, kClassFileEvent, nullptr, class_being_redefined);
+  tell_of_class(scope, env, jni, kClassFileEvent, nullptr, class_being_redefined);
 }
 
 // ---- operations -------------------------------------------------------------------------------
@@ -876,9 +836,9 @@ jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& loc
     jobject thread = call.jni == nullptr ? nullptr : hold(call.jni, threads.items()[i]);
     good = thread != nullptr && stop->threads.push(thread);
   }
-  Handling* handling = call.environment->handling;
-  handling[chosen - kFirstEvent].stops = true;
-  if (chosen == kStepEvent) handling[kFramePopEvent - kFirstEvent].stops = true;
+  EventTaps* taps = call.environment->taps;
+  taps[chosen - kFirstEvent].set(Tap::kStops, true);
+  if (chosen == kStepEvent) taps[kFramePopEvent - kFirstEvent].set(Tap::kStops, true);
   uint32_t made = good ? call.session.stops.add(stop) : 0;
   if (made == 0) {
     free_stop(call.jni, stop);

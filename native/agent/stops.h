@@ -19,6 +19,7 @@ using layouts::Step;
 struct Call;
 struct Stop;
 struct Installed;
+class EventScope;
 class Session;
 class StopCondition;
 
@@ -74,25 +75,25 @@ class Stops {
   Installed* buckets_[kBuckets] = {};
 };
 
-// Generated trampolines call these first, with what they were called with.
-void stop_Breakpoint(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+// The tap of stops: generated trampolines call these, with what they were called with.
+void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                      jlocation location);
-void stop_SingleStep(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                      jlocation location);
-void stop_FramePop(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                    jboolean was_popped_by_exception);
-void stop_Exception(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                     jlocation location, jobject exception, jmethodID catch_method,
                     jlocation catch_location);
-void stop_FieldAccess(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                       jlocation location, jclass field_klass, jobject object, jfieldID field);
-void stop_FieldModification(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                             jlocation location, jclass field_klass, jobject object, jfieldID field,
                             char signature_type, jvalue new_value);
-void stop_ClassFileLoadHook(jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined,
+void stop_ClassFileLoadHook(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jclass class_being_redefined,
                             jobject loader, const char* name, jobject protection_domain,
                             jint class_data_len, const unsigned char* class_data,
                             jint* new_class_data_len, unsigned char** new_class_data);
-void stop_ClassPrepare(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
+void stop_ClassPrepare(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
 
 }  // namespace jvmti

@@ -67,10 +67,6 @@ std::atomic<Environment*> remembered_environments[256];
 StreamLink no_only_link{};
 OnlyLink only_links[kEventCount];
 
-bool of_service_thread(JNIEnv* jni, jthread thread) {
-  return Serving::retired() || (thread != nullptr && is_service_thread(jni, thread));
-}
-
 namespace {
 
 std::atomic<Environment*>& place_of(jvmtiEnv* env) {
@@ -85,14 +81,10 @@ void remember_environment(Environment* environment) {
 
 Environment* find_environment(jvmtiEnv* env) {
   // While the VM is stopped nothing is asked of it: `remember_environment` has been called.
-  void* kept = nullptr;
-  if (env->GetEnvironmentLocalStorage(&kept) != JVMTI_ERROR_NONE || kept == nullptr) {
-    return nullptr;
-  }
-  Environment* environment = static_cast<Environment*>(kept);
-  if (environment->env != env) return nullptr;
+  Environment* environment = EventScope::environment_of(env);
+  if (environment == nullptr || environment->env != env) return nullptr;
   place_of(env).store(environment, std::memory_order_release);
-  return environment->deaf ? nullptr : environment;
+  return environment->muted ? nullptr : environment;
 }
 
 // ---- the beginning and the end of a stream ------------------------------------------------------
@@ -239,7 +231,7 @@ void Stream::link(const StreamRequest& request) {
     StreamLink* link = new (&links_[i]) StreamLink{
         this, {nullptr}, environment.env, number * sizeof(Place), timed_first,
         static_cast<uint8_t>(request.events[i])};
-    auto& first = environment.handling[request.events[i] - kFirstEvent].streams;
+    auto& first = environment.taps[request.events[i] - kFirstEvent].streams;
     link->next = first.load();
     first.store(link, std::memory_order_release);
     ++link_count_;
@@ -266,7 +258,7 @@ void Stream::unlink() {
   Locked locked(registry_mutex);
   while (link_count_ > 0) {
     StreamLink& link = links_[--link_count_];
-    std::atomic<StreamLink*>* at = &environment.handling[link.event - kFirstEvent].streams;
+    std::atomic<StreamLink*>* at = &environment.taps[link.event - kFirstEvent].streams;
     while (at->load() != nullptr && at->load() != &link) at = &at->load()->next;
     if (at->load() == &link) at->store(link.next.load(), std::memory_order_release);
     find_only_link(link.event);

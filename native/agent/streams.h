@@ -237,8 +237,6 @@ struct OnlyLink : std::atomic<StreamLink*> {
 };
 extern OnlyLink only_links[kEventCount];
 
-// A thread of ours, of which there is nothing to tell where it begins or ends.
-bool of_service_thread(JNIEnv* jni, jthread thread);
 void remember_environment(Environment* environment);
 // Environments as their last events found them, so that most events ask nothing of the VM.
 extern std::atomic<Environment*> remembered_environments[256];
@@ -249,7 +247,7 @@ inline size_t remembered_at(const jvmtiEnv* env) {
 inline Environment* remembered_environment(jvmtiEnv* env) {
   Environment* known = remembered_environments[remembered_at(env)].load(std::memory_order_acquire);
   bool wanted = known != nullptr && known->env.load(std::memory_order_acquire) == env &&
-                !known->deaf.load(std::memory_order_acquire);
+                !known->muted.load(std::memory_order_acquire);
   return __builtin_expect(wanted, true) ? known : nullptr;
 }
 Environment* find_environment(jvmtiEnv* env);
@@ -297,7 +295,7 @@ class Recording {
     environment_ = remembered_environment(env);
     if (environment_ == nullptr) environment_ = find_environment(env);
     if (environment_ != nullptr) {
-      next_ = environment_->handling[event - kFirstEvent].streams.load(std::memory_order_acquire);
+      next_ = environment_->taps[event - kFirstEvent].streams.load(std::memory_order_acquire);
     }
   }
   ~Recording() {
@@ -491,7 +489,7 @@ class QuickRecording {
     if (__builtin_expect(link->env != env, false)) {
       Environment* environment = remembered_environment(env);
       if (environment == nullptr) return;
-      link = environment->handling[event - kFirstEvent].streams.load(std::memory_order_acquire);
+      link = environment->taps[event - kFirstEvent].streams.load(std::memory_order_acquire);
       if (link == nullptr || link->next.load(std::memory_order_acquire) != nullptr) return;
     }
     if (__builtin_expect(link->timed_first, false)) ticks_ = EventClock::ticks();

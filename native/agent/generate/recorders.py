@@ -56,7 +56,7 @@ class Recorder(Trampoline):
         if self.thread:
             lines.append(f"if (!it.thread({self.thread})) continue;")
         subject = self.subject()
-        if self.declaration.name == "ClassFileLoadHook":
+        if self.declaration.told_with:
             lines.append("if (!it.wants_name(name)) continue;")
         elif subject is not None:
             lines.append(f"const uint64_t subject = {self.number(subject)};")
@@ -97,7 +97,7 @@ class Recorder(Trampoline):
                     value = f"it.method_number({name})"
                 case Holds.METHOD | Holds.CLASS | Holds.OBJECT:
                     value = "subject" if field is subject else self.number(field)
-                    if self.declaration.name == "ClassFileLoadHook":
+                    if self.declaration.told_with:
                         value = self.number(field)
                     if name == "exception":
                         value = "thrown"
@@ -147,7 +147,6 @@ class Recorder(Trampoline):
         )
 
     def text(self) -> str:
-        name = self.declaration.name
         parameters = self.c_parameters()
         names = self.arguments().split(", ")
         values = self.values()
@@ -161,8 +160,7 @@ class Recorder(Trampoline):
         careful = careful or self.declaration.expects_no_exception
         if not self.declaration.vm_stopped and careful:
             lines += [f"  {self.frames()[0]}"]
-        if name in ("ThreadStart", "ThreadEnd"):
-            lines.append("  if (of_service_thread(jni, thread)) return;")
+        lines += self.service_threads("  ")
         event = self.declaration.number
         lines.append(f"  for (Recording it(env, {jni}, {event}, {self.own_work()}); it.next();) {{")
         lines += [f"    {line}" for line in self.filters()]

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from cpp import HEAD, camel, tag
 
 from jvmti.env.events import EVENTS, EventDeclaration, Frames
 from jvmti.interface import shapes
+from jvmti.layouts.conversations import OwnWork
 from jvmti.refs import handles
+
+
+@dataclass(frozen=True)
+class EventTap:
+    """A part of the agent that sees events before their handlers, in the order of `TAPS`.
+
+    For each event it has a function ``<prefix>_<event>``, which gets the scope and what the VM
+    calls with.  ``of`` says which of an event's occurrences that our own work causes it sees; None
+    that it does not see the event.
+    """
+
+    name: str
+    header: str
+    prefix: str
+    of: Callable[[EventDeclaration], OwnWork | None]
+
+    def sees(self, declaration: EventDeclaration) -> bool:
+        """Whether it has a function for the event."""
+        return self.of(declaration) is not None and not declaration.vm_stopped
+
+    def own_work(self, declaration: EventDeclaration) -> str:
+        """The name of its member of `OwnWork`."""
+        own = self.of(declaration)
+        assert own is not None
+        return own.name
+
+
+TAPS = (EventTap("Stops", "stops.h", "stop", lambda one: one.stops),)
 
 
 class Trampoline:
@@ -140,25 +171,35 @@ class Trampoline:
             f"  {self.symbol}({self.arguments()});\n}}"
         )
 
+    def service_threads(self, indent: str) -> list[str]:
+        """The line that leaves out the agent's own threads, where the event is about a thread."""
+        if not self.declaration.program_threads:
+            return []
+        return [f"{indent}if (of_service_thread(jni, thread)) return;"]
+
     def text(self) -> str:
         declaration = self.declaration
-        heard = f"hear(env, {declaration.number}, {self.own_work()}, &ours)"
-        if declaration.name in ("ThreadStart", "ThreadEnd"):
-            heard = f"hear_thread(env, jni, thread, {declaration.number}, &ours)"
+        taps = [one for one in TAPS if one.sees(declaration)]
+        wishes = [
+            f"{{Tap::k{one.name}, OwnWork::k{camel(one.own_work(declaration))}}}" for one in taps
+        ]
+        wishes.append(f"{{Tap::kHandler, {self.own_work()}}}")
         jni = "jni" if declaration.jni_env else "nullptr"
+        redefined = declaration.told_with
         lines = [
             f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
             *(f"  {line}" for line in self.frames()),
+            *self.service_threads("  "),
+            *([f"  {redefined} = if_named(env, {redefined}, name);"] if redefined else []),
+            f"  EventScope scope(env, {jni}, {declaration.number}, {{{', '.join(wishes)}}});",
+            "  if (!scope) return;",
             *(
-                ["  class_being_redefined = if_named(env, class_being_redefined, name);"]
-                if declaration.name == "ClassFileLoadHook"
-                else []
+                f"  if (scope.wants(Tap::k{one.name})) "
+                f"{one.prefix}_{declaration.name}(scope, {self.arguments()});"
+                for one in taps
             ),
-            *([f"  stop_{declaration.name}({self.arguments()});"] if declaration.stops else []),
-            "  bool ours = false;",
-            f"  Environment* environment = {heard};",
-            "  if (environment == nullptr) return;",
-            f"  Occurrence it(*environment, {jni}, {declaration.number}, ours);",
+            *(["  if (!scope.wants(Tap::kHandler)) return;"] if taps else []),
+            f"  Delivery it(scope, {jni});",
             "  if (!it.ready()) return;",
             *(f"  {line}" for line in self.writes()),
             "  it.ask();",
@@ -177,27 +218,26 @@ def trampolines_source() -> str:
         HEAD,
         '#include "events.h"\n#include "jni_interception.h"\n#include "leave_frame.h"\n',
         '#include "recorders.h"',
-        '#include "stops.h"\n#include "structures.h"\n',
+        '#include "structures.h"',
+        *(f'#include "{one.header}"' for one in TAPS),
+        "",
         "namespace jvmti {",
         "namespace {\n",
     ]
     lines.append("\n\n".join(f"{one.text()}\n\n{one.both_text()}" for one in answered))
     lines += [
         "\n}  // namespace\n",
-        "void fill_callbacks(jvmtiEventCallbacks* callbacks, const Handling* handling) {",
+        "void fill_callbacks(jvmtiEventCallbacks* callbacks, const EventTaps* taps) {",
     ]
     for one in made:
         name = one.declaration.name
-        handled = f"handling[{one.declaration.number} - kFirstEvent]"
+        handled = f"taps[{one.declaration.number} - kFirstEvent]"
         slot = f"callbacks->{name}"
         lines.append(f"  if ({handled}.streams.load() != nullptr) {slot} = record_{name};")
         if one.declaration.vm_stopped:
             continue
         both = f"{slot} == nullptr ? {one.symbol} : both_{name}"
-        wanted = f"{handled}.answered"
-        if one.declaration.stops:
-            wanted = f"{wanted} || {handled}.stops"
-        lines.append(f"  if ({wanted}) {slot} = {both};")
+        lines.append(f"  if ({handled}.bits != 0) {slot} = {both};")
     lines += ["}\n", "bool is_event(int number) {", "  switch (number) {"]
     lines += [f"    case {one.declaration.number}:" for one in made]
     lines += ["      return true;", "  }", "  return false;", "}\n"]

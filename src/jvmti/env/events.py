@@ -76,7 +76,8 @@ class EventDeclaration:
     limit: float | None = 10.0
     ends: str | None = None
     frequent: bool = False
-    stops: bool = False
+    stops: OwnWork | None = None
+    program_threads: bool = False
     waits: bool = False
     frames: Frames = Frames.FIXED
     carries_exceptions: bool = False
@@ -130,7 +131,8 @@ def event(
     limit: float | None = 10.0,
     ends: str | None = None,
     frequent: bool = False,
-    stops: bool = False,
+    stops: OwnWork | None = None,
+    program_threads: bool = False,
     waits: bool = False,
     frames: Frames = Frames.FIXED,
     carries_exceptions: bool = False,
@@ -155,7 +157,9 @@ def event(
         ends: the event that tells of the beginning of what this one ends.
         frequent: whether it is sent so often that a stream names the classes of its objects only
             where it is asked to.
-        stops: whether the agent makes stops of it, on which it says more; see ``stops.h``.
+        stops: which of it the agent makes stops of, where our own work causes it; None for no
+            event that stops are made of.  See ``stops.h``.
+        program_threads: whether threads of the agent are left out, because it is about a thread.
         waits: whether it begins or ends waiting for a monitor: a stream names the very object then.
         frames: how a frame can be left while it is handled.
         carries_exceptions: whether the program gets an exception that a handler throws.
@@ -180,6 +184,7 @@ def event(
             ends=ends,
             frequent=frequent,
             stops=stops,
+            program_threads=program_threads,
             waits=waits,
             frames=frames,
             carries_exceptions=carries_exceptions,
@@ -293,7 +298,7 @@ class ResourceExhausted(JvmtiEvent):
 # Threads
 
 
-@event(52, phase=START, own_work=OwnWork.NEVER)
+@event(52, phase=START, own_work=OwnWork.NEVER, program_threads=True)
 @frozen(eq=False)
 class ThreadStart(JvmtiEvent):
     """A platform thread has begun to run and has not yet executed its first method.
@@ -312,7 +317,7 @@ class ThreadStart(JvmtiEvent):
     thread: Thread
 
 
-@event(53, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
+@event(53, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, program_threads=True)
 @frozen(eq=False)
 class ThreadEnd(JvmtiEvent):
     """A platform thread has left its last method and is about to end.
@@ -396,7 +401,7 @@ class VirtualThreadEnd(JvmtiEvent):
     answers=("new_class_data",),
     own_work=OwnWork.NEVER,
     told_with="class_being_redefined",
-    stops=True,
+    stops=OwnWork.REPORTED,
 )
 @frozen(eq=False)
 class ClassFileLoadHook(JvmtiEvent):
@@ -450,7 +455,7 @@ class ClassLoad(JvmtiEvent):
     klass: Class
 
 
-@event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, stops=True)
+@event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, stops=OwnWork.REPORTED)
 @frozen(eq=False)
 class ClassPrepare(JvmtiEvent):
     """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
@@ -482,7 +487,7 @@ class ClassPrepare(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
     frequent=True,
-    stops=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )
@@ -517,7 +522,7 @@ class SingleStep(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.IN_CALLS,
     limit=None,
-    stops=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )
@@ -548,7 +553,7 @@ class Breakpoint(JvmtiEvent):
     capabilities=("can_generate_frame_pop_events",),
     thread_filtered=True,
     limit=None,
-    stops=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.RETURNABLE,
 )
 @frozen(eq=False)
@@ -645,7 +650,7 @@ class MethodExit(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.NEVER,
     limit=None,
-    stops=True,
+    stops=OwnWork.NEVER,
     frames=Frames.LEAVABLE,
     expects_no_exception=True,
 )
@@ -721,7 +726,7 @@ class ExceptionCatch(JvmtiEvent):
     own_work=OwnWork.IN_CALLS,
     limit=None,
     frequent=True,
-    stops=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )
@@ -760,7 +765,7 @@ class FieldAccess(JvmtiEvent):
     own_work=OwnWork.IN_CALLS,
     limit=None,
     frequent=True,
-    stops=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )

@@ -1,0 +1,47 @@
+// What an environment does with an event: its taps.
+//
+// An event passes them in the order of `Tap`: it is recorded, then filtered, then a handler is asked.
+// A tap that an engine adds has an enumerator here, an entry in TAPS of generate/trampolines.py, and
+// a function for each of its events that the trampolines call while the `EventScope` lasts.
+#pragma once
+
+#include <jvmti.h>
+
+#include <atomic>
+
+namespace jvmti {
+
+struct StreamLink;
+
+constexpr int kFirstEvent = JVMTI_MIN_EVENT_TYPE_VAL;
+constexpr int kEventCount = JVMTI_MAX_EVENT_TYPE_VAL - JVMTI_MIN_EVENT_TYPE_VAL + 1;
+
+// Streams record without entering the environment and are on where the list has some.
+enum class Tap : uint32_t {
+  kStops = 1,   // breakpoints and the like look at it, and may stop the thread
+  kHandler = 2  // a handler of the controller's answers it
+};
+
+struct EventTaps {
+  std::atomic<StreamLink*> streams;  // those that it is recorded in
+  std::atomic<uint32_t> bits;        // the other taps that are on
+  std::atomic<bool> own;       // the handler is asked also where our own work causes it
+  std::atomic<int64_t> limit;  // how long it may take, in milliseconds; -1 is for ever
+
+  bool on(Tap tap) const { return (bits & static_cast<uint32_t>(tap)) != 0; }
+  void set(Tap tap, bool wanted) {
+    if (wanted) {
+      bits |= static_cast<uint32_t>(tap);
+    } else {
+      bits &= ~static_cast<uint32_t>(tap);
+    }
+  }
+  void clear() {
+    streams = nullptr;
+    bits = 0;
+    own = false;
+    limit = -1;
+  }
+};
+
+}  // namespace jvmti
