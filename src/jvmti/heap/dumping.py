@@ -21,7 +21,7 @@ from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
 
 __all__ = ["dump"]
 
@@ -36,7 +36,9 @@ _WRITES_PARTS = 22
 """The release from which the VM puts parts of a dump beside it."""
 
 
-def dump(vm: VM, *, gc: bool, used: int, timeout: float, threads: int = 1) -> tuple[int, float]:
+def dump(
+    vm: RunningVM, *, gc: bool, used: int, timeout: float, threads: int = 1
+) -> tuple[int, float]:
     """Have the VM dump its heap into memory.
 
     Args:
@@ -69,7 +71,7 @@ def dump(vm: VM, *, gc: bool, used: int, timeout: float, threads: int = 1) -> tu
         raise
 
 
-def _written(vm: VM, name: str, gc: bool, threads: int, timeout: float) -> float:
+def _written(vm: RunningVM, name: str, gc: bool, threads: int, timeout: float) -> float:
     wishes = ["-overwrite"] if gc else ["-all", "-overwrite"]
     began = time.monotonic()
     try:
@@ -85,11 +87,11 @@ def _written(vm: VM, name: str, gc: bool, threads: int, timeout: float) -> float
     return took
 
 
-def _asked(vm: VM, words: list[str], timeout: float) -> str:
+def _asked(vm: RunningVM, words: list[str], timeout: float) -> str:
     return hotspot.command(vm.process, "jcmd", " ".join(["GC.heap_dump", *words]), timeout=timeout)
 
 
-def _lend(vm: VM, descriptor: int, room: int) -> str:
+def _lend(vm: RunningVM, descriptor: int, room: int) -> str:
     try:
         return str(vm._session.call(OPERATIONS["lend_file"], 1, (room,), descriptor=descriptor))
     except NotAvailable:
@@ -99,7 +101,7 @@ def _lend(vm: VM, descriptor: int, room: int) -> str:
         ) from None
 
 
-def _give_back(vm: VM, name: str) -> None:
+def _give_back(vm: RunningVM, name: str) -> None:
     session = vm._session
     try:
         session.call(OPERATIONS["give_back_file"], 1, (name,))
@@ -107,7 +109,7 @@ def _give_back(vm: VM, name: str) -> None:
         log.debug("the dump's name is given back with the session: %s", error)
 
 
-def _check_room(vm: VM, room: int) -> None:
+def _check_room(vm: RunningVM, room: int) -> None:
     """Whether the machine, and the container that the VM runs in, have the memory."""
     for what, free in (
         ("the machine has", free_memory()),
@@ -120,7 +122,7 @@ def _check_room(vm: VM, room: int) -> None:
             )
 
 
-def _feature(vm: VM) -> int:
+def _feature(vm: RunningVM) -> int:
     version = vm.process.java_version or ""
     found = re.match(r"(?:1\.)?(\d+)", version)
     return int(found[1]) if found else 0

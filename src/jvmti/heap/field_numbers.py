@@ -14,7 +14,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
 
 
 @frozen
@@ -30,7 +30,7 @@ class NumberedField:
 class FieldNumbers:
     """The numbers of fields, class by class, looked up once."""
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
         self._own: dict[str, list[NumberedField]] = {}
 

@@ -16,13 +16,13 @@ from jvmti.heap.files import map_descriptor
 from jvmti.heap.histogram import Histogram, inspected
 from jvmti.heap.library import Dump, References
 from jvmti.heap.live_objects import LiveObjects
+from jvmti.heap.live_snapshot import LiveSnapshot
 from jvmti.heap.loaders import LoadedClasses, ages
 from jvmti.heap.names import Patterns, matching
 from jvmti.heap.passes import PassMemory, PassOverran, Progress
 from jvmti.heap.pauses import Pauses
 from jvmti.heap.referrers import ReferrerQueries, Referrers, Retained, RootPath
 from jvmti.heap.scan import Instances, LiveRows, Scan, Where
-from jvmti.heap.snapshot import Snapshot
 from jvmti.interface.errors import InHeapCallback, WrongPhase
 from jvmti.layouts.heap_passes import SCAN, UNITS
 from jvmti.operations.functions import OPERATIONS
@@ -35,7 +35,7 @@ from jvmti.target.errors import (
 )
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
     from jvmti.operations.functions import (
         FoundInHeap,
         HeapCount,
@@ -63,7 +63,7 @@ class LiveHeap:
     how long, stands with each method and in what it returns.
     """
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
         self._loaders: dict[int, str] = {}
         self.pauses = Pauses(vm)
@@ -452,7 +452,7 @@ class LiveHeap:
         timeout: float = 300.0,
         max_pause: float | None = None,
         report: Any = None,
-    ) -> Snapshot:
+    ) -> LiveSnapshot:
         """The whole heap as a graph, as of this moment.
 
         The VM dumps its heap into memory of this process's, of which no file remains, and the dump
@@ -502,7 +502,7 @@ class LiveHeap:
         left_out = References(
             *(numpy.unique(numpy.concatenate(part)) for part in zip(*own, strict=True))
         )
-        made = Snapshot(
+        made = LiveSnapshot(
             Dump(mapped.data, 0, report, left_out), unreachable=unreachable, report=report
         )
         made.pause = pause

@@ -18,8 +18,8 @@ from jvmti.heap.strings import string_arrays
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
+    from jvmti.heap.running_vm import RunningVM
     from jvmti.heap.snapshot import Snapshot
-    from jvmti.model.vm import VM
 
 __all__ = ["unchanged"]
 
@@ -35,7 +35,7 @@ Mask = NDArray[numpy.bool_]
 Numbers = NDArray[numpy.int64]
 
 
-def unchanged(vm: VM, snapshot: Snapshot, rows: Indices, handles: Handles) -> Mask:
+def unchanged(vm: RunningVM, snapshot: Snapshot, rows: Indices, handles: Handles) -> Mask:
     """Which live objects have the contents of those of a snapshot.
 
     Strings are compared by their text, not by their fields, of which the hash is computed late.
@@ -50,7 +50,7 @@ def unchanged(vm: VM, snapshot: Snapshot, rows: Indices, handles: Handles) -> Ma
 
 
 class _Contents:
-    def __init__(self, vm: VM, snapshot: Snapshot, rows: Indices, handles: Handles) -> None:
+    def __init__(self, vm: RunningVM, snapshot: Snapshot, rows: Indices, handles: Handles) -> None:
         self._vm = vm
         self._snapshot = snapshot
         self._dump = snapshot._dump

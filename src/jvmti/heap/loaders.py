@@ -12,7 +12,7 @@ from jvmti.text.names import BOOTSTRAP, loader_name, place_in_words
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
 
 
 class LoadedClasses:
@@ -27,7 +27,7 @@ class LoadedClasses:
         names: as Java writes them; ``None`` for a class that was unloaded meanwhile.
     """
 
-    def __init__(self, vm: VM, handles: HandleColumn | None = None) -> None:
+    def __init__(self, vm: RunningVM, handles: HandleColumn | None = None) -> None:
         self._vm = vm
         if handles is None:
             handles = vm.env.map.get_loaded_classes().check().value.items
@@ -36,7 +36,7 @@ class LoadedClasses:
         self.names = [None if text is None else java_name(text) for text in signatures]
 
     @classmethod
-    def only(cls, vm: VM, classes: list[Any]) -> LoadedClasses:
+    def only(cls, vm: RunningVM, classes: list[Any]) -> LoadedClasses:
         """Some classes, with handles of their own."""
         return cls(vm, vm.map.new_global_ref(classes).check().value)
 
@@ -97,7 +97,7 @@ def ages(names: list[str | None], loaders: list[str]) -> dict[tuple[str, str | N
     }
 
 
-def _name_of(vm: VM, loader: Any, number: int) -> str:
+def _name_of(vm: RunningVM, loader: Any, number: int) -> str:
     """Reads the loader's field: its method `getName` could be anything."""
     jni = vm.jni
     cls = java_name(vm.env.get_class_signature(jni.get_object_class(loader)).signature)

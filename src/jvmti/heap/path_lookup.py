@@ -22,8 +22,8 @@ from jvmti.wire.columns import HandleColumn
 if TYPE_CHECKING:
     from jvmti.heap.loaders import LoadedClasses
     from jvmti.heap.passes import Progress
+    from jvmti.heap.running_vm import RunningVM
     from jvmti.heap.snapshot import Snapshot
-    from jvmti.model.vm import VM
 
 __all__ = ["PathLookup"]
 
@@ -45,7 +45,7 @@ class PathLookup:
         snapshot: its snapshot.
     """
 
-    def __init__(self, vm: VM, snapshot: Snapshot) -> None:
+    def __init__(self, vm: RunningVM, snapshot: Snapshot) -> None:
         self._vm = vm
         self._snapshot = snapshot
         self._ways: Ways | None = None
@@ -90,7 +90,9 @@ class PathLookup:
 class _Steps:
     """One search, step by step."""
 
-    def __init__(self, vm: VM, snapshot: Snapshot, loaded: LoadedClasses, ways: Ways) -> None:
+    def __init__(
+        self, vm: RunningVM, snapshot: Snapshot, loaded: LoadedClasses, ways: Ways
+    ) -> None:
         self._vm = vm
         self._snapshot = snapshot
         self._dump = snapshot._dump

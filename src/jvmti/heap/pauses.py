@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
 
 log = logging.getLogger("jvmti")
 
@@ -39,7 +39,7 @@ class PauseTooLong(Error, RuntimeError):
 class Pauses:
     """What passes over this VM's heap have taken so far, and what they will."""
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
         self._rates = dict(_NANOSECONDS)
 

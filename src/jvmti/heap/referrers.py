@@ -22,7 +22,7 @@ from jvmti.layouts.heap_passes import EDGE
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.heap.running_vm import RunningVM
     from jvmti.operations.functions import PathFound, ReferrersFound, RetainedMeasured
 
 _FIELDS = (HeapReferenceKind.FIELD, HeapReferenceKind.STATIC_FIELD)
@@ -181,7 +181,7 @@ class Retained:
 class ReferrerQueries:
     """Queries the agent for referrers, paths to roots and retained sizes."""
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
         self._fields = FieldNumbers(vm)
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jvmti.heap.leaks import Leaks
-    from jvmti.heap.live_objects import LiveObjects
-    from jvmti.heap.scan import LiveRows
 
 __all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
 
@@ -118,7 +116,6 @@ class Snapshot:
         self._report = report
         self.unreachable = unreachable
         self.pause = 0.0
-        self._live: LiveObjects | None = None
         self.fault = fault if fault is not None else _fault(dump)
         self.classes = Classes(self)
         self.roots = Roots(self)
@@ -368,44 +365,13 @@ class Snapshot:
         content: bool = False,
         timeout: float | None = 60.0,
         progress: Callable[[int], Any] | None = None,
-    ) -> LiveRows:
-        """The objects of the VM behind some of a snapshot that was just taken of it.
-
-        What classes and threads lead to is found along those references, without stopping the
-        program; each step must come to an object of the same class and length.  For what only
-        stacks or JNI hold, for garbage, and for what has got other references meanwhile, there is a
-        pass over the heap that takes the object at the same place among those of its class, if it
-        has the same length; about 50 ms for each million objects, during which the program
-        stands still, and one for each 20,000 that are looked for.  What the program has made
-        meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
-        share that was found, and `LiveRows.collections` how many collections there were.  Of
-        classes that several loaders have, and of classes themselves, none is found.
-
-        With `content` they must also have the contents that the snapshot has of them: text, the
-        elements of a primitive array, primitive fields.  What lies where a reference leads now, but
-        has other contents, is looked for by the pass as well, for another object may have taken the
-        place; `LiveRows.changed` tells for which rows only other contents were found.  They are
-        read over columns, in some twenty messages and one for each 8 MB.
-
-        Args:
-            objects: some of the snapshot.
-            content: whether contents must be the same as well.
-            timeout: seconds after which the passes end.
-            progress: called now and then with how many objects are done with.
+    ) -> Any:
+        """The objects of the VM behind some of a snapshot that ``vm.heap.snapshot`` has taken.
 
         Raises:
-            TypeError: they are no objects of a snapshot.
-            ValueError: the snapshot is of a file, or the objects are of another.
-            PassOverran: the time has passed.
-            SessionClosed: the session that it was taken in is over.
-
-        JVM TI and JNI: GetObjectField and its like; IterateThroughHeap; with `content`
-        GetStringRegion, GetIntArrayRegion, GetIntField and their like.
+            ValueError: this snapshot is of a file.
         """
-        if self._live is None:
-            raise ValueError("the snapshot is of a file; only those of a running VM have objects")
-        column = self._column_of(objects)
-        return self._live.find(column, content, timeout, progress)
+        raise ValueError("the snapshot is of a file; only those of a running VM have objects")
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the dump to a file, readable by its owner only.

@@ -1,0 +1,26 @@
+"""What passes over the heap need of a VM: its session and the functions of the two interfaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from jvmti.env.environment import Env, Mapped
+    from jvmti.jni.calls import JNI
+    from jvmti.target.processes import Process
+    from jvmti.wire.session import Session
+
+__all__ = ["RunningVM"]
+
+
+class RunningVM(Protocol):
+    """A VM that is at hand, such as `jvmti.VM`."""
+
+    process: Process
+    env: Env
+    jni: JNI
+    _session: Session
+
+    @property
+    def map(self) -> Mapped:
+        """The JNI functions over columns."""
