@@ -84,9 +84,9 @@ if TYPE_CHECKING:
         NotADump,
         TooManyObjects,
     )
-    from jvmti.heap.passes import PassOverran
-    from jvmti.heap.pauses import PauseTooLong
-    from jvmti.heap.query import QueryError
+    from jvmti.heap.tables.query import QueryError
+    from jvmti.liveheap.passes import PassOverran
+    from jvmti.liveheap.pauses import PauseTooLong
     from jvmti.model.conditions import ConditionError
     from jvmti.model.frames import FrameGone
     from jvmti.model.sources import SourceNotFound
@@ -104,9 +104,9 @@ _LATE = {
     "NoSuchField": "jvmti.heap.errors",
     "NotADump": "jvmti.heap.errors",
     "NotEvaluated": "jvmti.shell.expressions",
-    "PassOverran": "jvmti.heap.passes",
-    "PauseTooLong": "jvmti.heap.pauses",
-    "QueryError": "jvmti.heap.query",
+    "PassOverran": "jvmti.liveheap.passes",
+    "PauseTooLong": "jvmti.liveheap.pauses",
+    "QueryError": "jvmti.heap.tables.query",
     "ScriptError": "jvmti.agents.script",
     "ScriptFailed": "jvmti.agents.script",
     "SourceNotFound": "jvmti.model.sources",

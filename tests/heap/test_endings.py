@@ -15,8 +15,8 @@ import pytest
 import jvmti
 import programs
 from interrupts import interrupted_after, lost_ones
-from jvmti.heap.passes import PassMemory, run
 from jvmti.interface.errors import IllegalArgument, JvmtiError
+from jvmti.liveheap.passes import PassMemory, run
 from jvmti.operations.functions import OPERATIONS
 
 CONTROLLER = Path(__file__).parent / "scanning_controller.py"

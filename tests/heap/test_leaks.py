@@ -19,7 +19,7 @@ import pytest
 import jvmti
 import jvmti.heap
 from jvmti.heap import Snapshot
-from jvmti.heap.pauses import PauseTooLong
+from jvmti.liveheap.pauses import PauseTooLong
 
 if TYPE_CHECKING:
     import programs

@@ -9,9 +9,9 @@ import pytest
 
 import jvmti
 import programs
-from jvmti.heap import live_contents
 from jvmti.heap.objects import Objects
 from jvmti.interface.errors import CallTimeout
+from jvmti.liveheap import live_contents
 
 
 def numbers_of(vm: jvmti.VM, class_name: str, objects: list[Any]) -> list[int]:

@@ -15,9 +15,9 @@ import jvms
 import jvmti
 import programs
 from heap.conftest import attach_command, histogram_of
-from jvmti.heap.dumping import dump
 from jvmti.heap.errors import NoRoom
-from jvmti.heap.pauses import PauseTooLong
+from jvmti.liveheap.dumping import dump
+from jvmti.liveheap.pauses import PauseTooLong
 
 CONTROLLER = """
 import sys, jvmti

@@ -27,8 +27,8 @@ from heap.conftest import Dumped
 from heap.hprof import OBJECT, Writer, small
 from heap.test_live_snapshot import left_behind
 from jvmti.commands import main
-from jvmti.heap.query import Expression, QueryError, expressions
-from jvmti.heap.tables import display_values, plain, table
+from jvmti.heap.tables.columns import display_values, plain, table
+from jvmti.heap.tables.query import Expression, QueryError, expressions
 
 pytestmark = pytest.mark.oldest_and_newest
 

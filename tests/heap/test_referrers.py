@@ -16,10 +16,10 @@ import programs
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import HeapCallbacks
 from jvmti.heap.errors import TooManyObjects
-from jvmti.heap.passes import PassOverran
-from jvmti.heap.pauses import PauseTooLong
 from jvmti.interface.constants import HeapFilter, HeapReferenceKind, HeapVisitControl
 from jvmti.interface.errors import InvalidObject
+from jvmti.liveheap.passes import PassOverran
+from jvmti.liveheap.pauses import PauseTooLong
 
 
 def one(vm: jvmti.VM, name: str) -> Any:

@@ -23,8 +23,8 @@ import jvmti.heap
 from heap.browser import browser, chromium
 from heap.conftest import attach_command
 from heap.hprof import BYTE, OBJECT, Writer
-from jvmti.heap import report
-from jvmti.heap.treemap import Area, squarified, treemap
+from jvmti.heap.html import report
+from jvmti.heap.html.treemap import Area, squarified, treemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ import pytest
 import jvmti
 import programs
 from jvmti.heap.errors import NoSuchClass
-from jvmti.heap.passes import PassOverran
-from jvmti.heap.pauses import PauseTooLong
 from jvmti.interface.errors import CallTimeout
+from jvmti.liveheap.passes import PassOverran
+from jvmti.liveheap.pauses import PauseTooLong
 
 
 def test_a_scan_of_everything_equals_the_histogram(vm: jvmti.VM) -> None:

@@ -15,12 +15,21 @@ What is here reads dump files by itself; no JVM is needed.
 
 from __future__ import annotations
 
+from jvmti.heap.analyses.containers import Collections, collections
+from jvmti.heap.analyses.deployments import LoaderSuspect, class_loader_leaks, deployments
+from jvmti.heap.analyses.differences import Growth, grown, growth, path_growth
+from jvmti.heap.analyses.duplicates import Duplicates, duplicate_arrays, duplicate_strings
+from jvmti.heap.analyses.leaks import Leaks, Suspect, leak_suspects
+from jvmti.heap.analyses.suspects import (
+    DirectBuffers,
+    ThreadLocalValue,
+    direct_buffers,
+    finalizer_queue,
+    reference_queues,
+    thread_locals,
+)
 from jvmti.heap.classes import Class, Classes, Field
-from jvmti.heap.containers import Collections, collections
-from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks, deployments
-from jvmti.heap.differences import Growth, grown, growth, path_growth
 from jvmti.heap.dominators import AccumulationPoint, DominatorTree
-from jvmti.heap.duplicates import Duplicates, duplicate_arrays, duplicate_strings
 from jvmti.heap.errors import (
     Cancelled,
     HeapError,
@@ -32,7 +41,6 @@ from jvmti.heap.errors import (
 )
 from jvmti.heap.groups import Groups
 from jvmti.heap.histogram import Histogram, HistogramRow
-from jvmti.heap.leaks import Leaks, Suspect, leak_suspects
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import Node, PathTree
@@ -40,14 +48,6 @@ from jvmti.heap.redaction import redact
 from jvmti.heap.roots import Frame, Root, Roots, Thread
 from jvmti.heap.snapshot import Fault, Loader, Snapshot
 from jvmti.heap.snapshot import open_snapshot as open
-from jvmti.heap.suspects import (
-    DirectBuffers,
-    ThreadLocalValue,
-    direct_buffers,
-    finalizer_queue,
-    reference_queues,
-    thread_locals,
-)
 
 __all__ = [
     "NONE",

@@ -326,7 +326,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
     def to_arrow(self) -> Any:
         """A table: number, class, address, size, length. Needs pyarrow, the extra ``arrow``."""
-        from jvmti.heap.arrow import objects_table
+        from jvmti.heap.tables.arrow import objects_table
 
         return objects_table(self)
 

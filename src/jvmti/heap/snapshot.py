@@ -37,7 +37,7 @@ from jvmti.text.printable import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jvmti.heap.leaks import Leaks
+    from jvmti.heap.analyses.leaks import Leaks
 
 __all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
 
@@ -324,7 +324,7 @@ class Snapshot:
         Returns:
             Lists of both; printed, it is what ``jvmti heap leaks`` prints.
         """
-        from jvmti.heap.leaks import find_leaks
+        from jvmti.heap.analyses.leaks import find_leaks
 
         return find_leaks(self, threshold=threshold, limit=limit)
 
@@ -354,7 +354,7 @@ class Snapshot:
 
     def to_arrow(self) -> dict[str, Any]:
         """The snapshot as Arrow tables by name. Needs pyarrow, the extra ``arrow``."""
-        from jvmti.heap.arrow import tables
+        from jvmti.heap.tables.arrow import tables
 
         return tables(self)
 
@@ -408,7 +408,7 @@ class Snapshot:
             FileExistsError: there is something already.
             OSError: there is no room; what was written is removed again.
         """
-        from jvmti.heap.report import write
+        from jvmti.heap.html.report import write
 
         write(self, path, title=title, force=force)
 
@@ -421,7 +421,7 @@ class Snapshot:
         Raises:
             FileExistsError: there is something already; ``force=True`` writes over it.
         """
-        from jvmti.heap.arrow import write_parquet
+        from jvmti.heap.tables.arrow import write_parquet
 
         if self.fault is not None or not len(self._dump.left_out):
             write_parquet(self, directory, force=force)
@@ -640,7 +640,7 @@ def open_snapshot(
         MemoryError: there is not enough.
     """
     if os.path.isdir(path):
-        from jvmti.heap.arrow import map_parquet
+        from jvmti.heap.tables.arrow import map_parquet
 
         mapped = map_parquet(path)
     else:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from jvmti.classfile.constant_pool import Constant
     from jvmti.classfile.structure import LocalVariable, RecordComponent
     from jvmti.env.structures import LineNumberEntry
-    from jvmti.heap.scan import Where
+    from jvmti.liveheap.scan import Where
     from jvmti.model.layouts import Layout
     from jvmti.model.loaded_classes import ClassList
     from jvmti.model.modules import ClassLoader, Module

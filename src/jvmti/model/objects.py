@@ -19,8 +19,8 @@ from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
-    from jvmti.heap.passes import Progress
-    from jvmti.heap.referrers import Referrers, Retained, RootPath
+    from jvmti.liveheap.passes import Progress
+    from jvmti.liveheap.referrers import Referrers, Retained, RootPath
     from jvmti.model.classes import Class
     from jvmti.model.vm import VM
 

@@ -61,7 +61,7 @@ from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
-    from jvmti.heap.live import LiveHeap
+    from jvmti.liveheap.live_heap import LiveHeap
 
 log = logging.getLogger("jvmti")
 
@@ -335,7 +335,7 @@ class VM:
         """The objects of the VM: histograms, scans, snapshots, who holds what."""
         if self._heap is None:
             # Most sessions never look, and a prompt is there sooner.
-            from jvmti.heap.live import LiveHeap
+            from jvmti.liveheap.live_heap import LiveHeap
 
             self._heap = LiveHeap(self)
         return self._heap

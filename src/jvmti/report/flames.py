@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from jvmti.heap.elements import Content, Element, element, paragraph
+from jvmti.heap.html.elements import Content, Element, element, paragraph
 from jvmti.model.stack_tree import StackNode, StackTree
 
 __all__ = ["flames"]

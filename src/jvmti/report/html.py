@@ -17,21 +17,21 @@ from typing import Any
 from jvmti.classfile import Annotation, ClassFile
 from jvmti.display import Rows
 from jvmti.events.streams.records import Records
-from jvmti.heap.elements import Content, Element, and_more, element, paragraph, table, to_html
+from jvmti.heap.analyses.leaks import Suspect, leak_suspects
 from jvmti.heap.histogram import Histogram
-from jvmti.heap.leaks import Suspect, leak_suspects
+from jvmti.heap.html.elements import Content, Element, and_more, element, paragraph, table, to_html
+from jvmti.heap.html.report import summary, suspect
 from jvmti.heap.objects import Object as HeapObject
 from jvmti.heap.objects import Objects
 from jvmti.heap.paths import PathTree
-from jvmti.heap.referrers import Referrers, RootPath
-from jvmti.heap.report import summary, suspect
-from jvmti.heap.scan import Scan
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.tables import Table, display_values
-from jvmti.heap.tables import table as table_of
+from jvmti.heap.tables.columns import Table, display_values
+from jvmti.heap.tables.columns import table as table_of
 from jvmti.interface.capabilities import ALL, Capabilities
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import java_name
+from jvmti.liveheap.referrers import Referrers, RootPath
+from jvmti.liveheap.scan import Scan
 from jvmti.model.classes import Class, Field, Method
 from jvmti.model.frames import Frame
 from jvmti.model.layouts import layout_of

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from jvmti.display import Report
-from jvmti.heap.elements import element, to_html
+from jvmti.heap.html.elements import element, to_html
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.heap.containers import collections
+from jvmti.heap.analyses.containers import collections
 from jvmti.report.tables import print_json, print_table
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.heap.deployments import LoaderSuspect
+from jvmti.heap.analyses.deployments import LoaderSuspect
 from jvmti.heap.objects import Object
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable

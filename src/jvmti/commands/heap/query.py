@@ -18,9 +18,9 @@ from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.commands.outputs import add_output, output
 from jvmti.commands.targets import no_target_but_the_program
-from jvmti.heap.query import Expression, QueryError, expressions
 from jvmti.heap.snapshot import Snapshot
-from jvmti.heap.tables import Table, column, display_values, plain, table
+from jvmti.heap.tables.columns import Table, column, display_values, plain, table
+from jvmti.heap.tables.query import Expression, QueryError, expressions
 from jvmti.report.batch_files import BatchFile
 from jvmti.report.tables import WIDEST, console, print_json, print_table
 from jvmti.text.printable import printable
@@ -195,7 +195,7 @@ def _write(path: str, rows: Table, force: bool) -> None:
                     for part in _parts(rows):
                         lines.writelines(json.dumps(row) + "\n" for row in _records(part))
             else:
-                from jvmti.heap.arrow import record_batch
+                from jvmti.heap.tables.arrow import record_batch
 
                 with closing(BatchFile(path, lambda name, flags: descriptor)) as file:
                     file.write(record_batch(rows))

@@ -19,7 +19,7 @@ from jvmti.commands.targets import (
     opened,
 )
 from jvmti.heap.errors import NoSuchClass
-from jvmti.heap.scan import Instances, Scan
+from jvmti.liveheap.scan import Instances, Scan
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable

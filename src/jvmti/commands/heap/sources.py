@@ -15,8 +15,8 @@ from rich.progress import Progress as Bar
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
 from jvmti.commands.targets import add_delay, add_json, add_max_pause, add_target, opened
+from jvmti.heap.html.report import STEP
 from jvmti.heap.library import Progress
-from jvmti.heap.report import STEP
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json

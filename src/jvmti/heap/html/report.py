@@ -20,10 +20,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jvmti.heap import files
-from jvmti.heap.containers import Collections, collections
-from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks
-from jvmti.heap.duplicates import duplicate_arrays, duplicate_strings
-from jvmti.heap.elements import (
+from jvmti.heap.analyses.containers import Collections, collections
+from jvmti.heap.analyses.deployments import LoaderSuspect, class_loader_leaks
+from jvmti.heap.analyses.duplicates import duplicate_arrays, duplicate_strings
+from jvmti.heap.analyses.leaks import Suspect, find_leaks
+from jvmti.heap.analyses.pruned_dominators import Branch, pruned_dominator_tree
+from jvmti.heap.analyses.suspects import (
+    direct_buffers,
+    finalizer_queue,
+    reference_queues,
+    thread_locals,
+)
+from jvmti.heap.errors import HeapError
+from jvmti.heap.html.elements import (
     Content,
     Element,
     and_more,
@@ -34,16 +43,7 @@ from jvmti.heap.elements import (
     table,
     to_html,
 )
-from jvmti.heap.errors import HeapError
-from jvmti.heap.leaks import Suspect, find_leaks
-from jvmti.heap.pruned_dominators import Branch, pruned_dominator_tree
-from jvmti.heap.suspects import (
-    direct_buffers,
-    finalizer_queue,
-    reference_queues,
-    thread_locals,
-)
-from jvmti.heap.treemap import Area, squarified, treemap
+from jvmti.heap.html.treemap import Area, squarified, treemap
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object

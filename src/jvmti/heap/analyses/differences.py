@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
-from jvmti.heap.owners import is_container
-from jvmti.heap.places import places_below
+from jvmti.heap.analyses.owners import is_container
+from jvmti.heap.analyses.places import places_below
 from jvmti.heap.reference_names import reference_names
 from jvmti.interface.frozen import frozen
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display
-from jvmti.heap.field_numbers import FieldNumbers, NumberedField
-from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.names import Patterns, matching
-from jvmti.heap.passes import PassMemory, Progress
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
+from jvmti.liveheap.field_numbers import FieldNumbers, NumberedField
+from jvmti.liveheap.loaders import LoadedClasses
+from jvmti.liveheap.passes import PassMemory, Progress
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
-    from jvmti.heap.live import LiveHeap
+    from jvmti.liveheap.live_heap import LiveHeap
     from jvmti.operations.functions import HeapScanned
 
 Array = numpy.ndarray[Any, Any]

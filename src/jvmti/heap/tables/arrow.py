@@ -19,7 +19,7 @@ from jvmti.heap.files import Mapped, map_descriptor
 from jvmti.heap.library import EXTENT_CLASS, NONE
 from jvmti.heap.objects import Objects
 from jvmti.heap.roots import KINDS
-from jvmti.heap.tables import Table, is_text, plain
+from jvmti.heap.tables.columns import Table, is_text, plain
 
 try:
     import pyarrow
@@ -116,7 +116,7 @@ def objects_table(objects: Objects) -> Any:
 
 
 def record_batch(table: Table) -> Any:
-    """What a question gave as a record batch; see `jvmti.heap.tables.plain` for objects."""
+    """What a question gave as a record batch; see `jvmti.heap.tables.columns.plain` for objects."""
     return pyarrow.record_batch([_array(table[name]) for name in table], names=list(table))
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from jvmti import display
-from jvmti.heap.deployments import LoaderSuspect, class_loader_leaks
-from jvmti.heap.elements import in_bytes
+from jvmti.heap.analyses.deployments import LoaderSuspect, class_loader_leaks
+from jvmti.heap.analyses.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
+from jvmti.heap.html.elements import in_bytes
 from jvmti.heap.library import EXTENT_CLASS, Indices
 from jvmti.heap.objects import Object, Objects
-from jvmti.heap.owners import LINK, OF_THE_PLATFORM, is_container, is_of_program, owner_of
 from jvmti.text.printable import escaped, printable_lines
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
+from jvmti.heap.analyses.owners import owner_of
 from jvmti.heap.objects import Object
-from jvmti.heap.owners import owner_of
 from jvmti.text.names import place_in_words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
 
 log = logging.getLogger("jvmti")
 

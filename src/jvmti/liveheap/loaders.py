@@ -12,7 +12,7 @@ from jvmti.text.names import BOOTSTRAP, loader_name, place_in_words
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
 
 
 class LoadedClasses:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from jvmti.heap.places import Place, places_below
+from jvmti.heap.analyses.places import Place, places_below
 from jvmti.interface.frozen import frozen
 from jvmti.text.names import package_of
 

@@ -18,8 +18,8 @@ from jvmti.heap.strings import string_arrays
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
     from jvmti.heap.snapshot import Snapshot
+    from jvmti.liveheap.running_vm import RunningVM
 
 __all__ = ["unchanged"]
 

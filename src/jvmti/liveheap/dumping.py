@@ -14,14 +14,14 @@ import time
 from typing import TYPE_CHECKING
 
 from jvmti.heap.errors import HeapError, NoRoom
-from jvmti.heap.room import free_memory, free_of_groups
 from jvmti.interface.errors import Error, NotAvailable
+from jvmti.liveheap.room import free_memory, free_of_groups
 from jvmti.operations.functions import OPERATIONS
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
 
 __all__ = ["dump"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from jvmti.heap.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from jvmti.heap.live_objects import LiveObjects
     from jvmti.heap.objects import Object, Objects
-    from jvmti.heap.passes import Progress
-    from jvmti.heap.scan import LiveRows
+    from jvmti.liveheap.live_objects import LiveObjects
+    from jvmti.liveheap.passes import Progress
+    from jvmti.liveheap.scan import LiveRows
 
 __all__ = ["LiveSnapshot"]
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices
-from jvmti.heap.live_contents import unchanged
-from jvmti.heap.loaders import LoadedClasses
 from jvmti.heap.objects import Objects
-from jvmti.heap.passes import Progress
-from jvmti.heap.path_lookup import PathLookup
-from jvmti.heap.scan import LiveRows
+from jvmti.liveheap.live_contents import unchanged
+from jvmti.liveheap.loaders import LoadedClasses
+from jvmti.liveheap.passes import Progress
+from jvmti.liveheap.path_lookup import PathLookup
+from jvmti.liveheap.scan import LiveRows
 
 if TYPE_CHECKING:
-    from jvmti.heap.live import LiveHeap
     from jvmti.heap.snapshot import Snapshot
+    from jvmti.liveheap.live_heap import LiveHeap
 
 __all__ = ["LiveObjects"]
 

@@ -64,7 +64,7 @@ class Table(display.Tabular, Mapping[str, Any]):
         Raises:
             ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
-        from jvmti.heap.arrow import record_batch
+        from jvmti.heap.tables.arrow import record_batch
 
         return record_batch(self)
 

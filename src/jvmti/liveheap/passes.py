@@ -17,9 +17,9 @@ from typing import Any
 import numpy
 
 from jvmti.heap.errors import NoRoom
-from jvmti.heap.room import free_memory
 from jvmti.interface.errors import CallTimeout
 from jvmti.layouts.heap_passes import CONTROL
+from jvmti.liveheap.room import free_memory
 from jvmti.operations.functions import OPERATIONS
 from jvmti.text.printable import escaped
 from jvmti.wire.session import Session

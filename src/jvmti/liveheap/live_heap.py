@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.heap import passes
-from jvmti.heap.dumping import dump
 from jvmti.heap.files import map_descriptor
 from jvmti.heap.histogram import Histogram, inspected
 from jvmti.heap.library import Dump, References
-from jvmti.heap.live_objects import LiveObjects
-from jvmti.heap.live_snapshot import LiveSnapshot
-from jvmti.heap.loaders import LoadedClasses, ages
 from jvmti.heap.names import Patterns, matching
-from jvmti.heap.passes import PassMemory, PassOverran, Progress
-from jvmti.heap.pauses import Pauses
-from jvmti.heap.referrers import ReferrerQueries, Referrers, Retained, RootPath
-from jvmti.heap.scan import Instances, LiveRows, Scan, Where
 from jvmti.interface.errors import InHeapCallback, WrongPhase
 from jvmti.layouts.heap_passes import SCAN, UNITS
+from jvmti.liveheap import passes
+from jvmti.liveheap.dumping import dump
+from jvmti.liveheap.live_objects import LiveObjects
+from jvmti.liveheap.live_snapshot import LiveSnapshot
+from jvmti.liveheap.loaders import LoadedClasses, ages
+from jvmti.liveheap.passes import PassMemory, PassOverran, Progress
+from jvmti.liveheap.pauses import Pauses
+from jvmti.liveheap.referrers import ReferrerQueries, Referrers, Retained, RootPath
+from jvmti.liveheap.scan import Instances, LiveRows, Scan, Where
 from jvmti.operations.functions import OPERATIONS
 from jvmti.target import hotspot, hsperfdata
 from jvmti.target.errors import (
@@ -35,7 +35,7 @@ from jvmti.target.errors import (
 )
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
     from jvmti.operations.functions import (
         FoundInHeap,
         HeapCount,

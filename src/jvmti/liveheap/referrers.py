@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.heap import passes
 from jvmti.heap.errors import TooManyObjects
-from jvmti.heap.field_numbers import FieldNumbers
-from jvmti.heap.passes import PassOverran, Progress
 from jvmti.interface.constants import HeapReferenceKind
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.heap_passes import EDGE
+from jvmti.liveheap import passes
+from jvmti.liveheap.field_numbers import FieldNumbers
+from jvmti.liveheap.passes import PassOverran, Progress
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
     from jvmti.operations.functions import PathFound, ReferrersFound, RetainedMeasured
 
 _FIELDS = (HeapReferenceKind.FIELD, HeapReferenceKind.STATIC_FIELD)

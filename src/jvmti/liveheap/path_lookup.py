@@ -20,10 +20,10 @@ from jvmti.interface.errors import Error
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
-    from jvmti.heap.loaders import LoadedClasses
-    from jvmti.heap.passes import Progress
-    from jvmti.heap.running_vm import RunningVM
     from jvmti.heap.snapshot import Snapshot
+    from jvmti.liveheap.loaders import LoadedClasses
+    from jvmti.liveheap.passes import Progress
+    from jvmti.liveheap.running_vm import RunningVM
 
 __all__ = ["PathLookup"]
 

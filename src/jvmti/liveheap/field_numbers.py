@@ -14,7 +14,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 
 if TYPE_CHECKING:
-    from jvmti.heap.running_vm import RunningVM
+    from jvmti.liveheap.running_vm import RunningVM
 
 
 @frozen
