@@ -2,7 +2,8 @@
 
 #include "extensions.h"
 
-#include "jni_interception.h"
+#include "events.h"
+#include "jni_values.h"
 #include "log.h"
 #include "own.h"
 

@@ -22,8 +22,8 @@ inline bool in_set(const char* set, char c, const char** end) {
   return in != negated;
 }
 
-// Whether the whole of a name fits a pattern, which ends with a line or with the text.
-inline bool fits(const char* pattern, const char* name) {
+// Whether the whole of a name matches a pattern, which ends with a line or with the text.
+inline bool matches(const char* pattern, const char* name) {
   const char* star = nullptr;
   const char* resume = nullptr;
   while (*name != '\0') {
@@ -53,10 +53,10 @@ inline bool fits(const char* pattern, const char* name) {
 }
 
 // The same for several patterns, one a line; none at all takes every name.
-inline bool fits_any(const char* patterns, const char* name) {
+inline bool matches_any(const char* patterns, const char* name) {
   if (patterns == nullptr) return true;
   while (true) {
-    if (fits(patterns, name)) return true;
+    if (matches(patterns, name)) return true;
     while (*patterns != '\0' && *patterns != '\n') ++patterns;
     if (*patterns == '\0') return false;
     ++patterns;

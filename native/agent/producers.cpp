@@ -71,7 +71,7 @@ Producer* Producer::make() {
 
 void Producer::thread_ends(void* producer) {
   Producer* ended = static_cast<Producer*>(producer);
-  Stream::give_back_lanes(ended->places);
+  Stream::give_back_lanes(ended->streams);
   ended->serves_ = 0;
   ended->owner_ = 0;
   ended->used_ = false;
@@ -86,7 +86,7 @@ void Producer::note_serving(int more) {
 
 void Producer::forget(uint32_t stream) {
   for (Producer* one = all.load(); one != nullptr; one = one->next_) {
-    one->places[stream].usual.store(nullptr, std::memory_order_relaxed);
+    one->streams[stream].usual.store(nullptr, std::memory_order_relaxed);
   }
 }
 

@@ -19,8 +19,8 @@ struct Lane;
 struct StreamedThread;
 
 // What a thread has of one stream; what most events read comes first.
-struct Place {
-  uint64_t stream;  // its serial number: the place may be left over from an earlier stream
+struct ThreadStream {
+  uint64_t stream;  // its serial number: it may be left over from an earlier stream
   // Where a `QuickRecording` can do it: that of the Java thread.  Others may clear it.
   std::atomic<JNIEnv*> usual;
   Lane* lane;
@@ -59,7 +59,7 @@ class alignas(64) Producer {
   // Waits until every thread that is inside at this moment has been outside once; the current one
   // is left out.  False when the time, in milliseconds, ran out.
   static bool wait_for_all(int milliseconds);
-  // No thread has a stream's place any more, after all have been waited for.
+  // No thread knows a stream any more, after all have been waited for.
   static void forget(uint32_t stream);
   // Whether the current thread is inside, and so would wait for itself.
   static bool inside();
@@ -110,7 +110,7 @@ class alignas(64) Producer {
   static void prepare();
   static std::atomic<bool> has_barrier;
 
-  // With the first place, what most events read is in one line of the processor's memory.
+  // With the first stream, what most events read is in one line of the processor's memory.
   std::atomic<uintptr_t> owner_;  // the thread, while it may be found by that
   std::atomic<uint64_t> passes_;  // odd while inside
   uint32_t depth_;
@@ -118,11 +118,11 @@ class alignas(64) Producer {
   std::atomic<bool> inside_shortly_;
 
  public:
-  Place places[protocol::kMaximumStreams];
+  ThreadStream streams[protocol::kMaximumStreams];
 
-  // The place that begins so many bytes after the first.
-  Place& place_at(size_t bytes) {
-    return *reinterpret_cast<Place*>(reinterpret_cast<uint8_t*>(places) + bytes);
+  // The stream that begins so many bytes after the first.
+  ThreadStream& stream_at(size_t bytes) {
+    return *reinterpret_cast<ThreadStream*>(reinterpret_cast<uint8_t*>(streams) + bytes);
   }
 
  private:

@@ -397,7 +397,7 @@ bool is_called_by(jvmtiEnv* env, JNIEnv* jni, Stop* stop) {
         env->GetMethodName(caller, &method, nullptr, nullptr) == JVMTI_ERROR_NONE) {
       size_t length = std::strlen(name);
       snprintf(name + length, sizeof name - length, ".%s", method);
-      fits = fits_any(stop->callers, name);
+      fits = matches_any(stop->callers, name);
       env->Deallocate(reinterpret_cast<unsigned char*>(method));
     }
     jni->DeleteLocalRef(klass);
@@ -666,7 +666,7 @@ bool is_of_classes(jvmtiEnv* env, JNIEnv* jni, jobject thrown, const char* class
   jclass klass = jni->GetObjectClass(thrown);
   bool fits = false;
   while (klass != nullptr) {
-    fits = class_name(env, klass, name, sizeof name) && fits_any(classes, name);
+    fits = class_name(env, klass, name, sizeof name) && matches_any(classes, name);
     jclass super = fits ? nullptr : jni->GetSuperclass(klass);
     jni->DeleteLocalRef(klass);
     klass = super;
@@ -752,7 +752,7 @@ void tell_of_class(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, jth
   char name[kLongestClassName];
   bool named = class_name(env, klass, name, sizeof name);
   count = only(jni, met, count,
-               [&](const Met& one) { return named && fits_any(one.stop->classes, name); });
+               [&](const Met& one) { return named && matches_any(one.stop->classes, name); });
   constexpr int64_t kLimit = 10000;  // milliseconds
   tell(scope, env, jni, event, met, count, nullptr, thread, nullptr, 0,
        [&](Delivery& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); },

@@ -256,7 +256,7 @@ def recorders_source() -> str:
 def recorders_header() -> str:
     """The recorders' declarations."""
     made = [Recorder(event.declaration) for event in EVENTS.values()]
-    lines = [HEAD, '#pragma once\n\n#include "streams.h"\n', "namespace jvmti {\n"]
+    lines = [HEAD, '#pragma once\n\n#include "recording.h"\n', "namespace jvmti {\n"]
     lines += [f"void JNICALL {one.symbol}({', '.join(one.c_parameters())});" for one in made]
     lines += ["", "}  // namespace jvmti", ""]
     return "\n".join(lines)
