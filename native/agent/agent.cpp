@@ -288,7 +288,7 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
 jthread new_service_thread(JNIEnv* jni, const char* name) {
   jobject thread = nullptr;
   jint groups = 0;
-  jthreadGroup* top = nullptr;
+  Deallocated<jthreadGroup> top(agent.env);
   if (jni->PushLocalFrame(16) != 0) {
     jni->ExceptionClear();
     return nullptr;
@@ -299,13 +299,12 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
                       : jni->GetMethodID(type, "<init>",
                                          "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
   if (constructor != nullptr &&
-      agent.env->GetTopThreadGroups(&groups, &top) == JVMTI_ERROR_NONE && groups > 0) {
+      agent.env->GetTopThreadGroups(&groups, top.out()) == JVMTI_ERROR_NONE && groups > 0) {
     jvalue arguments[2];
     arguments[0].l = top[0];
     arguments[1].l = jni->NewStringUTF(name);
     thread = jni->NewObjectA(type, constructor, arguments);
   }
-  if (top != nullptr) agent.env->Deallocate(reinterpret_cast<unsigned char*>(top));
   if (jni->ExceptionCheck()) {
     jni->ExceptionClear();
     thread = nullptr;
@@ -313,14 +312,14 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
   return jni->PopLocalFrame(thread);
 }
 
-bool run_service_thread(JNIEnv* jni, jthread thread, jvmtiStartFunction body, const void* what) {
+bool run_service_thread(JNIEnv* jni, jthread made, jvmtiStartFunction body, const void* what) {
+  LocalRef<jthread> thread(jni, made);
   // Known as ours before it can be seen, so that nobody suspends it even in its first moment.
   bool started = enter_service(jni, thread);
   bool known = started;
   started = started && agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
                  JVMTI_ERROR_NONE;
   if (known && !started) leave_service(jni, thread);
-  jni->DeleteLocalRef(thread);
   if (jni->ExceptionCheck()) jni->ExceptionClear();
   return started;
 }

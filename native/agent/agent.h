@@ -8,6 +8,7 @@
 #include "containers.h"
 #include "known_threads.h"
 #include "lock.h"
+#include "vm_memory.h"
 
 namespace jvmti {
 

@@ -25,7 +25,7 @@ void Call::refuse(int error, const char* format, ...) {
 
 bool Call::settled() {
   if (jni == nullptr || !jni->ExceptionCheck()) return status == 0;
-  jthrowable thrown = jni->ExceptionOccurred();
+  LocalRef<jthrowable> thrown(jni, jni->ExceptionOccurred());
   jni->ExceptionClear();
   if (channel.pending != nullptr) let_go(jni, channel.pending);
   channel.pending = hold(jni, thrown);
@@ -35,7 +35,6 @@ bool Call::settled() {
   }
   status = protocol::kJavaException;
   if (identify) exception = issue(thrown, kinds::Throwable::kind);
-  jni->DeleteLocalRef(thrown);
   return false;
 }
 
@@ -137,8 +136,7 @@ In<List<kinds::Field>>::In(Call& call, int parameter) {
     return;
   }
   Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
-  items_ = static_cast<const FieldRecord**>(std::calloc(count + 1, sizeof(FieldRecord*)));
-  if (items_ == nullptr) {
+  if (!items_.allocate(count)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
@@ -209,13 +207,12 @@ In<List<Text>>::In(Call& call, int parameter) {
     reader.fail();
     return;
   }
-  items_ = static_cast<char**>(std::calloc(count + 1, sizeof(char*)));
-  if (items_ == nullptr) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  if (!items_.allocate(count)) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   // To the end also if it is refused: in a map request the next row's follows.
   for (uint32_t i = 0; i < count; ++i) {
     char* text = const_cast<char*>(read_text(call, reader));
     if (text == nullptr) call.refuse(JVMTI_ERROR_NULL_POINTER, "item %u is null", i);
-    if (items_ != nullptr) items_[i] = text;
+    if (items_) items_[i] = text;
   }
   if (!call.refused()) count_ = static_cast<jint>(count);
 }
@@ -227,9 +224,9 @@ In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
     reader.fail();
     return;
   }
-  items_ = static_cast<jvmtiClassDefinition*>(std::calloc(count + 1, sizeof *items_));
-  borrowed_ = static_cast<Borrowed*>(std::calloc(count + 1, sizeof(Borrowed)));
-  if (items_ == nullptr || borrowed_ == nullptr) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  if (!items_.allocate(count) || !borrowed_.allocate(count)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t handle = reader.number<uint64_t>();
     uint32_t size = reader.number<uint32_t>();
@@ -246,12 +243,6 @@ In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
   }
 }
 
-In<List<jvmtiClassDefinition>>::~In() {
-  for (jint i = 0; i < count_; ++i) borrowed_[i].~Borrowed();
-  std::free(borrowed_);
-  std::free(items_);
-}
-
 In<Arguments>::In(Call& call, int parameter) {
   Reader& reader = call.reader(parameter);
   uint32_t count = reader.number<uint32_t>();
@@ -259,9 +250,7 @@ In<Arguments>::In(Call& call, int parameter) {
     reader.fail();
     return;
   }
-  values_ = static_cast<jvalue*>(std::calloc(count + 1, sizeof(jvalue)));
-  borrowed_ = static_cast<Borrowed*>(std::calloc(count + 1, sizeof(Borrowed)));
-  if (values_ == nullptr || borrowed_ == nullptr) {
+  if (!values_.allocate(count) || !borrowed_.allocate(count)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
@@ -292,14 +281,6 @@ In<Arguments>::In(Call& call, int parameter) {
         return;
     }
   }
-}
-
-In<Arguments>::~In() {
-  if (borrowed_ != nullptr) {
-    for (uint32_t i = 0; i < count_; ++i) borrowed_[i].~Borrowed();
-  }
-  std::free(borrowed_);
-  std::free(values_);
 }
 
 const Function* find_function(uint16_t number) {

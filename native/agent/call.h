@@ -13,6 +13,7 @@
 #include "frames.h"
 #include "handles.h"
 #include "session.h"
+#include "vm_memory.h"
 
 namespace jvmti {
 
@@ -37,22 +38,33 @@ inline uint64_t width_of(jvmtiPrimitiveType type) {
 }
 
 struct Call {
+  // Of the controller's, whose environment comes with its frame; or of an event of an environment.
+  Call(Channel& channel, JNIEnv* jni, Environment* environment = nullptr)
+      : session(channel.session),
+        channel(channel),
+        jni(jni),
+        env(environment == nullptr ? nullptr : environment->env.load()),
+        environment(environment),
+        environment_number(environment == nullptr ? 0 : environment->number) {
+    detail[0] = '\0';
+  }
+
   Session& session;
   Channel& channel;
   JNIEnv* jni;
   jvmtiEnv* env;
   Environment* environment;
   uint32_t environment_number;
-  Reader* readers;
-  int reader_step;
-  Writer* writers;
-  int writer_step;
-  bool identify;
-  int status;
-  uint64_t exception;
+  Reader* readers = nullptr;
+  int reader_step = 0;
+  Writer* writers = nullptr;
+  int writer_step = 0;
+  bool identify = true;
+  int status = 0;
+  uint64_t exception = 0;
   char detail[320];
-  int64_t issued_size;  // what `Allocate` was asked for, kept with the handle
-  int parameters;
+  int64_t issued_size = 0;  // what `Allocate` was asked for, kept with the handle
+  int parameters = 0;
   bool jni_function = false;  // of the JNI table, with that table's rules
   bool throws = false;        // to the program, when the handler has returned
   bool global = false;        // the result is a global reference: of its own, and outside of local frames
@@ -284,22 +296,18 @@ class Copied {
     uint32_t size = reader.number<uint32_t>();
     const uint8_t* from = reader.take(size);
     if (from == nullptr) return;
-    items_ = static_cast<T*>(std::malloc(size + 1));
-    if (items_ == nullptr) {
+    if (!bytes_.allocate(size)) {
       call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
       return;
     }
-    std::memcpy(static_cast<void*>(items_), from, size);
+    std::memcpy(bytes_.get(), from, size);
     count_ = static_cast<jint>(size / sizeof(T));
   }
-  ~Copied() { std::free(items_); }
-  Copied(const Copied&) = delete;
-  Copied& operator=(const Copied&) = delete;
-  const T* data() const { return items_; }
+  const T* data() const { return reinterpret_cast<const T*>(bytes_.get()); }
   jint size() const { return count_; }
 
  private:
-  T* items_ = nullptr;
+  Array<uint8_t> bytes_;
   jint count_ = 0;
 };
 template <>
@@ -362,9 +370,7 @@ class ObjectListInput {
     }
     // Taken whole: in a map request the next row's follows, also if this one is refused.
     Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
-    borrowed_ = static_cast<Borrowed*>(std::calloc(count + 1, sizeof(Borrowed)));
-    items_ = static_cast<typename Kind::C*>(std::calloc(count + 1, sizeof(typename Kind::C)));
-    if (borrowed_ == nullptr || items_ == nullptr) {
+    if (!borrowed_.allocate(count) || !items_.allocate(count)) {
       call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
       return;
     }
@@ -379,20 +385,13 @@ class ObjectListInput {
       count_ = static_cast<jint>(i) + 1;
     }
   }
-  ~ObjectListInput() {
-    for (jint i = 0; i < count_; ++i) borrowed_[i].~Borrowed();
-    std::free(borrowed_);
-    std::free(items_);
-  }
-  ObjectListInput(const ObjectListInput&) = delete;
-  ObjectListInput& operator=(const ObjectListInput&) = delete;
   jint count() const { return count_; }
-  const typename Kind::C* items() const { return items_; }
-  void set_null(jint item) const { items_[item] = nullptr; }
+  const typename Kind::C* items() const { return items_.get(); }
+  void set_null(jint item) const { items_[static_cast<size_t>(item)] = nullptr; }
 
  private:
-  Borrowed* borrowed_ = nullptr;
-  typename Kind::C* items_ = nullptr;
+  Array<Borrowed> borrowed_;
+  Array<typename Kind::C> items_;
   jint count_ = 0;
 };
 template <class Kind>
@@ -412,14 +411,11 @@ template <>
 class In<List<kinds::Field>> {
  public:
   In(Call& call, int parameter);
-  ~In() { std::free(items_); }
-  In(const In&) = delete;
-  In& operator=(const In&) = delete;
   jint count() const { return count_; }
-  const FieldRecord* record(jint item) const { return items_[item]; }
+  const FieldRecord* record(jint item) const { return items_[static_cast<size_t>(item)]; }
 
  private:
-  const FieldRecord** items_ = nullptr;
+  Array<const FieldRecord*> items_;
   jint count_ = 0;
 };
 
@@ -427,15 +423,12 @@ template <>
 class In<List<Text>> {
  public:
   In(Call& call, int parameter);
-  ~In() { std::free(items_); }
-  In(const In&) = delete;
-  In& operator=(const In&) = delete;
   jint count() const { return count_; }
   // The C signature has no const although the VM only reads.
-  char** items() const { return items_; }
+  char** items() const { return items_.get(); }
 
  private:
-  char** items_ = nullptr;
+  Array<char*> items_;
   jint count_ = 0;
 };
 
@@ -443,15 +436,12 @@ template <>
 class In<List<jvmtiClassDefinition>> {
  public:
   In(Call& call, int parameter);
-  ~In();
-  In(const In&) = delete;
-  In& operator=(const In&) = delete;
   jint count() const { return count_; }
-  const jvmtiClassDefinition* items() const { return items_; }
+  const jvmtiClassDefinition* items() const { return items_.get(); }
 
  private:
-  jvmtiClassDefinition* items_ = nullptr;
-  Borrowed* borrowed_ = nullptr;
+  Array<jvmtiClassDefinition> items_;
+  Array<Borrowed> borrowed_;
   jint count_ = 0;
 };
 
@@ -497,20 +487,17 @@ template <>
 class In<Arguments> {
  public:
   In(Call& call, int parameter);
-  ~In();
-  In(const In&) = delete;
-  In& operator=(const In&) = delete;
   uint32_t count() const { return count_; }
   char type(uint32_t index) const { return types_[index]; }
   jvalue& value(uint32_t index) { return values_[index]; }
-  const jvalue* c() const { return values_; }
+  const jvalue* c() const { return values_.get(); }
 
  private:
   static constexpr uint32_t kMaximum = 255;
   uint32_t count_ = 0;
   char types_[kMaximum];
-  jvalue* values_ = nullptr;
-  Borrowed* borrowed_ = nullptr;
+  Array<jvalue> values_;
+  Array<Borrowed> borrowed_;
 };
 
 // ---- results --------------------------------------------------------------------------------
@@ -543,8 +530,8 @@ struct Wire<Kind, typename std::enable_if<Kind::is_object>::type> {
   using C = typename Kind::C;
   static constexpr int leaves = 1;
   static void write(Call& call, Sink sink, C value) {
+    LocalRef<> owned(call.jni, value);
     sink.leaf(0).number(call.issue(value, Kind::kind == kinds::Object::kind ? 0 : Kind::kind));
-    if (value != nullptr) call.jni->DeleteLocalRef(value);
   }
   static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
   static void dispose(Call&, C) {}
@@ -555,8 +542,8 @@ struct Wire<kinds::WeakReference> {
   using C = jweak;
   static constexpr int leaves = 1;
   static void write(Call& call, Sink sink, C value) {
+    LocalRef<> owned(call.jni, value);
     sink.leaf(0).number(call.session.objects.issue_weak(call.jni, value));
-    if (value != nullptr) call.jni->DeleteLocalRef(value);
   }
   static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
   static void dispose(Call&, C) {}
@@ -785,24 +772,19 @@ class OutBuffer {
  public:
   OutBuffer(Call& call, jint capacity) {
     if (call.refused() || capacity < 0) return;
-    items_ = static_cast<typename Wire<T>::C*>(
-        std::calloc(static_cast<size_t>(capacity) + 1, sizeof(typename Wire<T>::C)));
-    if (items_ == nullptr) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    if (!items_.allocate(static_cast<size_t>(capacity))) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
-  ~OutBuffer() { std::free(items_); }
-  OutBuffer(const OutBuffer&) = delete;
-  OutBuffer& operator=(const OutBuffer&) = delete;
   jint* count() { return &count_; }
-  typename Wire<T>::C* items() { return items_; }
+  typename Wire<T>::C* items() { return items_.get(); }
   void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
   void write_counted(Call& call, int leaf, jint count) {
-    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count, items_,
-                         false);
+    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count,
+                         items_.get(), false);
   }
 
  private:
   jint count_ = 0;
-  typename Wire<T>::C* items_ = nullptr;
+  Array<typename Wire<T>::C> items_;
 };
 
 // ---- the table ------------------------------------------------------------------------------

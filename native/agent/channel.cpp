@@ -700,7 +700,7 @@ void Channel::call(const Header& header) {
     int64_t limit = arguments.number<int64_t>();
     limit_ = milliseconds_from_now(limit < 0 ? 0 : limit);
   }
-  Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
+  Call made(*this, jni);
   single(made, header, arguments, outbox_);
   Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, flags_of(made),
                static_cast<uint16_t>(made.status), header.sequence, 0, 0};
@@ -725,7 +725,7 @@ void Channel::batch(const Header& header) {
     Reader arguments(from, called.size);
     size_t head = outbox_.leave(sizeof(layouts::BatchResult));
     size_t start = outbox_.size();
-    Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, true, 0, 0, {}, 0, 0};
+    Call made(*this, jni);
     single(made, one, arguments, outbox_);
     if (outbox_.failed()) break;
     outbox_.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
@@ -744,7 +744,7 @@ void Channel::batch(const Header& header) {
 void Channel::map(const Header& header) {
   outbox_.clear();
   SharedMemory shared;
-  uint8_t* copy = nullptr;
+  Array<uint8_t> copy;
   const uint8_t* request = payload_;
   size_t request_size = header.size;
   if ((header.flags & protocol::kFlagShared) != 0) {
@@ -760,10 +760,9 @@ void Channel::map(const Header& header) {
     if (said > protocol::kMaximumReply) return malformed(header, "the request is too large");
     // Copied once, so that nothing changes between its check and its use.
     request_size = static_cast<size_t>(said);
-    copy = static_cast<uint8_t*>(std::malloc(request_size + 1));
-    if (copy == nullptr) return exhausted(header);
-    std::memcpy(copy, shared.data() + sizeof said, request_size);
-    request = copy;
+    if (!copy.allocate(request_size)) return exhausted(header);
+    std::memcpy(copy.get(), shared.data() + sizeof said, request_size);
+    request = copy.get();
   }
 
   Reader reader(request, request_size);
@@ -787,14 +786,12 @@ void Channel::map(const Header& header) {
     readers[i] = Reader(from, from == nullptr ? 0 : size);
   }
   if (why == nullptr && reader.failed()) why = "a map request ends too early";
-  if (why != nullptr) {
-    std::free(copy);
-    return malformed(header, why);
-  }
+  if (why != nullptr) return malformed(header, why);
 
   Writer writers[kMaximumLeaves];
   Writer errors;
-  Call made{session, *this, jni, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, false, 0, 0, {}, 0, 0};
+  Call made(*this, jni);
+  made.identify = false;
   if (walking()) check_in_walk(made, header, *function);
   if (!made.refused()) prepare(made, header);
   made.readers = readers;
@@ -823,7 +820,6 @@ void Channel::map(const Header& header) {
     if (session.ending()) break;
   }
   finish(made);
-  std::free(copy);
   if (!whole && status == 0) return malformed(header, "a column ends too early");
   bool fits = !errors.failed();
   for (int leaf = 0; leaf < function->leaves; ++leaf) {

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "vm_memory.h"
+
 namespace jvmti {
 
 void write_class_name(const char* signature, char* name, size_t room) {
@@ -33,10 +35,9 @@ void write_class_name(const char* signature, char* name, size_t room) {
 }
 
 bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t room) {
-  char* signature = nullptr;
-  if (env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) return false;
+  Deallocated<char> signature(env);
+  if (env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return false;
   write_class_name(signature, name, room);
-  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
   return true;
 }
 

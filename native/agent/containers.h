@@ -8,9 +8,64 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
+#include <utility>
 
 namespace jvmti {
+
+// A new object in zeroed memory, or null without memory.
+template <class T, class... Arguments>
+[[nodiscard]] T* make(Arguments&&... arguments) {
+  void* memory = std::calloc(1, sizeof(T));
+  return memory == nullptr ? nullptr : new (memory) T{std::forward<Arguments>(arguments)...};
+}
+
+template <class T>
+void unmake(T* object) {
+  if (object == nullptr) return;
+  object->~T();
+  std::free(object);
+}
+
+// As many zeroed items as were asked for, and never more.  False without memory for them.
+template <class T>
+class Array {
+ public:
+  constexpr Array() = default;
+  explicit Array(size_t size) { (void)allocate(size); }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  ~Array() {
+    for (size_t i = 0; i < size_; ++i) items_[i].~T();
+    std::free(items_);
+  }
+  [[nodiscard]] bool allocate(size_t size) {
+    items_ = static_cast<T*>(std::calloc(size + 1, sizeof(T)));
+    if (items_ == nullptr) return false;
+    size_ = size;
+    if (!std::is_trivially_default_constructible<T>::value) {
+      for (size_t i = 0; i < size; ++i) new (items_ + i) T();
+    }
+    return true;
+  }
+  // The text with the zero behind it.
+  [[nodiscard]] bool copy(const T* text) {
+    static_assert(sizeof(T) == 1, "copies text");
+    size_t length = std::strlen(text);
+    if (!allocate(length)) return false;
+    std::memcpy(items_, text, length);
+    return true;
+  }
+  explicit operator bool() const { return items_ != nullptr; }
+  T* get() const { return items_; }
+  size_t size() const { return size_; }
+  T& operator[](size_t index) const { return items_[index]; }
+
+ private:
+  T* items_ = nullptr;
+  size_t size_ = 0;
+};
 
 template <class T>
 class Vector {

@@ -21,22 +21,10 @@ Delivery::Delivery(EventScope& scope, JNIEnv* jni, int number, int event, int64_
       number_(number),
       limit_(limit),
       channel_(scope.converse(jni, number, event, milliseconds_from_now(limit))),
-      call_{scope.session(),
-            channel_ != nullptr ? *channel_ : scope.session().control_channel(),
-            scope.jni_,
-            scope.environment().env,
-            &scope.environment(),
-            scope.environment().number,
-            nullptr,
-            0,
-            &payload_,
-            0,
-            true,
-            0,
-            0,
-            {},
-            0,
-            0} {}
+      call_(channel_ != nullptr ? *channel_ : scope.session().control_channel(), scope.jni_,
+            &scope.environment()) {
+  call_.writers = &payload_;
+}
 
 void Delivery::ask() {
   Session& session = scope_.session();

@@ -152,7 +152,7 @@ void EventScope::give_back() {
 // The controller has been asked; `thrown` is a local reference, or null.
 void EventScope::asked(bool answered, jthrowable thrown) {
   if (thrown != nullptr) {
-    if (thrown_ != nullptr) jni_->DeleteLocalRef(thrown_);
+    delete_local(jni_, thrown_);
     thrown_ = thrown;
   }
   if (place_ != kServing) {
@@ -181,7 +181,7 @@ void EventScope::leave() {
   if (!conversed_ || jni_ == nullptr) return;
   if (Serving::innermost() == nullptr) suspend_as_asked(jni_);
   // The later one takes the place of the other, as it does in C.
-  if (thrown_ != nullptr && waiting_ != nullptr) jni_->DeleteLocalRef(waiting_);
+  if (thrown_ != nullptr) delete_local(jni_, waiting_);
   throw_unseen(jni_, thrown_ != nullptr ? thrown_ : waiting_);
 }
 

@@ -3,14 +3,13 @@
 namespace jvmti {
 
 jclass if_named(jvmtiEnv* env, jclass klass, const char* name) {
-  char* signature = nullptr;
+  Deallocated<char> signature(env);
   if (klass == nullptr || name == nullptr ||
-      env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) {
+      env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
     return klass;
   }
   size_t length = std::strlen(name);
   bool same = std::strncmp(signature + 1, name, length) == 0 && signature[length + 1] == ';';
-  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
   return same ? klass : nullptr;
 }
 

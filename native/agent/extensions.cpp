@@ -220,9 +220,8 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
   for (int k = 0; k < parameters; ++k) {
     if (types[k] == 0) continue;
     if (is_object(types[k])) {
-      jobject object = reinterpret_cast<jobject>(out[k]);
-      values.put(object);
-      if (object != nullptr) call.jni->DeleteLocalRef(object);
+      LocalRef<> object(call.jni, reinterpret_cast<jobject>(out[k]));
+      values.put(object.get());
     } else if (types[k] == JVMTI_TYPE_JBOOLEAN) {
       values.put(static_cast<jboolean>(out[k]));
     } else if (types[k] == JVMTI_TYPE_JINT) {

@@ -9,10 +9,9 @@ namespace guard {
 
 bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
   if (call.jni == nullptr) return true;  // the VM says itself that it is too early
-  jthread current = nullptr;
-  if (thread.c() == nullptr) call.env->GetCurrentThread(&current);
+  LocalRef<jthread> current(call.jni);
+  if (thread.c() == nullptr) call.env->GetCurrentThread(current.out());
   bool service = is_service_thread(call.jni, thread.c() == nullptr ? current : thread.c());
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
   if (service) {
     call.refuse(JVMTI_ERROR_INVALID_THREAD,
                 "this is a service thread of the agent, which would never come back");
@@ -71,19 +70,14 @@ bool limit_frames(Call& call, const In<List<kinds::Thread>>& threads, Depth& max
 
 bool limit_frames(Call& call, Depth& maximum) {
   if (maximum.c() <= kModestDepth || call.jni == nullptr) return true;
-  jint count = 0;
-  jthread* threads = nullptr;
-  jvmtiError error = call.env->GetAllThreads(&count, &threads);
+  LocalRefs<jthread> threads(agent.env, call.jni);
+  jvmtiError error = call.env->GetAllThreads(threads.count_out(), threads.out());
   if (error != JVMTI_ERROR_NONE) {
     call.refuse(error);
     return false;
   }
   jint deepest = kModestDepth;
-  for (jint i = 0; i < count; ++i) {
-    limit_to(call, threads[i], &deepest);
-    call.jni->DeleteLocalRef(threads[i]);
-  }
-  call.deallocate(threads);
+  for (jthread thread : threads) limit_to(call, thread, &deepest);
   if (maximum.c() > deepest) maximum.set(deepest);
   return true;
 }
@@ -95,14 +89,15 @@ bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocat
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
   if ((details->modifiers & kAccNative) != 0) {
-    call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes", details->name);
+    call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes",
+                details->name.get());
     return false;
   }
   Code code;
   if (!code.fetch(call, method.c())) return false;
   if (!code.starts_at(location.c())) {
     call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
-                details->name, static_cast<long long>(location.c()));
+                details->name.get(), static_cast<long long>(location.c()));
     return false;
   }
   return true;
@@ -133,9 +128,8 @@ bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
 // A jfieldID is only an offset to the VM: with a class that does not have the field it would name
 // another field, or none.
 bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
-  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(field.record()->klass));
+  LocalRef<jclass> declaring = class_behind(call.jni, field.record()->klass);
   bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
   if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
   return belongs;
 }

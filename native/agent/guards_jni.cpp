@@ -8,11 +8,8 @@ namespace jvmti {
 namespace {
 
 bool is_instance_of_weak(Call& call, jobject object, jweak weak) {
-  jclass klass = static_cast<jclass>(call.jni->NewLocalRef(weak));
-  if (klass == nullptr) return false;
-  bool is = call.jni->IsInstanceOf(object, klass);
-  call.jni->DeleteLocalRef(klass);
-  return is;
+  LocalRef<jclass> klass = class_behind(call.jni, weak);
+  return klass != nullptr && call.jni->IsInstanceOf(object, klass);
 }
 
 // The classes of the parameters, through reflection: the declaring class's own view of them.
@@ -42,9 +39,8 @@ bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* deta
               static_cast<uint32_t>(jni->GetArrayLength(types)) == details->argument_count;
   if (good) {
     for (uint32_t i = 0; i < details->argument_count; ++i) {
-      jobject type = jni->GetObjectArrayElement(types, static_cast<jsize>(i));
+      LocalRef<> type(jni, jni->GetObjectArrayElement(types, static_cast<jsize>(i)));
       jweak weak = jni->NewWeakGlobalRef(type);
-      jni->DeleteLocalRef(type);
       {
         Locked locked(call.session.methods.mutex());
         if (details->argument_classes[i] == nullptr) {
@@ -58,7 +54,7 @@ bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* deta
   }
   if (!good && call.settled()) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not to be had",
-                details->name);
+                details->name.get());
   }
   jni->PopLocalFrame(nullptr);
   return good;
@@ -109,7 +105,7 @@ bool convert_argument(Call& call, In<Arguments>& arguments, uint32_t i, char typ
   }
   if (!fits) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "argument %u does not fit the signature %s of %s",
-                i + 1, details->signature, details->name);
+                i + 1, details->signature.get(), details->name.get());
   }
   return fits;
 }
@@ -123,14 +119,12 @@ namespace {
 // The methods of MethodHandle that stand for the ends of a call: they jump to whatever their
 // arguments name, without a look at it.
 bool is_linker(Call& call, const MethodDetails* details) {
-  if (std::strncmp(details->name, "linkTo", 6) != 0 &&
-      std::strcmp(details->name, "invokeBasic") != 0) {
+  if (std::strncmp(details->name.get(), "linkTo", 6) != 0 &&
+      std::strcmp(details->name.get(), "invokeBasic") != 0) {
     return false;
   }
-  jclass handle = call.jni->FindClass("java/lang/invoke/MethodHandle");
-  bool is = handle != nullptr && call.jni->IsSameObject(handle, details->declaring_class);
-  if (handle != nullptr) call.jni->DeleteLocalRef(handle);
-  return is;
+  LocalRef<jclass> handle = class_named(call.jni, "java/lang/invoke/MethodHandle");
+  return handle != nullptr && call.jni->IsSameObject(handle, details->declaring_class);
 }
 
 }  // namespace
@@ -141,35 +135,33 @@ bool check_method(Call& call, jobject receiver, jclass klass, const In<kinds::Me
   if (details == nullptr) return false;
   bool actual = (details->modifiers & kAccStatic) != 0;
   if (actual != is_static) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is %s", details->name,
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is %s", details->name.get(),
                 actual ? "static" : "not static");
     return false;
   }
   if (details->return_type != type || details->name[0] == '<') {
     if (details->return_type != type || klass == nullptr || is_static) {
       call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s%s cannot be called as a method of type %c",
-                  details->name, details->signature, type);
+                  details->name.get(), details->signature.get(), type);
       return false;
     }
   }
   if (is_linker(call, details)) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID,
                 "%s of MethodHandle trusts its arguments: only compiled call sites may call it",
-                details->name);
+                details->name.get());
     return false;
   }
   if (receiver != nullptr && !is_instance_of_weak(call, receiver, details->declaring_class)) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the object",
-                details->name);
+                details->name.get());
     return false;
   }
   if (klass != nullptr) {
-    jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(details->declaring_class));
-    bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass, declaring);
-    if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
-    if (!belongs) {
+    LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
+    if (declaring == nullptr || !call.jni->IsAssignableFrom(klass, declaring)) {
       call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the class",
-                  details->name);
+                  details->name.get());
       return false;
     }
     if (receiver != nullptr && !call.jni->IsInstanceOf(receiver, klass)) {
@@ -178,12 +170,12 @@ bool check_method(Call& call, jobject receiver, jclass klass, const In<kinds::Me
     }
   }
   if (!is_static && klass != nullptr && (details->modifiers & 0x0400) != 0) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is abstract", details->name);
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is abstract", details->name.get());
     return false;
   }
   if (arguments.count() != details->argument_count) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u", details->name,
-                details->signature, details->argument_count, arguments.count());
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u", details->name.get(),
+                details->signature.get(), details->argument_count, arguments.count());
     return false;
   }
   for (uint32_t i = 0; i < details->argument_count; ++i) {
@@ -206,10 +198,8 @@ bool can_be_made(Call& call, jclass klass) {
     call.refuse(JVMTI_ERROR_INVALID_CLASS, "an array or primitive class has no such objects");
     return false;
   }
-  jclass type = call.jni->FindClass("java/lang/Class");
-  bool is_class_itself = type != nullptr && call.jni->IsSameObject(type, klass);
-  if (type != nullptr) call.jni->DeleteLocalRef(type);
-  if (is_class_itself) {
+  LocalRef<jclass> type = class_named(call.jni, "java/lang/Class");
+  if (type != nullptr && call.jni->IsSameObject(type, klass)) {
     call.refuse(JVMTI_ERROR_INVALID_CLASS, "java.lang.Class has no objects but the VM's own");
     return false;
   }
@@ -223,17 +213,15 @@ bool constructor(Call& call, const In<kinds::Class>& klass, const In<kinds::Meth
   if (!can_be_made(call, klass.c())) return false;
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
-  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(details->declaring_class));
-  bool own = std::strcmp(details->name, "<init>") == 0 && declaring != nullptr &&
+  LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
+  bool own = std::strcmp(details->name.get(), "<init>") == 0 && declaring != nullptr &&
              call.jni->IsSameObject(declaring, klass.c());
-  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
   if (!own) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a constructor of the class",
-                details->name);
+                details->name.get());
     return false;
   }
-  return check_method(call, nullptr, klass.c(), method, arguments, 'V', false) ||
-         false;
+  return check_method(call, nullptr, klass.c(), method, arguments, 'V', false);
 }
 
 // Objects of these that no constructor has run on have parts missing that the VM relies on.
@@ -244,10 +232,8 @@ bool alloc_object(Call& call, const In<kinds::Class>& klass) {
                                     "java/lang/reflect/AccessibleObject"};
   if (!can_be_made(call, klass.c())) return false;
   for (const char* name : kWhole) {
-    jclass whole = call.jni->FindClass(name);
-    bool is = whole != nullptr && call.jni->IsAssignableFrom(klass.c(), whole);
-    if (whole != nullptr) call.jni->DeleteLocalRef(whole);
-    if (is) {
+    LocalRef<jclass> whole = class_named(call.jni, name);
+    if (whole != nullptr && call.jni->IsAssignableFrom(klass.c(), whole)) {
       call.refuse(JVMTI_ERROR_INVALID_CLASS,
                   "the VM relies on what the constructors of %s do; use new_object", name);
       return false;
@@ -283,9 +269,8 @@ bool find_class(Call& call, const In<Text>& name) {
 }
 
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
-  jclass throwable = call.jni->FindClass("java/lang/Throwable");
+  LocalRef<jclass> throwable = class_named(call.jni, "java/lang/Throwable");
   bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);
-  if (throwable != nullptr) call.jni->DeleteLocalRef(throwable);
   if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is no subclass of Throwable");
   return is;
 }
@@ -298,11 +283,10 @@ bool check_field(Call& call, jobject receiver, jclass klass, const In<kinds::Fie
                 record->is_static ? "static" : "not static", record->type);
     return false;
   }
-  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(record->klass));
+  LocalRef<jclass> declaring = class_behind(call.jni, record->klass);
   bool belongs = declaring != nullptr &&
                  (receiver != nullptr ? call.jni->IsInstanceOf(receiver, declaring)
                                       : call.jni->IsAssignableFrom(klass, declaring));
-  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
   if (!belongs) {
     call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the %s",
                 receiver != nullptr ? "object" : "class");
@@ -337,18 +321,17 @@ bool to_reflected_method(Call& call, const In<kinds::Class>& klass,
                          const In<kinds::Method>& method, const In<jboolean>& is_static) {
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
-  if (std::strcmp(details->name, "<clinit>") == 0) {
+  if (std::strcmp(details->name.get(), "<clinit>") == 0) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID, "a class initialiser has no reflected form");
     return false;
   }
   if (((details->modifiers & kAccStatic) != 0) != (is_static.c() != 0)) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit %s", details->name);
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit %s", details->name.get());
     return false;
   }
-  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(details->declaring_class));
+  LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
   bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
-  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name);
+  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
   return belongs;
 }
 
@@ -358,9 +341,8 @@ bool to_reflected_field(Call& call, const In<kinds::Class>& klass, const In<kind
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit the field");
     return false;
   }
-  jclass declaring = static_cast<jclass>(call.jni->NewLocalRef(field.record()->klass));
+  LocalRef<jclass> declaring = class_behind(call.jni, field.record()->klass);
   bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (declaring != nullptr) call.jni->DeleteLocalRef(declaring);
   if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
   return belongs;
 }

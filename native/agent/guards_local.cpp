@@ -91,7 +91,7 @@ bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntr
   if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
   if (narrow != '\0') {
     call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
-                details->name, narrow, *value.number);
+                details->name.get(), narrow, *value.number);
   }
   return fits && narrow == '\0';
 }
@@ -137,19 +137,19 @@ bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, Stored valu
   char narrow = type_of_parameter(details, code, slot);
   if (in_range(narrow, *value.number)) return true;
   call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
-              details->name, narrow, *value.number);
+              details->name.get(), narrow, *value.number);
   return false;
 }
 
 bool right_type(Call& call, const Untabled& found, jint slot, char type) {
   if (found.type == '\0' || found.type == kSecondHalf) {
     call.refuse(JVMTI_ERROR_INVALID_SLOT, "no variable of %s begins at slot %d",
-                found.details->name, slot);
+                found.details->name.get(), slot);
     return false;
   }
   if (found.type != kNoOneType && found.type != type) {
     call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c", slot,
-                found.details->name, found.type);
+                found.details->name.get(), found.type);
     return false;
   }
   return true;
@@ -157,10 +157,8 @@ bool right_type(Call& call, const Untabled& found, jint slot, char type) {
 
 bool suspended_or_current(Call& call, jthread thread) {
   if (thread == nullptr) return true;
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
+  LocalRef<jthread> current = current_thread(call.env, call.jni);
   bool is_current = current != nullptr && call.jni->IsSameObject(current, thread);
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
   jint state = 0;
   return is_current || (call.env->GetThreadState(thread, &state) == JVMTI_ERROR_NONE &&
                         (state & JVMTI_THREAD_STATE_SUSPENDED) != 0);
@@ -224,37 +222,35 @@ bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, job
   // Otherwise the frame looked at might not be the one that is changed.
   if (!suspended_or_current(call, thread)) {
     call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "%s has no local variable table",
-                found.details->name);
+                found.details->name.get());
     return false;
   }
   if (!right_type(call, found, slot, type)) return false;
   if (found.type == kNoOneType) {
     call.refuse(JVMTI_ERROR_INVALID_SLOT,
                 "%s has no local variable table, and its code does not tell one type for slot %d",
-                found.details->name, slot);
+                found.details->name.get(), slot);
     return false;
   }
   if (type != 'L' || value == nullptr) return true;
   // A wrong class here would be believed by compiled code, so only what is surely right passes:
   // an instance of the class of what is there now.
-  jobject current = nullptr;
-  jvmtiError error = call.env->GetLocalObject(thread, depth, slot, &current);
+  LocalRef<> current(call.jni);
+  jvmtiError error = call.env->GetLocalObject(thread, depth, slot, current.out());
   if (error != JVMTI_ERROR_NONE) {
     call.refuse(error);
     return false;
   }
   bool fits = false;
   if (current != nullptr) {
-    jclass klass = call.jni->GetObjectClass(current);
+    LocalRef<jclass> klass(call.jni, call.jni->GetObjectClass(current));
     fits = klass != nullptr && call.jni->IsInstanceOf(value, klass);
-    call.jni->DeleteLocalRef(klass);
-    call.jni->DeleteLocalRef(current);
   }
   if (!fits) {
     call.refuse(JVMTI_ERROR_TYPE_MISMATCH,
                 "%s has no local variable table; slot %d takes null or an instance of the class "
                 "of its current value",
-                found.details->name, slot);
+                found.details->name.get(), slot);
   }
   return fits;
 }
@@ -284,10 +280,10 @@ bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
   if (details == nullptr || value.c() == nullptr || details->return_type != 'L' || is_leaving()) {
     return !call.refused();
   }
-  const char* returned = std::strchr(details->signature, ')') + 1;
+  const char* returned = std::strchr(details->signature.get(), ')') + 1;
   if (is_of_type(call, details, returned, value.c())) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no such object", details->name,
-              details->signature);
+  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no such object", details->name.get(),
+              details->signature.get());
   return false;
 }
 
@@ -296,7 +292,7 @@ bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<
   const MethodDetails* details = returning_method(call, thread.c());
   if (details == nullptr) return !call.refused();
   if (in_range(details->return_type, value.c())) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name, details->signature,
+  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name.get(), details->signature.get(),
               value.c());
   return false;
 }

@@ -5,6 +5,7 @@
 #include "agent.h"
 #include "leave_frame.h"
 #include "own_references.h"
+#include "vm_memory.h"
 
 namespace jvmti {
 
@@ -17,13 +18,12 @@ std::atomic<jclass> cloneable_class;
 jclass known_class(JNIEnv* jni, std::atomic<jclass>* known, const char* name) {
   jclass found = known->load(std::memory_order_acquire);
   if (found != nullptr || name == nullptr) return found;
-  jclass local = jni->FindClass(name);
+  LocalRef<jclass> local = class_named(jni, name);
   if (local == nullptr) {
     jni->ExceptionClear();
     return nullptr;
   }
   jclass global = static_cast<jclass>(hold(jni, local));
-  jni->DeleteLocalRef(local);
   jclass expected = nullptr;
   if (known->compare_exchange_strong(expected, global)) return global;
   let_go(jni, global);
@@ -39,10 +39,10 @@ jclass class_of_kind(JNIEnv* jni, uint8_t kind) {
 // the object's own class.  0 where the phase is too early for that, with a single thread.
 uint8_t kind_by_name(JNIEnv* jni, jobject object) {
   uint8_t kind = kinds::Object::kind;
-  jclass klass = jni->GetObjectClass(object);
+  LocalRef<jclass> klass(jni, jni->GetObjectClass(object));
   while (klass != nullptr && kind == kinds::Object::kind) {
-    char* signature = nullptr;
-    if (agent.env->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) kind = 0;
+    Deallocated<char> signature(agent.env);
+    if (agent.env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) kind = 0;
     for (uint8_t candidate : kinds::kKindsByFrequency) {
       const char* name = kinds::kJavaClasses[candidate];
       if (kind == 0) break;
@@ -57,12 +57,8 @@ uint8_t kind_by_name(JNIEnv* jni, jobject object) {
         break;
       }
     }
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
-    jclass above = jni->GetSuperclass(klass);
-    jni->DeleteLocalRef(klass);
-    klass = above;
+    klass = LocalRef<jclass>(jni, jni->GetSuperclass(klass));
   }
-  if (klass != nullptr) jni->DeleteLocalRef(klass);
   return kind;
 }
 
@@ -297,17 +293,7 @@ void Methods::clear(JNIEnv* jni) {
 }
 
 Methods::~Methods() {
-  for (size_t i = 0; i < records_.size(); ++i) {
-    MethodDetails* details = records_.at(i)->details;
-    if (details == nullptr) continue;
-    std::free(details->name);
-    std::free(details->signature);
-    std::free(details->argument_types);
-    std::free(details->argument_classes);
-    std::free(details->code);
-    std::free(details->boundaries);
-    std::free(details);
-  }
+  for (size_t i = 0; i < records_.size(); ++i) unmake(records_.at(i)->details);
 }
 
 uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field) {
@@ -334,13 +320,12 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
     candidate = record->next;
   }
   // A field of whose type nothing is known would be read as a reference, whatever it is.
-  char* name = nullptr;
-  char* signature = nullptr;
+  Deallocated<char> signature(env);
   jint modifiers = 0;
-  if (env->GetFieldName(klass, field, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return 0;
+  if (env->GetFieldName(klass, field, nullptr, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
+    return 0;
+  }
   char type = signature[0];
-  env->Deallocate(reinterpret_cast<unsigned char*>(name));
-  env->Deallocate(reinterpret_cast<unsigned char*>(signature));
   if (type == '\0' || std::strchr("ZBCSIJFDL[", type) == nullptr ||
       env->GetFieldModifiers(klass, field, &modifiers) != JVMTI_ERROR_NONE) {
     return 0;

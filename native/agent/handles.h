@@ -66,18 +66,15 @@ class Objects {
 
 // What JNI calls and breakpoints need to know of a method; filled when first needed.
 struct MethodDetails {
-  char* name;
-  char* signature;
+  Array<char> name;
+  Array<char> signature;
   jint modifiers;
   jweak declaring_class;
   char return_type;        // the descriptor's first character
   uint32_t argument_count;
-  char* argument_types;    // one descriptor character each
-  jweak* argument_classes; // for 'L' and '['; filled on the first call through JNI
+  Array<char> argument_types;    // one descriptor character each
+  Array<jweak> argument_classes; // for 'L' and '['; filled on the first call through JNI
   bool argument_classes_known;
-  uint8_t* code;           // the bytecodes, for breakpoints and local variables
-  uint8_t* boundaries;     // one byte each: an instruction starts here
-  jint code_length;
 };
 
 struct MethodRecord {

@@ -157,16 +157,13 @@ bool Tracing::permanent_loader(jobject loader) {
   if (marked(known)) return ((*this)[known].flags & kPermanent) != 0;
   jlong tag = mark_of(loader);
   if (tag == 0) return false;
-  jclass klass = call.jni->GetObjectClass(loader);
-  char* signature = nullptr;
-  if (env()->GetClassSignature(klass, &signature, nullptr) == JVMTI_ERROR_NONE) {
-    if (std::strcmp(signature, "Ljdk/internal/loader/ClassLoaders$AppClassLoader;") == 0 ||
-        std::strcmp(signature, "Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;") == 0) {
-      (*this)[tag].flags |= kPermanent;
-    }
-    env()->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  LocalRef<jclass> klass(call.jni, call.jni->GetObjectClass(loader));
+  Deallocated<char> signature(env());
+  if (env()->GetClassSignature(klass, signature.out(), nullptr) == JVMTI_ERROR_NONE &&
+      (std::strcmp(signature, "Ljdk/internal/loader/ClassLoaders$AppClassLoader;") == 0 ||
+       std::strcmp(signature, "Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;") == 0)) {
+    (*this)[tag].flags |= kPermanent;
   }
-  call.jni->DeleteLocalRef(klass);
   return ((*this)[tag].flags & kPermanent) != 0;
 }
 
@@ -175,21 +172,19 @@ jint Tracing::interface_fields(jclass klass, Vector<jclass>* seen) {
   jint total = 0;
   for (jclass one = klass; one != nullptr; one = call.jni->GetSuperclass(one)) {
     jint count = 0;
-    jclass* interfaces = nullptr;
-    if (env()->GetImplementedInterfaces(one, &count, &interfaces) != JVMTI_ERROR_NONE) continue;
+    Deallocated<jclass> interfaces(env());
+    if (env()->GetImplementedInterfaces(one, &count, interfaces.out()) != JVMTI_ERROR_NONE) continue;
     for (jint i = 0; i < count; ++i) {
       bool known = false;
       for (jclass other : *seen) known = known || call.jni->IsSameObject(other, interfaces[i]);
       if (known || !seen->push(interfaces[i])) continue;
       jint fields = 0;
-      jfieldID* ids = nullptr;
-      if (env()->GetClassFields(interfaces[i], &fields, &ids) == JVMTI_ERROR_NONE) {
-        env()->Deallocate(reinterpret_cast<unsigned char*>(ids));
+      Deallocated<jfieldID> ids(env());
+      if (env()->GetClassFields(interfaces[i], &fields, ids.out()) == JVMTI_ERROR_NONE) {
         total += fields;
       }
       total += interface_fields(interfaces[i], seen);
     }
-    env()->Deallocate(reinterpret_cast<unsigned char*>(interfaces));
   }
   return total;
 }
@@ -211,54 +206,44 @@ int32_t Tracing::referent_of(jclass klass) {
 
 jvmtiError Tracing::mark_classes() {
   JNIEnv* jni = call.jni;
-  weak_ = jni->FindClass("java/lang/ref/WeakReference");
-  phantom_ = jni->FindClass("java/lang/ref/PhantomReference");
-  jclass reference = jni->FindClass("java/lang/ref/Reference");
+  LocalRef<jclass> weak = class_named(jni, "java/lang/ref/WeakReference");
+  LocalRef<jclass> phantom = class_named(jni, "java/lang/ref/PhantomReference");
+  LocalRef<jclass> reference = class_named(jni, "java/lang/ref/Reference");
+  weak_ = weak;
+  phantom_ = phantom;
   jni->ExceptionClear();
   jint fields = 0;
-  jfieldID* ids = nullptr;
+  Deallocated<jfieldID> ids(env());
   if (reference != nullptr &&
-      env()->GetClassFields(reference, &fields, &ids) == JVMTI_ERROR_NONE) {
+      env()->GetClassFields(reference, &fields, ids.out()) == JVMTI_ERROR_NONE) {
     for (jint i = 0; i < fields; ++i) {
-      char* name = nullptr;
-      if (env()->GetFieldName(reference, ids[i], &name, nullptr, nullptr) != JVMTI_ERROR_NONE) {
-        continue;
+      Deallocated<char> name(env());
+      if (env()->GetFieldName(reference, ids[i], name.out(), nullptr, nullptr) ==
+              JVMTI_ERROR_NONE &&
+          std::strcmp(name, "referent") == 0) {
+        referent_place_ = i;
       }
-      if (std::strcmp(name, "referent") == 0) referent_place_ = i;
-      env()->Deallocate(reinterpret_cast<unsigned char*>(name));
     }
-    env()->Deallocate(reinterpret_cast<unsigned char*>(ids));
   }
-  jint count = 0;
-  jclass* classes = nullptr;
-  jvmtiError error = env()->GetLoadedClasses(&count, &classes);
-  for (jint i = 0; error == JVMTI_ERROR_NONE && i < count; ++i) {
-    jlong tag = mark_of(classes[i]);
-    if (tag == 0) {
-      error = JVMTI_ERROR_OUT_OF_MEMORY;
-      break;
-    }
-    jobject loader = nullptr;
-    char* signature = nullptr;
+  LocalRefs<jclass> classes(env(), jni);
+  jvmtiError error = env()->GetLoadedClasses(classes.count_out(), classes.out());
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (jclass klass : classes) {
+    jlong tag = mark_of(klass);
+    if (tag == 0) return JVMTI_ERROR_OUT_OF_MEMORY;
+    LocalRef<> loader(jni);
+    Deallocated<char> signature(env());
     // A hidden class, whose name has an address in it, goes with its last object.
-    bool hidden = env()->GetClassSignature(classes[i], &signature, nullptr) != JVMTI_ERROR_NONE ||
+    bool hidden = env()->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE ||
                   std::strstr(signature, "0x") != nullptr;
-    env()->Deallocate(reinterpret_cast<unsigned char*>(signature));
-    if (!hidden && env()->GetClassLoader(classes[i], &loader) == JVMTI_ERROR_NONE &&
+    if (!hidden && env()->GetClassLoader(klass, loader.out()) == JVMTI_ERROR_NONE &&
         permanent_loader(loader)) {
       (*this)[tag].flags |= kPermanent;
     }
-    if (loader != nullptr) jni->DeleteLocalRef(loader);
     (*this)[tag].flags |= kClass;
-    (*this)[tag].referent = referent_of(classes[i]);
+    (*this)[tag].referent = referent_of(klass);
   }
-  for (jint i = 0; i < count; ++i) jni->DeleteLocalRef(classes[i]);
-  env()->Deallocate(reinterpret_cast<unsigned char*>(classes));
-  const jclass looked_up[] = {weak_, phantom_, reference};
-  for (jclass one : looked_up) {
-    if (one != nullptr) jni->DeleteLocalRef(one);
-  }
-  return error;
+  return JVMTI_ERROR_NONE;
 }
 
 jvmtiError Tracing::mark_own() {
@@ -267,7 +252,7 @@ jvmtiError Tracing::mark_own() {
   for (jobject thread : threads) {
     jlong tag = mark_of(thread);
     if (tag != 0) (*this)[tag].flags |= kOurThread;
-    call.jni->DeleteLocalRef(thread);
+    delete_local(call.jni, thread);
   }
   if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
   FrozenReferences frozen(call.jni);

@@ -102,33 +102,28 @@ jvmtiError PassTags::number(const jclass* classes, jint count) {
 }
 
 void PassTags::untag_classes(JNIEnv* jni, size_t tagged) {
-  jint count = 0;
-  jclass* classes = nullptr;
+  LocalRefs<jclass> classes(agent.env, jni);
   left_ = true;
-  if (env_->GetLoadedClasses(&count, &classes) != JVMTI_ERROR_NONE) return;
-  left_ = static_cast<size_t>(count) < tagged;
-  for (jint i = 0; i < count; ++i) {
-    if (env_->SetTag(classes[i], 0) != JVMTI_ERROR_NONE) left_ = true;
-    jni->DeleteLocalRef(classes[i]);
+  if (env_->GetLoadedClasses(classes.count_out(), classes.out()) != JVMTI_ERROR_NONE) return;
+  left_ = static_cast<size_t>(classes.count()) < tagged;
+  for (jclass one : classes) {
+    if (env_->SetTag(one, 0) != JVMTI_ERROR_NONE) left_ = true;
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(classes));
 }
 
 void PassTags::untag(JNIEnv* jni, const Vector<jlong>& tags) {
   constexpr size_t kMany = 2000;
   if (tags.size() > kMany) return;
-  jint count = 0;
-  jobject* objects = nullptr;
-  if (!tags.empty() && env_->GetObjectsWithTags(static_cast<jint>(tags.size()), tags.begin(), &count,
-                                                &objects, nullptr) != JVMTI_ERROR_NONE) {
+  LocalRefs<jobject> objects(agent.env, jni);
+  if (!tags.empty() &&
+      env_->GetObjectsWithTags(static_cast<jint>(tags.size()), tags.begin(), objects.count_out(),
+                               objects.out(), nullptr) != JVMTI_ERROR_NONE) {
     return;
   }
-  tagged_ = static_cast<size_t>(count) < tags.size();
-  for (jint i = 0; i < count; ++i) {
-    if (env_->SetTag(objects[i], 0) != JVMTI_ERROR_NONE) tagged_ = true;
-    jni->DeleteLocalRef(objects[i]);
+  tagged_ = static_cast<size_t>(objects.count()) < tags.size();
+  for (jobject one : objects) {
+    if (env_->SetTag(one, 0) != JVMTI_ERROR_NONE) tagged_ = true;
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(objects));
 }
 
 }  // namespace jvmti

@@ -48,9 +48,6 @@ class HeapScan {
  public:
   HeapScan(PassControl& control, jint classes, jint string_class)
       : control_(control), classes_(classes), string_class_(string_class) {}
-  ~HeapScan() { std::free(layouts_); }
-  HeapScan(const HeapScan&) = delete;
-  HeapScan& operator=(const HeapScan&) = delete;
 
   using Room = layouts::ScanColumns;
   // The bytes of all; 0 for what no memory can hold.
@@ -72,8 +69,7 @@ class HeapScan {
     text_ = room.text_column(memory);
     values_ = room.value_column(memory);
     elements_ = room.element_column(memory);
-    layouts_ = static_cast<Layout*>(std::calloc(static_cast<size_t>(classes_) + 1, sizeof(Layout)));
-    return layouts_ != nullptr;
+    return layouts_.allocate(static_cast<size_t>(classes_) + 1);
   }
 
   jint object(jlong class_tag, jlong size, jint length) {
@@ -201,7 +197,7 @@ class HeapScan {
   uint8_t* text_ = nullptr;
   uint8_t* values_ = nullptr;
   uint8_t* elements_ = nullptr;
-  Layout* layouts_ = nullptr;
+  Array<Layout> layouts_;
   jint current_ = -1;  // the class of the last row, -1 where the object has none
   bool has_text_ = false;
   bool with_values_ = false;
@@ -407,11 +403,11 @@ namespace {
 jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jlong tagged,
                     jint extra, jint* count, jobject** objects, jlong** found) {
   jvmtiEnv* env = tags.env();
-  jobject* listed = nullptr;
-  jlong* carried = nullptr;
-  jvmtiError error = tag_count == 0
-                         ? JVMTI_ERROR_NONE
-                         : env->GetObjectsWithTags(tag_count, asked, count, &listed, &carried);
+  Deallocated<jobject> listed(agent.env);
+  Deallocated<jlong> carried(agent.env);
+  jvmtiError error =
+      tag_count == 0 ? JVMTI_ERROR_NONE
+                     : env->GetObjectsWithTags(tag_count, asked, count, listed.out(), carried.out());
   if (error != JVMTI_ERROR_NONE) return error;
   if (*count >= tagged) tags.untagged();
   for (jint i = 0; i < *count; ++i) {
@@ -422,14 +418,12 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
   *found = result_list<jlong>(room);
   if (*objects == nullptr || *found == nullptr) {
     error = JVMTI_ERROR_OUT_OF_MEMORY;
-    for (jint i = 0; i < *count; ++i) call.jni->DeleteLocalRef(listed[i]);
+    for (jint i = 0; i < *count; ++i) delete_local(call.jni, listed[i]);
     *count = 0;
   } else if (*count > 0) {
     std::memcpy(*objects, listed, static_cast<size_t>(*count) * sizeof(jobject));
     std::memcpy(*found, carried, static_cast<size_t>(*count) * sizeof(jlong));
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(listed));
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
   return error;
 }
 
@@ -464,10 +458,14 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
 
   size_t class_room = static_cast<size_t>(classes.count()) + 1;
   size_t wanted_room = static_cast<size_t>(wanted) + 1;
-  jlong* seen = static_cast<jlong*>(std::calloc(class_room, sizeof(jlong)));
-  jint* next = static_cast<jint*>(std::calloc(class_room, sizeof(jint)));
-  jint* own_tags = static_cast<jint*>(std::calloc(wanted_room, sizeof(jint)));
-  jlong* asked = static_cast<jlong*>(std::calloc(wanted_room, sizeof(jlong)));
+  Array<jlong> all_seen(class_room);
+  Array<jint> all_next(class_room);
+  Array<jint> all_tags(wanted_room);
+  Array<jlong> all_asked(wanted_room);
+  jlong* seen = all_seen.get();
+  jint* next = all_next.get();
+  jint* own_tags = all_tags.get();
+  jlong* asked = all_asked.get();
   if (seen != nullptr && next != nullptr && own_tags != nullptr && asked != nullptr) {
     for (jint i = wanted - 1; i >= 0; --i) next[of.items()[i]] = i;
     // A class of which nothing is looked for has nothing next either.
@@ -506,10 +504,6 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   } else {
     error = JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  std::free(seen);
-  std::free(next);
-  std::free(own_tags);
-  std::free(asked);
   return error;
 }
 
@@ -533,10 +527,10 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   if (error == JVMTI_ERROR_NONE && !take.room) error = JVMTI_ERROR_OUT_OF_MEMORY;
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
-  jlong* carried = nullptr;
+  Deallocated<jlong> carried(agent.env);
   jint extra = static_cast<jint>(take.classes.size());
-  error = find_all(call, tags, 1, &asked, take.taken - extra, extra, count, objects, &carried);
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(carried));
+  error = find_all(call, tags, 1, &asked, take.taken - extra, extra, count, objects,
+                   carried.out());
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint number : take.classes) {
     // A tag that an earlier pass could not take away is none of our numbers.

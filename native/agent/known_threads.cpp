@@ -2,6 +2,7 @@
 
 #include "agent.h"
 #include "own_references.h"
+#include "vm_memory.h"
 
 namespace jvmti {
 
@@ -117,12 +118,11 @@ bool KnownThreads::has(JNIEnv* jni, jthread thread) {
 bool KnownThreads::copy(JNIEnv* jni, Vector<jobject>* copies) {
   jobject thread = nullptr;
   for (size_t place = look(0, 0, &thread); place != kNone; place = look(place + 1, 0, &thread)) {
-    jobject copied = jni->NewLocalRef(thread);
+    LocalRef<> copied(jni, jni->NewLocalRef(thread));
     drop(jni, place);
-    if (copied != nullptr && !copies->push(copied)) {
-      jni->DeleteLocalRef(copied);
-      return false;
-    }
+    if (copied == nullptr) continue;
+    if (!copies->push(copied)) return false;
+    copied.release();
   }
   return true;
 }

@@ -14,32 +14,18 @@ size_t type_length(const char* at) {
   return at[length] == '\0' ? length : length + 1;
 }
 
-void free_details(MethodDetails* details) {
-  std::free(details->name);
-  std::free(details->signature);
-  std::free(details->argument_types);
-  std::free(details->argument_classes);
-  std::free(details);
-}
-
-char* copy(const char* text) {
-  size_t size = std::strlen(text) + 1;
-  char* made = static_cast<char*>(std::malloc(size));
-  if (made != nullptr) std::memcpy(made, text, size);
-  return made;
-}
-
 bool parse_signature(MethodDetails* details) {
-  if (details->signature[0] != '(' || std::strchr(details->signature, ')') == nullptr) return false;
-  const char* at = details->signature + 1;
+  const char* signature = details->signature.get();
+  if (signature[0] != '(' || std::strchr(signature, ')') == nullptr) return false;
+  const char* at = signature + 1;
   uint32_t count = 0;
   const char* scan = at;
   for (; *scan != ')' && *scan != '\0'; scan += type_length(scan)) ++count;
   if (*scan == '\0') return false;  // the last type takes the bracket for its own
   details->argument_count = count;
-  details->argument_types = static_cast<char*>(std::calloc(count + 1, 1));
-  details->argument_classes = static_cast<jweak*>(std::calloc(count + 1, sizeof(jweak)));
-  if (details->argument_types == nullptr || details->argument_classes == nullptr) return false;
+  if (!details->argument_types.allocate(count) || !details->argument_classes.allocate(count)) {
+    return false;
+  }
   for (uint32_t i = 0; i < count; at += type_length(at)) {
     details->argument_types[i++] = simple_type(*at);
   }
@@ -55,33 +41,27 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
     if (record->details != nullptr) return record->details;
   }
   jvmtiEnv* env = call.session.tags();
-  char* name = nullptr;
-  char* signature = nullptr;
-  jclass declaring = nullptr;
+  Deallocated<char> name(agent.env);
+  Deallocated<char> signature(agent.env);
+  LocalRef<jclass> declaring(call.jni);
   jint modifiers = 0;
   if (env == nullptr || call.jni == nullptr ||
-      env->GetMethodName(record->id, &name, &signature, nullptr) != JVMTI_ERROR_NONE ||
+      env->GetMethodName(record->id, name.out(), signature.out(), nullptr) != JVMTI_ERROR_NONE ||
       env->GetMethodModifiers(record->id, &modifiers) != JVMTI_ERROR_NONE ||
-      env->GetMethodDeclaringClass(record->id, &declaring) != JVMTI_ERROR_NONE) {
-    call.deallocate(name);
-    call.deallocate(signature);
+      env->GetMethodDeclaringClass(record->id, declaring.out()) != JVMTI_ERROR_NONE) {
     call.refuse(JVMTI_ERROR_INVALID_METHODID, "the method's class has been unloaded");
     return nullptr;
   }
-  auto* details = static_cast<MethodDetails*>(std::calloc(1, sizeof(MethodDetails)));
+  auto* details = make<MethodDetails>();
   bool made = details != nullptr;
   if (made) {
-    details->name = copy(name);
-    details->signature = copy(signature);
     details->modifiers = modifiers;
-    made = details->name != nullptr && details->signature != nullptr && parse_signature(details);
+    made = details->name.copy(name) && details->signature.copy(signature) &&
+           parse_signature(details);
     if (made) details->declaring_class = call.jni->NewWeakGlobalRef(declaring);
   }
-  call.deallocate(name);
-  call.deallocate(signature);
-  call.jni->DeleteLocalRef(declaring);
   if (!made) {
-    if (details != nullptr) free_details(details);
+    unmake(details);
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return nullptr;
   }
@@ -96,7 +76,7 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
   }
   if (surplus) {
     call.jni->DeleteWeakGlobalRef(details->declaring_class);
-    free_details(details);
+    unmake(details);
   }
   return record->details;
 }
@@ -111,17 +91,13 @@ const MethodDetails* details_of(Call& call, jmethodID method) {
 bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor, jobject object) {
   JNIEnv* jni = call.jni;
   size_t length = type_length(descriptor);
-  char* name = static_cast<char*>(std::malloc(length + 1));
-  if (name == nullptr || jni->PushLocalFrame(16) != 0) {
-    std::free(name);
-    return false;
-  }
+  Array<char> name(length);
+  if (!name || jni->PushLocalFrame(16) != 0) return false;
   // Class.forName writes an array as its descriptor and anything else without L and semicolon.
   bool array = descriptor[0] == '[';
   size_t size = array ? length : length - 2;
-  std::memcpy(name, array ? descriptor : descriptor + 1, size);
-  name[size] = '\0';
-  for (char* c = name; *c != '\0'; ++c) {
+  std::memcpy(name.get(), array ? descriptor : descriptor + 1, size);
+  for (char* c = name.get(); *c != '\0'; ++c) {
     if (*c == '/') *c = '.';
   }
   jclass context = static_cast<jclass>(jni->NewLocalRef(details->declaring_class));
@@ -134,7 +110,7 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
   bool is = false;
   if (context != nullptr && for_name != nullptr) {
     jvalue arguments[3];
-    arguments[0].l = jni->NewStringUTF(name);
+    arguments[0].l = jni->NewStringUTF(name.get());
     arguments[1].z = JNI_FALSE;
     arguments[2].l = nullptr;
     call.env->GetClassLoader(context, &arguments[2].l);
@@ -143,7 +119,6 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
   }
   if (jni->ExceptionCheck()) jni->ExceptionClear();  // a type that cannot be had fits nothing
   jni->PopLocalFrame(nullptr);
-  std::free(name);
   return is;
 }
 

@@ -26,49 +26,40 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
 // have been redefined since the last, and then the same jmethodID has other code.
 class Code {
  public:
-  Code() = default;
-  ~Code() {
-    std::free(bytes_);
-    std::free(boundaries_);
-  }
-  Code(const Code&) = delete;
-  Code& operator=(const Code&) = delete;
   bool fetch(Call& call, jmethodID method) {
     jint length = 0;
-    unsigned char* bytes = nullptr;
-    jvmtiError error = call.session.tags()->GetBytecodes(method, &length, &bytes);
+    Deallocated<unsigned char> bytes(agent.env);
+    jvmtiError error = call.session.tags()->GetBytecodes(method, &length, bytes.out());
     if (error != JVMTI_ERROR_NONE) {
       call.refuse(error);
       return false;
     }
-    bytes_ = static_cast<uint8_t*>(std::calloc(static_cast<size_t>(length) + 8, 1));
-    boundaries_ = static_cast<uint8_t*>(std::calloc(static_cast<size_t>(length) + 1, 1));
-    if (bytes_ != nullptr && boundaries_ != nullptr) {
-      if (length > 0) std::memcpy(bytes_, bytes, static_cast<size_t>(length));
+    size_t size = static_cast<size_t>(length);
+    if (bytes_.allocate(size + 7) && boundaries_.allocate(size)) {
+      if (length > 0) std::memcpy(bytes_.get(), bytes.get(), size);
       length_ = length;
-      mark_boundaries(bytes_, length_, boundaries_);
+      mark_boundaries(bytes_.get(), length_, boundaries_.get());
     } else {
       call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     }
-    call.deallocate(bytes);
     return length_ == length;
   }
   bool starts_at(jlocation at) const {
-    return at >= 0 && at < length_ && boundaries_[at] != 0;
+    return at >= 0 && at < length_ && boundaries_[static_cast<size_t>(at)] != 0;
   }
-  const uint8_t* bytes() const { return bytes_; }
+  const uint8_t* bytes() const { return bytes_.get(); }
   jint length() const { return length_; }
   // Code of old compilers, in which a slot may hold where a subroutine returns to.
   bool has_subroutines() const {
-    for (jint at = 0; at < length_; ++at) {
+    for (size_t at = 0; at < boundaries_.size(); ++at) {
       if (boundaries_[at] != 0 && (bytes_[at] == 0xa8 || bytes_[at] == 0xc9)) return true;
     }
     return false;
   }
 
  private:
-  uint8_t* bytes_ = nullptr;
-  uint8_t* boundaries_ = nullptr;
+  Array<uint8_t> bytes_;
+  Array<uint8_t> boundaries_;
   jint length_ = -1;
 };
 

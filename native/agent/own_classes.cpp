@@ -8,50 +8,23 @@ namespace own {
 
 namespace {
 
-// The loaded classes as local references, which go with it one by one.
-class LoadedClasses {
- public:
-  explicit LoadedClasses(JNIEnv* jni) : jni_(jni) {}
-  ~LoadedClasses() {
-    for (jint i = 0; i < count_; ++i) {
-      if (classes_[i] != nullptr) jni_->DeleteLocalRef(classes_[i]);
-    }
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(classes_));
-  }
-  LoadedClasses(const LoadedClasses&) = delete;
-  LoadedClasses& operator=(const LoadedClasses&) = delete;
-  jvmtiError load() { return agent.env->GetLoadedClasses(&count_, &classes_); }
-  jint count() const { return count_; }
-  jclass operator[](jint i) const { return classes_[i]; }
-  // Leaves the deletion to whoever has it now.
-  jclass take(jint i) {
-    jclass taken = classes_[i];
-    classes_[i] = nullptr;
-    return taken;
-  }
-
- private:
-  JNIEnv* jni_;
-  jint count_ = 0;
-  jclass* classes_ = nullptr;
-};
-
 // Objects numbered from 1 in the order in which they are first met; null is 0.
 class Numbered {
  public:
   explicit Numbered(JNIEnv* jni) : jni_(jni) {}
   ~Numbered() {
-    for (jobject object : objects_) jni_->DeleteLocalRef(object);
+    for (jobject object : objects_) delete_local(jni_, object);
   }
   Numbered(const Numbered&) = delete;
   Numbered& operator=(const Numbered&) = delete;
   // Takes the local reference over; -1 without memory.
-  jint number(jobject object) {
-    if (object == nullptr) return 0;
+  jint number(jobject met) {
+    if (met == nullptr) return 0;
+    LocalRef<> object(jni_, met);
     // Most classes have what the one before has.
     jint found = last_ != 0 && same(last_, object) ? last_ : look_up(object);
     if (found > 0) last_ = found;
-    if (found <= 0 || !kept_) jni_->DeleteLocalRef(object);
+    if (found > 0 && kept_) object.release();
     kept_ = false;
     return found;
   }
@@ -110,34 +83,24 @@ class Texts {
  public:
   bool add(const char* text) {
     size_t size = std::strlen(text) + 1;
-    if (size_ + size > room_) {
-      size_t room = room_ * 2 > size_ + size ? room_ * 2 : size_ + size + (1 << 16);
-      char* grown = static_cast<char*>(std::realloc(bytes_, room));
-      if (grown == nullptr) return false;
-      bytes_ = grown;
-      room_ = room;
-    }
-    std::memcpy(bytes_ + size_, text, size);
-    size_ += size;
+    size_t needed = bytes_.size() + size;
+    if (needed > bytes_.capacity() && !bytes_.reserve(needed * 2 + (1 << 16))) return false;
+    std::memcpy(bytes_.end(), text, size);
+    bytes_.grow(needed);
     return true;
   }
-  ~Texts() { std::free(bytes_); }
-  Texts() = default;
-  Texts(const Texts&) = delete;
-  Texts& operator=(const Texts&) = delete;
   jvmtiError give(jint* count, unsigned char** bytes) const {
-    if (size_ > INT32_MAX) return JVMTI_ERROR_OUT_OF_MEMORY;
-    jvmtiError error = agent.env->Allocate(static_cast<jlong>(size_ + 1), bytes);
+    size_t size = bytes_.size();
+    if (size > INT32_MAX) return JVMTI_ERROR_OUT_OF_MEMORY;
+    jvmtiError error = agent.env->Allocate(static_cast<jlong>(size + 1), bytes);
     if (error != JVMTI_ERROR_NONE) return error;
-    if (size_ != 0) std::memcpy(*bytes, bytes_, size_);
-    *count = static_cast<jint>(size_);
+    if (size != 0) std::memcpy(*bytes, bytes_.begin(), size);
+    *count = static_cast<jint>(size);
     return JVMTI_ERROR_NONE;
   }
 
  private:
-  char* bytes_ = nullptr;
-  size_t size_ = 0;
-  size_t room_ = 0;
+  Vector<char> bytes_;
 };
 
 uint64_t hash_of(const char* text) {
@@ -157,20 +120,19 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
                        jint* modifiers_count, jint** modifiers, jint* status_count,
                        jint** statuses) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
-  LoadedClasses classes(call.jni);
-  jvmtiError error = classes.load();
+  LocalRefs<jclass> classes(agent.env, call.jni);
+  jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
   if (error != JVMTI_ERROR_NONE) return error;
   Texts texts;
   Numbered met_loaders(call.jni);
   Numbered met_modules(call.jni);
   Vector<jint> of_loader, of_module, flags, status;
   for (jint i = 0; i < classes.count(); ++i) {
-    char* signature = nullptr;
+    Deallocated<char> signature(agent.env);
     // The class cannot be unloaded meanwhile: the list holds it.
-    error = agent.env->GetClassSignature(classes[i], &signature, nullptr);
+    error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     bool room = texts.add(signature);
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
     if (room && loaders_too.c() != 0) {
       jobject loader = nullptr;
       error = agent.env->GetClassLoader(classes[i], &loader);
@@ -216,17 +178,16 @@ jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jcl
       return JVMTI_ERROR_OUT_OF_MEMORY;
     }
   }
-  LoadedClasses classes(call.jni);
-  jvmtiError error = classes.load();
+  LocalRefs<jclass> classes(agent.env, call.jni);
+  jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
   if (error != JVMTI_ERROR_NONE) return error;
   Vector<jint> chosen;
   for (jint i = 0; i < classes.count(); ++i) {
-    char* signature = nullptr;
-    error = agent.env->GetClassSignature(classes[i], &signature, nullptr);
+    Deallocated<char> signature(agent.env);
+    error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     uint32_t at = wanted.find(hash_of(signature));
     bool fits = at != 0 && std::strcmp(text + at - 1, signature) == 0;
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
     if (fits && !chosen.push(i)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   error = agent.env->Allocate(static_cast<jlong>((chosen.size() + 1) * sizeof(jclass)),
@@ -247,24 +208,22 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
   bool room = met.number(call.jni->NewLocalRef(klass.c())) > 0;
   for (size_t i = 0; room && i < met.size(); ++i) {
     jclass one = static_cast<jclass>(met[i]);
-    char* signature = nullptr;
-    jvmtiError error = agent.env->GetClassSignature(one, &signature, nullptr);
+    Deallocated<char> signature(agent.env);
+    jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     room = texts.add(signature);
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
     jint super = met.number(call.jni->GetSuperclass(one));
     room = room && super >= 0 && above.push(super);
     jint direct = 0;
-    jclass* found = nullptr;
+    Deallocated<jclass> found(agent.env);
     // A class that is not linked yet has interfaces, which the VM does not tell.
-    error = agent.env->GetImplementedInterfaces(one, &direct, &found);
+    error = agent.env->GetImplementedInterfaces(one, &direct, found.out());
     if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
     if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
     for (jint at = 0; at < direct; ++at) {
       jint number = met.number(found[at]);
       room = room && number > 0 && had.push(number);
     }
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(found));
     room = room && having.push(direct);
   }
   if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;

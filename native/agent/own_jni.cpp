@@ -38,10 +38,9 @@ bool is_a(Call& call, jobject object, const char* first, const char* second) {
   const char* names[] = {first, second};
   for (const char* name : names) {
     if (name == nullptr || is) continue;
-    jclass klass = call.jni->FindClass(name);
+    LocalRef<jclass> klass = class_named(call.jni, name);
     if (klass == nullptr) break;
     is = call.jni->IsInstanceOf(object, klass);
-    call.jni->DeleteLocalRef(klass);
   }
   return is;
 }
@@ -53,9 +52,8 @@ namespace {
 // The class that a reflection object says it is of.  One that no constructor ran on (AllocObject
 // makes such) has none, and the VM would follow the null.
 jclass declaring_class(Call& call, jobject reflected) {
-  jclass type = call.jni->GetObjectClass(reflected);
+  LocalRef<jclass> type(call.jni, call.jni->GetObjectClass(reflected));
   jmethodID getter = call.jni->GetMethodID(type, "getDeclaringClass", "()Ljava/lang/Class;");
-  call.jni->DeleteLocalRef(type);
   if (getter == nullptr) return nullptr;
   jobject declaring = call.jni->CallObjectMethodA(reflected, getter, nullptr);
   if (declaring == nullptr && !call.jni->ExceptionCheck()) {
@@ -71,10 +69,8 @@ jmethodID FromReflectedMethod(Call& call, const In<kinds::Object>& method) {
     call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a java.lang.reflect.Method or Constructor");
     return nullptr;
   }
-  jclass declaring = declaring_class(call, method.c());
-  if (declaring == nullptr) return nullptr;
-  call.jni->DeleteLocalRef(declaring);
-  return call.jni->FromReflectedMethod(method.c());
+  LocalRef<jclass> declaring(call.jni, declaring_class(call, method.c()));
+  return declaring == nullptr ? nullptr : call.jni->FromReflectedMethod(method.c());
 }
 
 ClassField FromReflectedField(Call& call, const In<kinds::Object>& field) {
@@ -469,9 +465,8 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the lists are not of one length");
     return JNI_ERR;
   }
-  auto* methods = static_cast<JNINativeMethod*>(
-      std::calloc(static_cast<size_t>(count) + 1, sizeof(JNINativeMethod)));
-  if (methods == nullptr) {
+  Array<JNINativeMethod> methods(static_cast<size_t>(count));
+  if (!methods) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return JNI_ERR;
   }
@@ -481,20 +476,18 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
     if (!is_method_descriptor(signatures.items()[i])) {
       jclass missing = call.jni->FindClass("java/lang/NoSuchMethodError");
       if (missing != nullptr) call.jni->ThrowNew(missing, names.items()[i]);
-      std::free(methods);
       return JNI_ERR;
     }
-    methods[i].name = names.items()[i];
-    methods[i].signature = signatures.items()[i];
-    methods[i].fnPtr = symbol_of_any_library(symbols.items()[i]);
-    if (methods[i].fnPtr == nullptr) {
+    JNINativeMethod& method = methods[static_cast<size_t>(i)];
+    method.name = names.items()[i];
+    method.signature = signatures.items()[i];
+    method.fnPtr = symbol_of_any_library(symbols.items()[i]);
+    if (method.fnPtr == nullptr) {
       call.refuse(JVMTI_ERROR_NOT_FOUND, "no symbol %s in the target", symbols.items()[i]);
       break;
     }
   }
-  jint result = call.refused() ? JNI_ERR : call.jni->RegisterNatives(klass.c(), methods, count);
-  std::free(methods);
-  return result;
+  return call.refused() ? JNI_ERR : call.jni->RegisterNatives(klass.c(), methods.get(), count);
 }
 
 // The book has a reference of its own, so that the monitor can be left whatever becomes of the

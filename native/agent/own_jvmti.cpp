@@ -40,11 +40,8 @@ namespace {
 // is refused before.
 bool is_current_thread(Call& call, jthread thread) {
   if (thread == nullptr) return true;
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
-  bool is = current != nullptr && call.jni->IsSameObject(current, thread);
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
-  return is;
+  LocalRef<jthread> current = current_thread(call.env, call.jni);
+  return current != nullptr && call.jni->IsSameObject(current, thread);
 }
 
 // The places where threads are noted that are about to be suspended, all or none.
@@ -133,8 +130,7 @@ jvmtiError SuspendThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>
 
 jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& except) {
   if (!agent.live) return call.env->SuspendAllVirtualThreads(except.count(), except.items());
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
+  LocalRef<jthread> current = current_thread(call.env, call.jni);
   bool excepted = current == nullptr || !call.jni->IsVirtualThread(current);
   Vector<jthread> spared;
   if (!spared.reserve(static_cast<size_t>(except.count()) + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -151,7 +147,6 @@ jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& e
     if (!excepted) error = suspend_when_handled(call);
     if (error == JVMTI_ERROR_THREAD_SUSPENDED) error = JVMTI_ERROR_NONE;
   }
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
   return error;
 }
 
@@ -376,13 +371,11 @@ jvmtiError SetSystemProperty(Call& call, const In<Text>& property,
   jvmtiError error = call.env->GetPhase(&phase);
   if (error != JVMTI_ERROR_NONE) return error;
   if (phase != JVMTI_PHASE_ONLOAD) return JVMTI_ERROR_WRONG_PHASE;
-  char* present = nullptr;
-  error = call.env->GetSystemProperty(property.c(), &present);
+  Deallocated<char> present(agent.env);
+  error = call.env->GetSystemProperty(property.c(), present.out());
   if (error != JVMTI_ERROR_NONE) return error;
   if (present == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
-  error = call.env->SetSystemProperty(property.c(), present);
-  call.deallocate(present);
-  return error;
+  return call.env->SetSystemProperty(property.c(), present);
 }
 
 namespace {
@@ -476,8 +469,10 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
   char names[256] = "";
   size_t length = 0;
   for (jint i = 0; i < count && length < sizeof names; ++i) {
-    char* signature = nullptr;
-    if (call.env->GetClassSignature(class_at(i), &signature, nullptr) != JVMTI_ERROR_NONE) continue;
+    Deallocated<char> signature(agent.env);
+    if (call.env->GetClassSignature(class_at(i), signature.out(), nullptr) != JVMTI_ERROR_NONE) {
+      continue;
+    }
     size_t size = std::strlen(signature);
     bool object = size > 2 && signature[0] == 'L';
     if (object) signature[size - 1] = '\0';
@@ -485,8 +480,7 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
       if (*at == '/') *at = '.';
     }
     length += static_cast<size_t>(snprintf(names + length, sizeof names - length, "%s%s",
-                                           length == 0 ? "" : ", ", signature + object));
-    call.deallocate(signature);
+                                           length == 0 ? "" : ", ", signature.get() + object));
   }
   call.refuse(error, count == 1 ? "class %s" : "one of the classes %s", names);
   return error;

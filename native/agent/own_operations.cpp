@@ -155,8 +155,7 @@ jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<
       agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(errors));
   if (error != JVMTI_ERROR_NONE) return error;
   *count = threads.count();
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
+  LocalRef<jthread> current = current_thread(call.env, call.jni);
   // The current one runs what this call is for; a service thread would never come back.
   Vector<jthread> others;
   Vector<jint> places;
@@ -173,7 +172,7 @@ jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<
     others.put(thread);
     places.put(i);
   }
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  current.reset();  // before a call that may last
   call.session.suspensions.suspend(call.jni, call.env, call.channel.serviced, key.c(),
                                    static_cast<jint>(others.size()), others.begin(),
                                    outcomes.begin());
@@ -190,26 +189,23 @@ jvmtiError Resume(Call& call, const In<jlong>& key) {
 jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, char** signature,
                              char** message) {
   JNIEnv* jni = call.jni;
-  jclass type = jni->GetObjectClass(throwable.c());
+  LocalRef<jclass> type(jni, jni->GetObjectClass(throwable.c()));
   jvmtiError error = agent.env->GetClassSignature(type, signature, nullptr);
-  jni->DeleteLocalRef(type);
   if (error != JVMTI_ERROR_NONE) return error;
-  jclass base = jni->FindClass("java/lang/Throwable");
+  LocalRef<jclass> base = class_named(jni, "java/lang/Throwable");
   jfieldID field =
       base == nullptr ? nullptr : jni->GetFieldID(base, "detailMessage", "Ljava/lang/String;");
-  jobject string = field == nullptr ? nullptr : jni->GetObjectField(throwable.c(), field);
-  const char* text =
-      string == nullptr ? nullptr : jni->GetStringUTFChars(static_cast<jstring>(string), nullptr);
+  LocalRef<jstring> string(
+      jni, field == nullptr ? nullptr : jni->GetObjectField(throwable.c(), field));
+  const char* text = string == nullptr ? nullptr : jni->GetStringUTFChars(string, nullptr);
   jni->ExceptionClear();
   if (text != nullptr) {
     size_t size = std::strlen(text) + 1;
     error = agent.env->Allocate(static_cast<jlong>(size),
                                 reinterpret_cast<unsigned char**>(message));
     if (error == JVMTI_ERROR_NONE) std::memcpy(*message, text, size);
-    jni->ReleaseStringUTFChars(static_cast<jstring>(string), text);
+    jni->ReleaseStringUTFChars(string, text);
   }
-  if (string != nullptr) jni->DeleteLocalRef(string);
-  if (base != nullptr) jni->DeleteLocalRef(base);
   return error;
 }
 
@@ -285,12 +281,11 @@ jvmtiError read(Call& call, const void* from, int64_t size, int64_t offset, int6
 void* direct_memory(Call& call, jobject buffer, int64_t* size) {
   void* address = nullptr;
   if (call.jni != nullptr) {
-    jclass type = call.jni->FindClass("java/nio/ByteBuffer");
+    LocalRef<jclass> type = class_named(call.jni, "java/nio/ByteBuffer");
     if (type != nullptr && call.jni->IsInstanceOf(buffer, type)) {
       address = call.jni->GetDirectBufferAddress(buffer);
       *size = call.jni->GetDirectBufferCapacity(buffer);
     }
-    if (type != nullptr) call.jni->DeleteLocalRef(type);
   }
   if (address == nullptr) call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a direct ByteBuffer");
   return address;

@@ -10,12 +10,12 @@ inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>
   call.session.suspensions.all_virtual = false;
 }
 inline void breakpoint(Call& call, MethodRecord* method, jlocation location, bool placed) {
-  jclass klass = nullptr;
   if (!placed) {
     call.session.note_cleared(call.jni, Placed::kBreakpoint, call.env, method->id, location);
     return;
   }
-  if (call.env->GetMethodDeclaringClass(method->id, &klass) != JVMTI_ERROR_NONE) {
+  LocalRef<jclass> klass(call.jni);
+  if (call.env->GetMethodDeclaringClass(method->id, klass.out()) != JVMTI_ERROR_NONE) {
     call.env->ClearBreakpoint(method->id, location);
     call.refuse(JVMTI_ERROR_INVALID_METHODID);
     return;
@@ -24,7 +24,6 @@ inline void breakpoint(Call& call, MethodRecord* method, jlocation location, boo
                                 location)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
-  call.jni->DeleteLocalRef(klass);
 }
 inline void set_breakpoint(Call& call, const In<kinds::Method>& method,
                            const In<jlocation>& location) {

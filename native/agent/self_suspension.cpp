@@ -63,12 +63,10 @@ jvmtiError suspend_when_handled(Call& call) {
   jvmtiCapabilities held{};
   call.env->GetCapabilities(&held);
   if (!held.can_suspend) return JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
-  auto* made = static_cast<SelfSuspension*>(std::calloc(1, sizeof(SelfSuspension)));
+  auto* made = make<SelfSuspension>();
   if (made == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
+  LocalRef<jthread> current = current_thread(call.env, call.jni);
   jobject thread = current == nullptr ? nullptr : hold(call.jni, current);
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
   *made = SelfSuspension{pthread_self(), thread, &call.session, call.env, false, 0, nullptr};
   jvmtiError error = thread == nullptr ? JVMTI_ERROR_OUT_OF_MEMORY : JVMTI_ERROR_NONE;
   bool listed = false;
@@ -88,7 +86,7 @@ jvmtiError suspend_when_handled(Call& call) {
   }
   if (listed) return error;
   if (thread != nullptr) let_go(call.jni, thread);
-  std::free(made);
+  unmake(made);
   return error;
 }
 
@@ -142,7 +140,7 @@ void suspend_as_asked(JNIEnv* jni) {
     *at = own->next;
   }
   let_go(jni, own->thread);
-  std::free(own);
+  unmake(own);
 }
 
 bool forget_self_suspensions(JNIEnv* jni, Session& session) {

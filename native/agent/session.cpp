@@ -29,18 +29,6 @@ constexpr jint kVersions[] = {0x30190000, 0x30150000, 0x30110000, 0x300B0000,
 
 constexpr int kLongestWait = 500;  // milliseconds, before looking again
 
-template <class T, class... Arguments>
-T* make(Arguments&&... arguments) {
-  void* memory = std::calloc(1, sizeof(T));
-  return memory == nullptr ? nullptr : new (memory) T(arguments...);
-}
-
-template <class T>
-void unmake(T* object) {
-  object->~T();
-  std::free(object);
-}
-
 jvmtiEnv* environment_of(jint version) {
   jvmtiEnv* env = nullptr;
   if (agent.vm->GetEnv(reinterpret_cast<void**>(&env), version) != JNI_OK) return nullptr;
@@ -856,11 +844,8 @@ void Session::clear_placed(JNIEnv* jni, jvmtiEnv* env) {
       one = placed_[i];
       placed_.remove(i);
     }
-    jclass klass = static_cast<jclass>(jni->NewLocalRef(one.klass));
-    if (klass != nullptr) {
-      clear(one, klass);
-      jni->DeleteLocalRef(klass);
-    }
+    LocalRef<jclass> klass = class_behind(jni, one.klass);
+    if (klass != nullptr) clear(one, klass);
     jni->DeleteWeakGlobalRef(one.klass);
   }
 }

@@ -35,8 +35,6 @@ double double_of(jlong bits) {
 
 }  // namespace
 
-StopCondition::~StopCondition() { std::free(texts_); }
-
 bool StopCondition::good(const Instruction& one, jint at, jint count, jint units) const {
   switch (one.operation) {
     case Operation::kNot:
@@ -81,17 +79,15 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, c
                 static_cast<int>(kLongest));
     return nullptr;
   }
-  void* memory = std::calloc(1, sizeof(StopCondition));
-  if (memory == nullptr) {
+  StopCondition* made = make<StopCondition>();
+  if (made == nullptr) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return nullptr;
   }
-  StopCondition* made = new (memory) StopCondition();
   jint instructions = count / kWords;
   bool good = made->instructions_.reserve(static_cast<size_t>(instructions));
-  if (size > 0) made->texts_ = static_cast<jchar*>(std::malloc(static_cast<size_t>(size)));
-  good = good && (size == 0 || made->texts_ != nullptr);
-  if (good && size > 0) std::memcpy(made->texts_, texts, static_cast<size_t>(size));
+  good = good && made->texts_.allocate(static_cast<size_t>(size) / sizeof(jchar));
+  if (good && size > 0) std::memcpy(made->texts_.get(), texts, static_cast<size_t>(size));
   if (!good) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   for (jint i = 0; good && i < instructions; ++i) {
     layouts::Instruction word;
@@ -116,8 +112,7 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, c
     }
   }
   if (good) return made;
-  made->~StopCondition();
-  std::free(made);
+  unmake(made);
   return nullptr;
 }
 
@@ -126,7 +121,7 @@ StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value, const 
   if (value != nullptr && kind_of_object(jni, value) == kinds::String::kind) {
     jsize length = jni->GetStringLength(static_cast<jstring>(value));
     if (length == static_cast<jsize>(one.constant & 0xFFFFFFFF)) {
-      const jchar* wanted = texts_ + (one.constant >> 32);
+      const jchar* wanted = texts_.get() + (one.constant >> 32);
       same = true;
       // In pieces: the text may be long, and the thread's stack nearly full.
       constexpr jsize kPiece = 128;
@@ -171,12 +166,11 @@ StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thr
       break;
     }
     default: {
-      jobject value = nullptr;
-      error = env->GetLocalObject(thread, 0, one.slot, &value);
+      LocalRef<> value(jni);
+      error = env->GetLocalObject(thread, 0, one.slot, value.out());
       if (error != JVMTI_ERROR_NONE) break;
       Found found = (value == nullptr) == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
       if (one.type == 'T') found = test_text(jni, value, one);
-      if (value != nullptr) jni->DeleteLocalRef(value);
       return found;
     }
   }

@@ -16,7 +16,6 @@ struct Call;
 class StopCondition {
  public:
   StopCondition() = default;
-  ~StopCondition();
   StopCondition(const StopCondition&) = delete;
   StopCondition& operator=(const StopCondition&) = delete;
 
@@ -47,7 +46,7 @@ class StopCondition {
   bool good(const Instruction& one, jint at, jint count, jint units) const;
 
   Vector<Instruction> instructions_;
-  jchar* texts_ = nullptr;
+  Array<jchar> texts_;
 };
 
 }  // namespace jvmti

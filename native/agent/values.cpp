@@ -39,10 +39,8 @@ bool find_known(JNIEnv* jni) {
   if (is_leaving()) return false;
   KnownClasses looked_up{};
   auto keep = [jni](const char* name) {
-    jclass local = jni->FindClass(name);
-    jclass global = local == nullptr ? nullptr : static_cast<jclass>(hold(jni, local));
-    if (local != nullptr) jni->DeleteLocalRef(local);
-    return global;
+    LocalRef<jclass> local = class_named(jni, name);
+    return local == nullptr ? nullptr : static_cast<jclass>(hold(jni, local));
   };
   looked_up.string = keep("java/lang/String");
   bool good = looked_up.string != nullptr;
@@ -77,12 +75,9 @@ using layouts::Letter;
 class ValueWriter {
  public:
   ValueWriter(Call& call, bool unbox, jint text, bool same)
-      : call_(call), jni_(call.jni), unbox_(unbox), most_text_(text) {
+      : call_(call), jni_(call.jni), unbox_(unbox), most_text_(text), class_(call.jni) {
     // Handles by the thousand are not identified: that takes a tag for each.
     if (!same) call.identify = false;
-  }
-  ~ValueWriter() {
-    if (class_ != nullptr) jni_->DeleteLocalRef(class_);
   }
   ValueWriter(const ValueWriter&) = delete;
   ValueWriter& operator=(const ValueWriter&) = delete;
@@ -112,24 +107,24 @@ class ValueWriter {
   }
 
   // Takes the local reference over.
-  void object(jobject value) {
+  void object(jobject taken) {
+    LocalRef<> value(jni_, taken);
     if (value == nullptr) {
       letter(Letter::kNull);
       return;
     }
     if (jni_->IsInstanceOf(value, known.string)) {
-      string(static_cast<jstring>(value));
-      jni_->DeleteLocalRef(value);
+      string(static_cast<jstring>(value.get()));
       return;
     }
     for (int i = 0; unbox_ && i < kBoxCount; ++i) {
       if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;
       instance_field(value, known.inside[i], kBoxes[i].letter);
-      jni_->DeleteLocalRef(value);
       return;
     }
     letter(Letter::kObject);
     good_ = objects_.push(value) && good_;
+    value.release();  // the result's
   }
 
   jvmtiError finish(jint* size, unsigned char** data, jint* count, jobject** objects) {
@@ -172,9 +167,8 @@ class ValueWriter {
   // reference to it: the first of them is looked at, and speaks for the others.
   bool belongs(const FieldRecord* record) {
     if (class_ == nullptr || record->klass != named_) {
-      if (class_ != nullptr) jni_->DeleteLocalRef(class_);
       // The class keeps its fields: as long as it is there, the id is good.
-      class_ = static_cast<jclass>(jni_->NewLocalRef(record->klass));
+      class_ = class_behind(jni_, record->klass);
       named_ = record->klass;
       is_instance_ = false;
     }
@@ -245,7 +239,7 @@ class ValueWriter {
   jint most_text_;
   bool good_ = true;
   jobject object_ = nullptr;
-  jclass class_ = nullptr;      // of the field before, as a local reference
+  LocalRef<jclass> class_;      // of the field before, as a local reference
   jweak named_ = nullptr;       // what the field before names it with
   bool is_instance_ = false;    // the object is one of that class
   Vector<unsigned char> letters_;
@@ -299,12 +293,11 @@ namespace {
 class Walk {
  public:
   Walk(Call& call, ValueWriter& writer, const In<List<kinds::Field>>& fields, jint most)
-      : call_(call), jni_(call.jni), writer_(writer), fields_(fields), left_(most) {}
+      : call_(call), jni_(call.jni), writer_(writer), fields_(fields), left_(most), array_(call.jni) {}
   ~Walk() {
-    for (Link& one : aside_) jni_->DeleteLocalRef(one.of);
-    if (next_.of != nullptr) jni_->DeleteLocalRef(next_.of);
-    if (before_.of != nullptr) jni_->DeleteLocalRef(before_.of);
-    if (array_ != nullptr) jni_->DeleteLocalRef(array_);
+    for (Link& one : aside_) delete_local(jni_, one.of);
+    delete_local(jni_, next_.of);
+    delete_local(jni_, before_.of);
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -317,7 +310,7 @@ class Walk {
       Link link{};
       if (!open(aside.record(i), &link)) return false;
       if (!aside_.push(link)) {
-        jni_->DeleteLocalRef(link.of);
+        delete_local(jni_, link.of);
         call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
         return false;
       }
@@ -334,32 +327,29 @@ class Walk {
   }
 
   // One chain, which begins at a place of an array with so many; takes the local reference over.
-  void chain(jobject at, jsize place, jsize places, int depth) {
-    jobject seen = nullptr;  // one of those before: a race may lead a chain back into itself
+  void chain(jobject first, jsize place, jsize places, int depth) {
+    LocalRef<> at(jni_, first);
+    LocalRef<> seen(jni_);  // one of those before: a race may lead a chain back into itself
     for (size_t step = 1, mark = 1; at != nullptr && more(); ++step) {
       if (seen != nullptr && jni_->IsSameObject(at, seen)) break;
       if (step == mark) {
-        if (seen != nullptr) jni_->DeleteLocalRef(seen);
-        seen = jni_->NewLocalRef(at);
+        seen.reset(jni_->NewLocalRef(at));
         mark *= 2;
       }
       const Link* aside = aside_of(at);
       if (aside == nullptr && !jni_->IsInstanceOf(at, next_.of)) break;
       if (aside == nullptr) write(at);
-      jobject further = jni_->GetObjectField(at, (aside == nullptr ? next_ : *aside).id);
-      jni_->DeleteLocalRef(at);
-      at = further;
+      at.reset(jni_->GetObjectField(at, (aside == nullptr ? next_ : *aside).id));
       if (aside != nullptr && at != nullptr && is_array(at)) {
-        moved(static_cast<jobjectArray>(at), place, places, depth);
+        moved(static_cast<jobjectArray>(at.get()), place, places, depth);
         break;
       }
     }
-    if (seen != nullptr) jni_->DeleteLocalRef(seen);
-    if (at != nullptr) jni_->DeleteLocalRef(at);
   }
 
   // A binary tree in its order; takes the local reference over.
-  void tree(jobject at) {
+  void tree(jobject root) {
+    LocalRef<> at(jni_, root);
     Vector<jobject> above;
     while (more() && (at != nullptr || !above.empty())) {
       // The two fields may be of different classes; in an object without one of them its place is
@@ -370,19 +360,16 @@ class Walk {
           writer_.fail();
           break;
         }
-        at = jni_->GetObjectField(at, before_.id);
+        at = LocalRef<>(jni_, jni_->GetObjectField(at.release(), before_.id));
         continue;
       }
-      if (at != nullptr) jni_->DeleteLocalRef(at);
-      at = nullptr;
+      at.reset();
       if (above.empty()) break;
-      jobject top = above.pop();
+      LocalRef<> top(jni_, above.pop());
       write(top);
-      at = jni_->GetObjectField(top, next_.id);
-      jni_->DeleteLocalRef(top);
+      at.reset(jni_->GetObjectField(top, next_.id));
     }
-    if (at != nullptr) jni_->DeleteLocalRef(at);
-    for (jobject one : above) jni_->DeleteLocalRef(one);
+    for (jobject one : above) delete_local(jni_, one);
   }
 
  private:
@@ -414,7 +401,7 @@ class Walk {
   }
 
   bool is_array(jobject at) {
-    if (array_ == nullptr) array_ = jni_->FindClass("[Ljava/lang/Object;");
+    if (array_ == nullptr) array_ = class_named(jni_, "[Ljava/lang/Object;");
     return array_ != nullptr && jni_->IsInstanceOf(at, array_);
   }
 
@@ -442,7 +429,7 @@ class Walk {
   Link next_{};
   Link before_{};
   Vector<Link> aside_;
-  jclass array_ = nullptr;
+  LocalRef<jclass> array_;
 };
 
 }  // namespace

@@ -1,0 +1,107 @@
+// Owners of what the VM hands out: local references and the memory of JVM TI results.  Where the moment
+// of release matters, because a call that follows may stop the thread, the owner stands in a block of
+// its own.
+#pragma once
+
+#include <jvmti.h>
+
+#include <utility>
+
+namespace jvmti {
+
+// A local reference, deleted at the end; null is none.
+template <class T = jobject>
+class LocalRef {
+ public:
+  explicit LocalRef(JNIEnv* jni, jobject reference = nullptr)
+      : jni_(jni), reference_(static_cast<T>(reference)) {}
+  LocalRef(LocalRef&& other) noexcept : jni_(other.jni_), reference_(other.release()) {}
+  LocalRef& operator=(LocalRef&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~LocalRef() { reset(); }
+  T get() const { return reference_; }
+  operator T() const { return reference_; }
+  // For a function that writes a new reference there.
+  T* out() {
+    reset();
+    return &reference_;
+  }
+  void reset(T reference = nullptr) {
+    if (reference_ != nullptr) jni_->DeleteLocalRef(reference_);
+    reference_ = reference;
+  }
+  T release() { return std::exchange(reference_, nullptr); }
+
+ private:
+  JNIEnv* jni_;
+  T reference_;
+};
+
+// Of a list that owns none of its references.
+inline void delete_local(JNIEnv* jni, jobject reference) { LocalRef<> last(jni, reference); }
+
+// The class of a weak reference, or null when it has been unloaded.
+inline LocalRef<jclass> class_behind(JNIEnv* jni, jweak weak) {
+  return LocalRef<jclass>(jni, jni->NewLocalRef(weak));
+}
+
+inline LocalRef<jclass> class_named(JNIEnv* jni, const char* name) {
+  return LocalRef<jclass>(jni, jni->FindClass(name));
+}
+
+inline LocalRef<jthread> current_thread(jvmtiEnv* env, JNIEnv* jni) {
+  LocalRef<jthread> thread(jni);
+  env->GetCurrentThread(thread.out());
+  return thread;
+}
+
+// Memory of a result, given back with the environment that allocated it.
+template <class T>
+class Deallocated {
+ public:
+  explicit Deallocated(jvmtiEnv* env) : env_(env) {}
+  Deallocated(const Deallocated&) = delete;
+  Deallocated& operator=(const Deallocated&) = delete;
+  ~Deallocated() { reset(); }
+  T* get() const { return memory_; }
+  operator T*() const { return memory_; }
+  T** out() {
+    reset();
+    return &memory_;
+  }
+  void reset() {
+    if (memory_ != nullptr) env_->Deallocate(reinterpret_cast<unsigned char*>(memory_));
+    memory_ = nullptr;
+  }
+
+ private:
+  jvmtiEnv* env_;
+  T* memory_ = nullptr;
+};
+
+// An array of local references as the VM lists objects: both go at the end.
+template <class T>
+class LocalRefs {
+ public:
+  LocalRefs(jvmtiEnv* env, JNIEnv* jni) : jni_(jni), items_(env) {}
+  ~LocalRefs() {
+    for (T reference : *this) delete_local(jni_, reference);
+  }
+  jint count() const { return count_; }
+  jint* count_out() { return &count_; }
+  T** out() { return items_.out(); }
+  T* begin() const { return items_; }
+  T* end() const { return items_ == nullptr ? nullptr : items_ + count_; }
+  T operator[](jint i) const { return items_.get()[i]; }
+  // Its reference is the caller's from here on.
+  T take(jint i) { return std::exchange(items_.get()[i], nullptr); }
+
+ private:
+  JNIEnv* jni_;
+  Deallocated<T> items_;
+  jint count_ = 0;
+};
+
+}  // namespace jvmti
