@@ -215,14 +215,14 @@ def test_a_mistake_of_the_script_itself_keeps_its_traceback(idle: JavaProgram) -
 
 TIMES = {
     "--delay": "how long a program started by -- runs before",
-    "--duration": "for how long to watch|end after a time|between the two looks",
+    "--duration": "for how long to watch|end after this time|between the two dumps",
     "--interval": "between two samples",
-    "--watch": "every 2 seconds or so often",
+    "--watch": "every 2 seconds",
     "--timeout": "time limit of attaching",
     "--start-timeout": "how long the .*start waits",
     "--unload-timeout": "waits .*agent_onunload",
     "--max-pause": "if the program would stop for longer",
-    "--min-duration": "only what took so long",
+    "--min-duration": "only events that took at least this long",
 }
 """The options that are seconds, and what each of them means, whatever the verb."""
 

@@ -51,7 +51,7 @@ def attach(
     Args:
         target: a process id, or part of a main class or jar name that matches exactly one JVM.
         timeout: seconds for everything until the session stands.
-        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` that can be had.
+        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` for all available.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
 
@@ -61,7 +61,7 @@ def attach(
     Raises:
         AttachError: the JVM cannot be found or reached; the message says what was tried.  One in
             this very process is for `attach_self`.
-        NotAvailable: a capability cannot be had.
+        NotAvailable: a capability is not available.
     """
     from jvmti.model.vm import VM, add_capabilities
     from jvmti.target import attach as way
@@ -90,11 +90,11 @@ def launch(
 
     Args:
         argv: the command, such as ``["java", "-jar", "app.jar"]``.
-        hold: return while the VM is held in the OnLoad phase, where all capabilities can be had;
+        hold: return while the VM is held in the OnLoad phase, where all capabilities are available;
             ``vm.proceed()`` lets it start.  Otherwise it is let go at once, and the call returns
             when it is live.
         capabilities: names of capabilities to add to ``vm.env`` in the OnLoad phase, or
-            ``"all"`` that can be had.
+            ``"all"`` for all that are available.
         timeout: seconds for everything until the session stands.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
@@ -106,7 +106,7 @@ def launch(
 
     Raises:
         AttachError: the program did not start, or ended before it was live.
-        NotAvailable: a capability cannot be had; the program is ended then.
+        NotAvailable: a capability is not available; this ends the program.
     """
     from jvmti.interface.errors import TargetLost
     from jvmti.model.vm import VM, add_capabilities
@@ -126,7 +126,7 @@ def launch(
         if vm is not None:
             vm.detach()
         connection.close()
-        # Nobody else has this program, so it is not left behind.
+        # The program belongs to this session, so do not leave it behind.
         lost = isinstance(error, TargetLost)
         way.end_program(popen, 2.0 if lost else 0.0)
         if lost:
@@ -140,7 +140,7 @@ def launch(
 
 
 def _html(thing: object) -> str | None:
-    from jvmti.report.html import html  # when somebody looks
+    from jvmti.report.html import html  # imported at its first use
 
     return html(thing)
 

@@ -51,7 +51,7 @@
      │   ├─ Cancelled            a long step was cancelled
      │   └─ QueryError           an expression over a heap cannot be evaluated
      ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
-     ├─ MalformedClassFile       the bytes are no class file (also ValueError)
+     ├─ MalformedClassFile       not a class file (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
      ├─ SourceNotFound           no source of a class was found (also LookupError)
      ├─ ScriptError              a file cannot be used as an agent

@@ -130,11 +130,11 @@ def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram)
             vm, "scan_heap", [cls, string], False, 2, True, [1], room, memory=memory
         )
         memory.close()
-        rows_, missed, strings, _, text, values, elements, _, whole = scanned.outcome
-        assert whole
-        assert rows_ == room[0]
-        assert rows_ + missed > 2000
-        assert (strings, text, values, elements) <= tuple(room[1:])
+        assert scanned.whole
+        assert scanned.rows == room[0]
+        assert scanned.rows + scanned.missed > 2000
+        contents = scanned.strings, scanned.text, scanned.values, scanned.elements
+        assert contents <= tuple(room[1:])
         assert not memory.bytes[4096 + 3 * 4 * 300 + 1000 :].any()
     assert operation(vm, "find_in_heap", [cls], [], [], [], []).objects == []
     assert operation(vm, "take_instances", [], 10).objects == []

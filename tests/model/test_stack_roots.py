@@ -123,7 +123,7 @@ def test_numbers_and_missing_objects_say_what_they_are(vm: jvmti.VM) -> None:
         ("nothing", "Parked$Item"),
     ]
     for name in ("count", "wide", 6):
-        with pytest.raises(NotAvailable, match=r"Parked.java:\d+\) is no object, .*--reserve"):
+        with pytest.raises(NotAvailable, match=r"Parked.java:\d+\) is primitive; .*--reserve"):
             variables[name]
     with pytest.raises(NotAvailable, match=r"`Parked\$Item nothing` .* is null, or .*--reserve"):
         variables["nothing"]
@@ -221,7 +221,7 @@ def test_classes_without_names_have_slots(java_program: JavaPrograms) -> None:
             assert "[slot 5] = 'outer first'" in str(outer)
             with pytest.raises(NotAvailable, match="is null, or compiled"):
                 outer[7]
-            with pytest.raises(NotAvailable, match="is no object"):
+            with pytest.raises(NotAvailable, match="is primitive"):
                 outer[2]
             with pytest.raises(KeyError, match="compiled without its variables"):
                 outer[70]

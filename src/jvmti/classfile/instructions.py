@@ -94,7 +94,7 @@ def _instruction(reader: Reader) -> Instruction:
     at = reader.at
     opcode = reader.u1()
     if opcode >= len(OPCODES):
-        raise MalformedClassFile(f"there is no instruction 0x{opcode:02x}, as at {at}")
+        raise MalformedClassFile(f"no instruction has the opcode 0x{opcode:02x}, at {at}")
     name, takes = OPCODES[opcode]
     constant = local = target = value = None
     array_type = cases = None
@@ -129,7 +129,7 @@ def _instruction(reader: Reader) -> Instruction:
             wide = reader.u1()
             name, takes = OPCODES[wide] if wide < len(OPCODES) else ("?", "")
             if takes not in ("l", "i"):
-                raise MalformedClassFile(f"there is no wide {name}, as at {at}")
+                raise MalformedClassFile(f"{name} cannot be wide, at {at}")
             name, local = f"{name}_w", reader.u2()
             value = reader.s2() if takes == "i" else None
         case "t":

@@ -11,7 +11,7 @@ _U4 = struct.Struct(">I")
 
 
 class MalformedClassFile(Error, ValueError):
-    """The bytes are no class file, or one that breaks off or contradicts itself."""
+    """Not a class file, or a truncated or inconsistent one."""
 
 
 class Reader:

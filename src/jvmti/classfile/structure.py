@@ -329,7 +329,7 @@ class ClassFile(bytes, _Attributed):
     a file cost nothing.  Names of classes are internal ones, as they stand there:
     ``java/util/Map``.
 
-    Every attribute raises `MalformedClassFile` where the bytes are no class file.
+    Every attribute raises `MalformedClassFile` if the bytes are not a class file.
     """
 
     @cached_property

@@ -34,20 +34,20 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 VERBS = {
     "ps": "List the JVMs on this machine",
-    "info": "Show what a JVM is, how it does, and what it allows",
+    "info": "Show a JVM: version, start, resources, capabilities",
     "threads": "Show the threads of a JVM: states, processor times, stacks, locks and deadlocks",
-    "locks": "Show which threads of a JVM wait for which locks, for how long, and who holds them",
+    "locks": "Show the locks that threads of a JVM wait for, for how long, and their owners",
     "run": "Run a program with agents that are Python files",
     "attach": "Run agents that are Python files on a running JVM",
-    "events": "Show what happens in a JVM, event by event",
-    "heap": "Look into the heap of a JVM",
+    "events": "Trace the events of a JVM",
+    "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",
-    "doctor": "Tell whether a JVM can be attached to, and if not, why and what to do",
-    "conformance": "Call every function of JVM TI and JNI on a JVM and show what each one gives",
-    "agent-options": "Print what to put into JAVA_TOOL_OPTIONS",
+    "doctor": "Check whether attaching to a JVM works, and if not, say why and what to do",
+    "conformance": "Call every function of JVM TI and JNI on a JVM and show the results",
+    "agent-options": "Print a value for JAVA_TOOL_OPTIONS that loads the agent",
     "examples": "List the example agents that come with the package, print or copy them",
-    "completion": "Print what completes the words of these commands in bash, zsh or fish",
+    "completion": "Print a completion script for bash, zsh or fish",
 }
 """The verbs and what each does: the first line of its class's docstring, so that
 ``jvmti --help`` imports none of them."""
@@ -99,7 +99,7 @@ def _prepared() -> tuple[Parser, Any]:
 
     parser = Parser(
         prog="jvmti",
-        description="Look into running Java virtual machines through the JVM Tool Interface.",
+        description="Inspect running Java virtual machines through the JVM Tool Interface.",
         epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 used wrongly, 3 no such "
         "target, 4 the target cannot be reached, 130 interrupted.",
     )
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered goes nowhere.
+        # The reader of our output has seen enough; discard what is still buffered.
         _write_no_more()
         return 0
     except OSError as error:

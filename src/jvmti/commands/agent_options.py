@@ -14,18 +14,18 @@ from jvmti.target.options import AgentOptions
 
 
 class Command:
-    """Print what to put into JAVA_TOOL_OPTIONS.
+    """Print a value for JAVA_TOOL_OPTIONS that loads the agent.
 
-    Every JVM that is started with it in its environment has the agent from the start, quoted as
-    the JVM wants it. Use it as
+    Every JVM that starts with this value in its environment loads the agent. The value is quoted
+    for the JVM:
 
       JAVA_TOOL_OPTIONS="$(jvmti agent-options --reserve)" ./start-server.sh
 
-    With --reserve the JVM keeps the capabilities that only its start can give, for those who
+    With --reserve the JVM keeps the capabilities that it grants only at startup, for sessions that
     attach later. With --listen the agent waits for controllers on a Unix socket, for JVMs that
-    cannot be attached to. With --connect it connects to a controller that listens already, and
-    the JVM starts only when that lets it. With --script the agent starts a process for a Python
-    file that is an agent, and the JVM starts only with it. Options may be combined.
+    refuse to attach. With --connect it connects to a listening controller, which decides when the
+    JVM starts. With --script the agent starts a process for a Python file that is an agent; if the
+    script fails, the JVM does not start. Options may be combined.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -42,12 +42,12 @@ class Command:
             nargs="?",
             const="",
             metavar="CAPABILITIES",
-            help="keep these, joined by + or comma, for later sessions; all without a list",
+            help="keep these for later sessions, joined by + or commas; all without a list",
         )
         parser.add_argument("--connect", metavar="SOCKET", help="connect to this socket at start")
         parser.add_argument("--script", metavar="FILE", help="run this Python file as an agent")
         parser.add_argument(
-            "--script-options", metavar="TEXT", help="what the script's functions are given"
+            "--script-options", metavar="TEXT", help="text to pass to the script's functions"
         )
         parser.add_argument(
             "--python", metavar="PATH", help="the interpreter for the script (default: this one)"
@@ -61,7 +61,9 @@ class Command:
             metavar="SECONDS",
             help="how long the JVM's end waits for the script's agent_onunload",
         )
-        parser.add_argument("--token", help="hexadecimal text for the agent's greeting")
+        parser.add_argument(
+            "--token", help="hexadecimal text that the agent repeats in its greeting"
+        )
         parser.add_argument(
             "--start-timeout",
             type=int,

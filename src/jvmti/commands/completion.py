@@ -9,7 +9,7 @@ from jvmti.commands.failure import USAGE, CommandFailed
 
 
 class Command:
-    """Print what completes the words of these commands in bash, zsh or fish.
+    """Print a completion script for bash, zsh or fish.
 
       eval "$(jvmti completion bash)"                          in ~/.bashrc
       eval "$(jvmti completion zsh)"                           in ~/.zshrc, after compinit
@@ -53,6 +53,6 @@ def _print_targets() -> None:
     from jvmti.text.printable import printable
 
     for process in processes():
-        # What a shell would take apart or obey is no word to complete.
+        # Skip names that a shell would split or interpret.
         name = process.main.rpartition("/")[2] if process.main.endswith(".jar") else process.main
         print(f"{process.pid}\t{printable(name)}")

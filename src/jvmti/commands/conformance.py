@@ -41,13 +41,13 @@ RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
 
 
 class Command:
-    """Call every function of JVM TI and JNI on a JVM and show what each one gives.
+    """Call every function of JVM TI and JNI on a JVM and show the results.
 
-    The calls are harmless: they are made on objects, threads and an environment of the command's
-    own, so many of them give an error, which is an answer too. What cannot be called without
-    harm is not called, and the table says why. The JVM runs on as before.
+    The calls are harmless: the command uses objects, threads and an environment of its own, so an
+    error is often the right result. It skips functions that would disturb the program, and the
+    table says why.
 
-    Exit code 1 if a function is broken: the call did not come back, or made no sense.
+    Exit code 1 if a function is broken: its call did not return, or its reply was invalid.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ class Command:
         else:
             styles = [{BROKEN: "bold red", UNAVAILABLE: "dim"}.get(row.outcome) for row in rows]
             print_table(
-                ["", "FUNCTION", "OUTCOME", "WHAT IT GAVE, OR WHY NOT"],
+                ["", "FUNCTION", "OUTCOME", "RESULT OR REASON"],
                 [[row.interface, row.function, row.outcome, row.detail] for row in rows],
                 styles=styles,
             )

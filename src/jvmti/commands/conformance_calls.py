@@ -1,8 +1,8 @@
-"""One harmless call of every function, on things that the command itself made.
+"""One harmless call of every function, on objects that the command made.
 
-Where a function changes something, it is called so that nothing of the program's is concerned: on
-an unstarted thread, on objects and an environment of our own, with what is there already.  Where
-that cannot be, it is not called, and `NOT_CALLED` says why.
+Functions that change something get an unstarted thread, objects and an environment of our own, or
+the value that is already set.  `NOT_CALLED` names the functions that would still disturb the
+program, with the reason.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Materials:
 
     @cached_property
     def object(self) -> Any:
-        """An object that nobody else knows."""
+        """An object that only this command uses."""
         return self.jni.alloc_object(self.klass)
 
     @cached_property
@@ -113,7 +113,7 @@ class Materials:
 
     @cached_property
     def throwable(self) -> Any:
-        """An exception that nobody has thrown."""
+        """An exception that has not been thrown."""
         cls = self.cls("java/lang/IllegalStateException")
         return self.jni.new_object(cls, self.jni.get_method_id(cls, "<init>", "()V"))
 
@@ -363,7 +363,7 @@ JNI: dict[str, Case] = {
 
 
 def _notify(m: Materials, function: str) -> Any:
-    """Call Object.notify, which nobody hears, with the monitor that it needs."""
+    """Call Object.notify, for which no thread waits, with its monitor."""
     method = m.jni.get_method_id(m.klass, "notify", "()V")
     m.jni.monitor_enter(m.object)
     try:

@@ -17,13 +17,13 @@ from jvmti.text.printable import printable
 
 
 class Command:
-    """Tell whether a JVM can be attached to, and if not, why and what to do.
+    """Check whether attaching to a JVM works, and if not, say why and what to do.
 
-    By itself it changes nothing in the JVM, apart from having it open its attach socket, as every
-    attach tool does. With --attach it loads the agent, opens a session, finds out which
-    capabilities another agent holds, and leaves again.
+    It changes one thing at most: it has the JVM open its attach socket, as every attach tool does.
+    With --attach it loads the agent, opens a session, finds out which capabilities other agents
+    hold, and leaves.
 
-    Exit code 0: nothing is in the way; 1: something is; 3: there is no such JVM.
+    Exit code 0: attaching works; 1: it does not; 3: no such JVM.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -61,13 +61,13 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
             reserved = bool(available & ONLOAD_ONLY & ~SOLO)
             for one in SOLO & ~available:
                 if one & ONLOAD_ONLY and not reserved:
-                    continue  # nobody needs to hold it: it was to be had at the start only
+                    continue  # not held by anyone: it was available at the start only
                 held.append((str(one.name), _refusal(vm, str(one.name))))
             diagnosis.add(
                 "session",
                 True,
                 f"attached in {took * 1000:.0f} ms; the VM is in the {phase} phase and "
-                f"{len(available)} capabilities can be had",
+                f"{len(available)} capabilities are available",
             )
             for name, text in held:
                 diagnosis.add(

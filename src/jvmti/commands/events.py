@@ -62,7 +62,7 @@ _FILTERS = ("class", "method", "thread", "exception", "frame")
 _DEEP = 256
 """Frames of a stack in which a filter looks."""
 _PATIENCE = 3.0
-"""Seconds without a match after which it is told what there is instead; ten times as long again."""
+"""Report what occurs instead after this many seconds without a match."""
 _PROBE = 1.0
 _NEAR = 4
 _INTERVAL = 0.2
@@ -71,17 +71,16 @@ _TOP = 15
 
 
 class Command:
-    """Show what happens in a JVM, event by event.
+    """Trace the events of a JVM.
 
       jvmti events 4711 Exception --filter class='com.acme.*' --stack-depth 5
       jvmti events 'Monitor*' --summary -- java -jar app.jar
       jvmti events MyServer 'Monitor*' --min-duration 0.1 --filter frame='com.acme.*'
       jvmti events MyServer MethodEntry -o calls.parquet --duration 10
 
-    What strace is for system calls: a line for each event, with its time, thread, method and
-    values, and how long it took where it ends a wait. The program does not wait for it; events
-    for which there was no room are counted.
-    Events are those of JVM TI, by name or pattern. Ctrl-C ends it.
+    Like strace for system calls: a line for each event, with its time, thread, method and values,
+    and with the duration if it ends a wait. The program does not wait; events that find no room
+    are dropped and counted. Choose JVM TI events by name or pattern; Ctrl-C ends the trace.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -96,7 +95,7 @@ class Command:
             nargs="*",
             metavar="EVENT",
             help="names or patterns of events: " + ", ".join(sorted(_names())) + "; "
-            "without any, what happens now and then in every program",
+            "the default is threads, classes, exceptions, contention and collections",
         )
         parser.add_argument(
             "--filter",
@@ -105,7 +104,7 @@ class Command:
             metavar="KIND=PATTERN",
             help="only events whose class, method, thread or exception matches, or any frame of "
             "their stack, as in class=com.acme.*, exception=NumberFormatException, "
-            "frame=com.acme.Shop.add; of several for one kind, one must match",
+            "frame=com.acme.Shop.add; several filters of one kind are alternatives",
         )
         parser.add_argument(
             "--stack-depth", type=frames, default=0, metavar="N", help="show N frames of the stack"
@@ -114,26 +113,29 @@ class Command:
             "--min-duration",
             type=seconds,
             metavar="SECONDS",
-            help="only what took so long: MethodExit, MonitorWaited, MonitorContendedEntered",
+            help="only events that took at least this long: MethodExit, MonitorWaited, "
+            "MonitorContendedEntered",
         )
         parser.add_argument(
             "--no-drop",
             action="store_true",
-            help="let the program wait where there is no room, so that no event is dropped",
+            help="let the program wait if there is no room, so that no event is dropped",
         )
-        parser.add_argument("--duration", type=seconds, metavar="SECONDS", help="end after a time")
-        parser.add_argument("--count", type=count, metavar="N", help="end after so many events")
+        parser.add_argument(
+            "--duration", type=seconds, metavar="SECONDS", help="end after this time"
+        )
+        parser.add_argument("--count", type=count, metavar="N", help="end after N events")
         parser.add_argument(
             "--summary",
             action="store_true",
-            help="show at the end instead how many there were and how long they took, by event, "
-            "object, place, class, method and thread",
+            help="print counts and durations at the end, by event, object, place, class, method "
+            "and thread",
         )
         add_output(parser, "the events")
         add_json(parser)
 
     def run(self, given: argparse.Namespace) -> None:
-        """Show events until somebody or something ends it."""
+        """Show events until the trace ends."""
         no_target_but_the_program(given, given.events)
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)

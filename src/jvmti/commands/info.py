@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 
 class Command:
-    """Show what a JVM is, how it does, and what it allows.
+    """Show a JVM: version, start, resources, capabilities.
 
-    The VM and its version, how it was started, its system properties; what it uses of processors
-    and memory, how full its heap and its code cache are, how often and how long it collected
-    garbage, and what threads of the VM itself do; and the capabilities of JVM TI: those that can
-    be had now, and for each of the others why not and how to get it.
+    The VM and its version, its command line and system properties; its use of processors and
+    memory, heap and code cache, garbage collections, and threads of the VM itself; and the
+    capabilities of JVM TI: those available now, and the others with a reason and a remedy.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

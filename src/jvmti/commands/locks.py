@@ -21,16 +21,16 @@ _PLACES = 3
 
 
 class Command:
-    """Show which threads of a JVM wait for which locks, for how long, and who holds them.
+    """Show the locks that threads of a JVM wait for, for how long, and their owners.
 
       jvmti locks 4711
       jvmti locks MyServer --duration 60 --json
       jvmti locks MyServer --once
 
-    It watches for 5 seconds or as long as it is told to. Waits for monitors (synchronized) are
-    counted and measured exactly; who holds them, and locks of java.util.concurrent, are looked at
-    ten times a second, or less often where that would slow the program down. Object.wait and
-    other waiting for something to do is no waiting for a lock, and is left out.
+    It watches for 5 seconds, or for --duration. It counts and measures waits for monitors
+    (synchronized) exactly, and samples their owners and the locks of java.util.concurrent ten
+    times a second, or less often if that would slow the program down. Object.wait and pools that
+    wait for work are not waits for a lock, and are left out.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ def output(given: argparse.Namespace) -> str | None:
 
     Raises:
         CommandFailed: its name does not say in which format, what writes that is not installed,
-            or the file is there already.
+            or the file exists.
     """
     path: str | None = given.output
     if path is None:

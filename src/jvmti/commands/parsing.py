@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def mistyped(kind: str, word: str, known: Iterable[str]) -> str:
-    """What is said of a word that is none of those that there are."""
+    """The error for an unknown word, with similar ones."""
     names = list(known)
     near = difflib.get_close_matches(word, names, n=2)
     if not near:

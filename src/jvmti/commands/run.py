@@ -18,11 +18,11 @@ class Command:
       jvmti run agent.py -- java -jar app.jar
       jvmti run count.py=depth:3 trace.py -- ./start-server.sh
 
-    The JVM is held in its OnLoad phase, where all capabilities can be had, until each script's
-    agent_onload(vm, options) has returned; an exception in one of them keeps the JVM from
-    starting. agent_onunload(vm) runs at the JVM's death. Each script is a process of its own,
-    which ends with the JVM. JVMs that the program's JVM starts run without the scripts, or with
-    --follow each with processes of its own. The exit code is the program's.
+    The JVM waits in its OnLoad phase, where all capabilities are available, until each script's
+    agent_onload(vm, options) has returned; if one raises an exception, the JVM does not start.
+    agent_onunload(vm) runs at the JVM's death. Each script runs in a process of its own, which
+    ends with the JVM. Child JVMs run without the scripts, or with --follow each with processes of
+    its own. The exit code is the program's.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

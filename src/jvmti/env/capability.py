@@ -35,7 +35,7 @@ class CapabilityFunctions(Calling):
             capabilities: what to add; all of it is added or nothing.
 
         Raises:
-            NotAvailable: one of them cannot be had on this VM, in this phase, or while another
+            NotAvailable: one of them is not available on this VM, in this phase, or while another
                 environment holds it.
 
         Example:

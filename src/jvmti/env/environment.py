@@ -98,22 +98,22 @@ class Env(Functions):
     ) -> Any:
         """Call a function for every event of a kind, while the event's thread waits for it.
 
-        The function is given the event, an object of the event's class in `jvmti.env.events` with
-        the specification's parameters as attributes.  What it calls runs on the thread that the
-        event came from.  What it returns answers an event that takes an answer: the new class file
-        for ``ClassFileLoadHook``, the new address for ``NativeMethodBind``; ``None`` changes
-        nothing.  Functions for the same event are called in the order of their registration.
+        The function takes the event, an object of the event's class in `jvmti.env.events` with
+        the specification's parameters as attributes.  Its calls run on the thread of the event.
+        Its result answers an event that takes an answer: the new class file for
+        ``ClassFileLoadHook``, the new address for ``NativeMethodBind``; ``None`` changes nothing.
+        Functions for the same event run in the order of their registration.
 
-        A function that raises is reported once for each place (`VM.handler_errors`, and the
-        ``jvmti`` logger), and the event goes on as if there had been no answer.
+        An exception of the function is reported once per place (`VM.handler_errors`, and the
+        ``jvmti`` logger), and the event continues as if there had been no answer.
 
         Args:
             event: the event, as a constant or by name: ``"Breakpoint"``.
             handler: the function.
             thread: handle the events of this thread only, for events that allow it.
-            timeout: seconds that the thread waits; ``None`` is for ever.  Without it each event has
-                its own: events that a debugger stops at wait for ever, all others 10 seconds.
-            own: be told also where this controller's own calls and handlers are the cause.
+            timeout: seconds that the thread waits; ``None`` means without limit.  The default
+                depends on the event: no limit for those that debuggers stop at, else 10 seconds.
+            own: also receive events that this controller's own calls and handlers cause.
 
         Returns:
             A `Handler`; leaving its ``with`` block, or calling ``cancel()``, ends it.
@@ -121,7 +121,7 @@ class Env(Functions):
         Raises:
             ValueError: there is no such event, or it is one for streams only.
             MustPossessCapability: the capability that the event needs has not been added.
-            IllegalArgument: the event cannot be had for single threads.
+            IllegalArgument: the event cannot be enabled for single threads.
 
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
@@ -185,10 +185,10 @@ class Env(Functions):
             A `Stream`; leaving its ``with`` block, or calling ``close()``, ends the recording.
 
         Raises:
-            TypeError: a pattern is no text, a thread no thread, a number no number.
-            ValueError: there is no such event, or what is asked for does not go with it.
+            TypeError: an argument has the wrong type.
+            ValueError: there is no such event, or an argument does not apply to it.
             MustPossessCapability: the capability that the event needs has not been added.
-            IllegalArgument: the event cannot be had for single threads.
+            IllegalArgument: the event cannot be enabled for single threads.
 
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
@@ -215,19 +215,18 @@ class Env(Functions):
     ) -> None:
         """Set the callbacks of this environment, all at once.
 
-        An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
-        A callback is given the event as the handlers of `on` are, and answers in the same way; the
-        two do not get into each other's way.
+        The VM sends an event if it has a callback and `set_event_notification_mode` has enabled it.
+        A callback takes the event and answers it as handlers of `on` do; both can be used together.
 
-        As in C, callbacks are told of everything that happens, what this session's own calls and
-        callbacks cause included.  A callback that causes its own event again is told of it within
-        itself, up to 16 deep; deeper ones are counted in ``vm.stats.agent.events_too_deep``.  The
+        As in C, callbacks receive all events, even those that this session's own calls and
+        callbacks cause.  A callback that causes its own event again receives it recursively, up to
+        16 deep; deeper ones are counted in ``vm.stats.agent.events_too_deep``.  The
         threads that serve a session begin and end unseen.
 
         ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
-        the VM is stopped and can wait for nobody: their callbacks are called after the fact, in the
-        order of the events and on a thread of their own in this process.  Their ``late`` is true,
-        and they may call everything.  Removing callbacks waits for those that are due.
+        the VM is stopped and cannot wait: their callbacks run afterwards, in the order of the
+        events, on a thread of their own in this process.  Their ``late`` is true, and they may call
+        everything.  Removing callbacks waits for those that are due.
 
         Args:
             callbacks: the function for each event, which is given by its constant or name; an event

@@ -23,14 +23,14 @@ class EventManagementFunctions(Calling):
         """Set the callbacks of this environment, all at once.
 
         An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
-        As in C, callbacks are told of everything that happens, what this session's own calls and
-        callbacks cause included; `on` leaves that out.  A callback that causes its own event again
-        is told of it within itself, up to 16 deep; deeper ones are counted in
+        As in C, callbacks receive all events, even those that this session's own calls and
+        callbacks cause; `on` leaves these out.  A callback that causes its own event again receives
+        it recursively, up to 16 deep; deeper ones are counted in
         ``vm.stats.agent.events_too_deep``.  The threads that serve a session begin and end unseen.
 
         ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
-        the VM is stopped and can wait for nobody: their callbacks are called after the fact, in the
-        order of the events and on a thread of their own in this process.  Their `late` is true, and
+        the VM is stopped and cannot wait: their callbacks run afterwards, in the order of the
+        events, on a thread of their own in this process.  Their `late` is true, and
         they may call everything.  Removing callbacks waits for those that are due.
 
         Args:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Frames(enum.Enum):
-    """What becomes of a frame that a thread is told to leave while an event of it is handled.
+    """What happens to a frame that a thread is to leave while it handles an event.
 
     The VM leaves the frame when the thread next comes back to the frame's code.  Of most events
     that is when the handler has returned.  The others are sent from the middle of the VM's own
@@ -106,7 +106,7 @@ class JvmtiEvent:
 
     declaration: ClassVar[EventDeclaration]
     late: ClassVar[bool] = False
-    """Whether it is told after the fact, as those that are sent while the VM is stopped."""
+    """Whether it is reported afterwards, as events are that the VM sends while it is stopped."""
 
 
 EVENTS: dict[int, type[JvmtiEvent]] = {}
@@ -153,7 +153,7 @@ def event(
             nothing: such an event is for streams only.
         own_work: whether it is told where the controller's own work causes it.
         told_with: an attribute; an event that has it is told whatever ``own_work`` says.
-        limit: how many seconds a handler may take unless it says otherwise; ``None`` is for ever.
+        limit: seconds that a handler may take by default; ``None`` means without limit.
         ends: the event that tells of the beginning of what this one ends.
         frequent: whether it is sent so often that a stream names the classes of its objects only
             where it is asked to.
@@ -252,7 +252,7 @@ class VMStart(JvmtiEvent):
 @event(71, phase=LIVE, jni_env=False)
 @frozen(eq=False)
 class DataDumpRequest(JvmtiEvent):
-    """Somebody asked the VM for a dump: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``.
+    """A dump was requested: by SIGQUIT, or with ``jcmd PID JVMTI.data_dump``.
 
     Example:
         >>> import os, signal
@@ -275,7 +275,7 @@ class DataDumpRequest(JvmtiEvent):
 )
 @frozen(eq=False)
 class ResourceExhausted(JvmtiEvent):
-    """The heap is full or a thread could not be created; the two capabilities promise to tell.
+    """The heap is full or a thread could not be created; two capabilities guarantee the event.
 
     Example:
         >>> def exhausted(event):
@@ -1106,7 +1106,7 @@ class ObjectFree(JvmtiEvent):
 
     Example:
         >>> with env.stream("ObjectFree") as stream:
-        ...     env.set_tag(jni.new_string("nobody keeps it"), 99)
+        ...     env.set_tag(jni.new_string("garbage"), 99)
         ...     env.force_garbage_collection()
         ...     99 in stream.read(timeout=60)["tag"]
         True

@@ -122,7 +122,7 @@ class RawMonitorFunctions(Calling):
         Example:
             >>> monitor = env.create_raw_monitor("orders")
             >>> env.raw_monitor_enter(monitor)
-            >>> env.raw_monitor_wait(monitor, 10)  # nobody notifies: 10 ms
+            >>> env.raw_monitor_wait(monitor, 10)  # no notify: 10 ms
             >>> env.raw_monitor_exit(monitor)
             >>> env.destroy_raw_monitor(monitor)
 

@@ -153,7 +153,7 @@ class StackFrameFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the called or the calling method is native, or the VM cannot pop this
                 frame, as with a virtual thread that is not suspended at an event.
-            Internal: the thread was told to leave its frame before, and has not run since.
+            Internal: the thread was to leave its frame before, and has not run since.
             NoMoreFrames: the stack has fewer than two frames.
             MustPossessCapability: ``can_pop_frame`` has not been added.
 

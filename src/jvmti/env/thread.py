@@ -82,8 +82,8 @@ class ThreadFunctions(Calling):
     def suspend_thread(self, thread: Thread | None = None) -> None:
         """Suspend a thread until `resume_thread`.
 
-        The agent refuses to suspend a thread that serves this package, since nobody could resume
-        it. What a controller suspended is resumed when it goes.
+        The agent refuses to suspend a thread that serves this package, since that could not be
+        resumed. When a controller leaves, the agent resumes the threads that it suspended.
 
         The current thread of a handler is suspended when the handler has returned: it carries out
         the handler's calls until then. Another thread resumes it, at any time after this call.

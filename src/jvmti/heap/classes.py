@@ -43,7 +43,7 @@ class Field:
 
     Attributes:
         name: its name.
-        type: ``"int"`` and so on, or ``"object"``: a dump does not tell of which class.
+        type: ``"int"`` and so on, or ``"object"``: a dump does not record the class.
         static: whether it belongs to the class.
     """
 

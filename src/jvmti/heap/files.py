@@ -63,7 +63,7 @@ def created(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[in
     Nothing is left of it when something fails, and what was there before is still there.
 
     Raises:
-        FileExistsError: there is something already, and not `force`, or it is no regular file.
+        FileExistsError: the file exists without `force`, or is not a regular file.
         OSError: no permission.
     """
     path = os.path.realpath(path)
@@ -78,7 +78,7 @@ def created(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[in
             yield descriptor
         finally:
             os.close(descriptor)
-        if not replaces:  # unless somebody else has made it meanwhile
+        if not replaces:  # fails if it has appeared meanwhile
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         os.replace(unfinished, path)
     except BaseException:
@@ -111,7 +111,7 @@ def _map(descriptor: int, name: str) -> NDArray[numpy.uint8]:
 def _unpack(descriptor: int, unpacked: BinaryIO, name: str) -> str | None:
     """Unpack a file; the result is what was wrong with it, if anything.
 
-    HotSpot writes many members one behind the other. What can be had of a damaged one is kept.
+    HotSpot writes many members in sequence. Keeps the readable part of a damaged one.
     """
     position = written = checked = 0
     member = zlib.decompressobj(_MEMBER)

@@ -49,7 +49,7 @@ class HistogramRow:
     """What would be freed with them, nothing counted twice; ``None`` if that was not asked for."""
     age: str = ""
     """Which of the classes of that name it is, in the order of loading: ``oldest of 2``; empty
-    where there is but one, or nobody knows."""
+    if there is only one, or the order is unknown."""
 
     @property
     def loader_and_age(self) -> str:

@@ -144,7 +144,7 @@ class MergedWays(NamedTuple):
 
 
 class References(NamedTuple):
-    """JNI global references of whoever has a heap dumped, by their addresses.
+    """JNI global references of the controller that requested the dump, by address.
 
     Attributes:
         all: all of them.
@@ -301,7 +301,7 @@ def pointer(array: NDArray[Any] | None) -> int | None:
 
 
 class _Handle:
-    """The library's side of an open dump; whoever shows its memory keeps it."""
+    """The library's side of an open dump; arrays over its memory keep it alive."""
 
     def __init__(self, library: ctypes.CDLL, place: int | None, file: NDArray[Any]) -> None:
         self.library = library
@@ -326,7 +326,7 @@ class _End(weakref.ref[_Handle]):
 
 
 _open: set[_End] = set()
-"""A weak reference tells of nothing unless it is alive itself."""
+"""Keeps the weak references alive, whose callbacks close dumps."""
 
 
 class Dump:
@@ -336,7 +336,7 @@ class Dump:
         file: the bytes of the dump; kept while the dump is open.
         threads: how many to read it with; 0 for as many as there are processors.
         report: called now and then while it is read.
-        left_out: references that are no roots of the program's.
+        left_out: references that are not roots of the program.
 
     Raises:
         NotADump: it is something else.

@@ -1,4 +1,4 @@
-"""Shell patterns for names of classes, and what is said when one fits nothing."""
+"""Shell patterns for class names, and the error for one that matches nothing."""
 
 from __future__ import annotations
 

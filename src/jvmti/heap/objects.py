@@ -253,8 +253,8 @@ class Objects(display.Tabular, Sequence["Object | None"]):
     def elements(self) -> tuple[NDArray[numpy.int64], Any]:
         """What is in arrays: for each element the row of its array, and the element.
 
-        Elements of arrays of objects come as a column, without nulls, and so do the references of
-        what is no array.  Those of primitive arrays come as one array of NumPy, copied.
+        Elements of object arrays come as a column, without nulls, and so do the references of
+        other objects.  Those of primitive arrays come as one NumPy array, a copy.
 
         Raises:
             HeapError: there are arrays of several types, of which one is primitive.
@@ -430,14 +430,14 @@ class Object:
         Primitive elements are the bytes of the file, shown without a copy.
 
         Raises:
-            HeapError: it is no array.
+            HeapError: it is not an array.
         """
         snapshot = self._snapshot
         dump = snapshot._dump
         element = int(self.cls._record["element"])
         length = self.length
         if length is None:
-            raise HeapError(f"{self!r} is no array")
+            raise HeapError(f"{self!r} is not an array")
         if element == OBJECT:
             return Objects(snapshot, dump.read_elements(self.index, length))
         kind = TYPES[element][1].newbyteorder(">")

@@ -52,8 +52,8 @@ def redact(
 
     Raises:
         FileExistsError: there is a file of that name, or something in the directory.
-        HeapError: a pattern matches no primitive field, or the dump is damaged: what nobody
-            understands cannot be blanked.
+        HeapError: a pattern matches no primitive field, or the dump is damaged, so that
+            contents could remain.
     """
     from jvmti.heap.snapshot import Snapshot
 

@@ -182,7 +182,7 @@ class Snapshot:
         """
         class_name, dot, field = name.rpartition(".")
         if not dot:
-            raise ValueError(f"{name!r} is no class and field, as in com.acme.Server.sessions")
+            raise ValueError(f"{name!r} is not a class and field, such as com.acme.Server.sessions")
         found = [cls for cls in self.classes[class_name] if cls.is_dumped]
         if len(found) != 1:
             raise HeapError(
@@ -484,7 +484,7 @@ class Snapshot:
             if needed[more].all():
                 break
             needed[more] = True
-        # What there are no objects of is there for others: arrays have no fields.
+        # Classes without objects are there for their subclasses; arrays have no fields.
         needed |= classes["element"] != 0
         kept[classes["object"][needed & is_object]] = True
         return kept

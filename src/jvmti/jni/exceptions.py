@@ -14,8 +14,8 @@ VM brings an exception to the program from handlers of Breakpoint, SingleStep, M
 FieldAccess, FieldModification and ExceptionCatch, and from a JNI function that Python has taken
 over; in handlers of other events `throw` and `throw_new` give UNSUPPORTED_OPERATION. (HotSpot loses
 the exception there, ends over it, or lets go of a monitor that it has let go of.) What the function
-of `run_agent_thread` throws at its end is an exception that nobody has caught: the thread's
-uncaught exception handler gets it.
+of `run_agent_thread` throws at its end is an uncaught exception: the thread's
+uncaught exception handler receives it.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Functions(
     ModuleFunctions,
     VirtualThreadFunctions,
 ):
-    """All functions of JNI; whoever derives from it says how a call reaches the agent."""
+    """All functions of JNI; subclasses define how a call reaches the agent."""
 
 
 FUNCTIONS = declarations(Functions)

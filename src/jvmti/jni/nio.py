@@ -48,7 +48,7 @@ class BufferFunctions(Calling):
             buf: a direct ``java.nio.Buffer``.
 
         Returns:
-            The address in the target, for information; 0 where ``buf`` is no direct buffer or its
+            The address in the target, for information; 0 if ``buf`` is not a direct buffer or its
             memory is undefined.
 
         Raises:
@@ -72,7 +72,7 @@ class BufferFunctions(Calling):
             buf: a direct ``java.nio.Buffer``.
 
         Returns:
-            How many elements it holds, in units of the buffer's type; -1 where ``buf`` is no direct
+            How many elements it holds, in units of the buffer's type; -1 if ``buf`` is not a direct
             buffer.
 
         Raises:

@@ -28,7 +28,7 @@ class ReferenceFunctions(Calling):
             capacity: how many objects the frame should have room for; not negative.
 
         Returns:
-            0, or a negative number where there is no room for so many.
+            0, or a negative number if there is not enough room.
 
         Raises:
             IllegalArgument: ``capacity`` is negative.
@@ -186,7 +186,7 @@ class ReferenceFunctions(Calling):
             capacity: how many; not negative.
 
         Returns:
-            0, or a negative number where there is no room for so many.
+            0, or a negative number if there is not enough room.
 
         Raises:
             JavaException: ``OutOfMemoryError``.

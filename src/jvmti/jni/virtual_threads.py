@@ -19,7 +19,7 @@ class VirtualThreadFunctions(Calling):
             obj: any object.
 
         Returns:
-            Whether it is a virtual thread; false for what is no thread at all.
+            Whether it is a virtual thread; false for objects that are not threads.
 
         Raises:
             InvalidObject: ``obj`` is stale.

@@ -212,7 +212,7 @@ class _Contents:
 
 
 def _parts(lengths: Numbers, most: int) -> Iterator[tuple[Any, Numbers, Numbers]]:
-    """Regions of arrays, so many together as a message brings: which array, where, how much.
+    """Regions of arrays, as many together as fit a message: which array, where, how much.
 
     Args:
         lengths: of the arrays.

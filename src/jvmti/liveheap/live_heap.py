@@ -82,9 +82,9 @@ class LiveHeap:
     ) -> Histogram:
         """How many objects of each class there are, and what they take.
 
-        The VM counts by itself, as for ``jmap -histo``, but asked directly: about 13 ms for each
-        million objects, during which the program stands still.  A VM that takes no attach commands
-        is walked over by the agent, which takes about 30 ms for each million.
+        The VM counts, as for ``jmap -histo``, which stops the program for about 13 ms per million
+        objects.  If the VM accepts no attach commands, the agent walks over the heap instead, at
+        about 30 ms per million objects.
 
         Args:
             live: count only what is reachable.  This **forces a full garbage collection**, which
@@ -249,8 +249,8 @@ class LiveHeap:
         object that a walk of JVM TI visits gets an identity hash for good.  Garbage that has not
         been collected yet is visited as well.
 
-        The program stands still for about 40 ms for each million objects in the heap, whatever
-        classes are chosen, and 13 ms for the histogram; `Scan.pause` says for how long.
+        This stops the program for about 40 ms per million objects in the heap, whatever the
+        classes, and 13 ms for the histogram; `Scan.pause` is the actual time.
 
         Args:
             classes: only objects of classes whose names fit this shell pattern, or one of these.
@@ -371,10 +371,10 @@ class LiveHeap:
             ordinals[of_class] = numpy.searchsorted(
                 numpy.flatnonzero(scan.class_number == number), rows[of_class]
             )
-        known = numbers > 0  # of the classes loaded during the scan there is no handle
+        known = numbers > 0  # classes loaded during the scan have no handle
         order = numpy.flatnonzero(known)[numpy.lexsort((ordinals[known], numbers[known]))]
         sizes = scan._units[rows].astype(numpy.int64) * UNITS.SIZE
-        # Only their classes: the pass is not told of objects of others.
+        # Only their classes: the pass skips objects of others.
         wanted, places = numpy.unique(numbers[order], return_inverse=True)
         found, pause = self._find_objects(
             [loaded.handles[number - 1] for number in wanted.tolist()],
@@ -455,13 +455,13 @@ class LiveHeap:
     ) -> LiveSnapshot:
         """The whole heap as a graph, as of this moment.
 
-        The VM dumps its heap into memory of this process's, of which no file remains, and the dump
-        is read like any other.  The program stands still for about 100 ms for each million objects;
-        ``snapshot.pause`` says for how long.  No collection is forced: what is garbage is found by
-        what the roots lead to.
+        The VM dumps its heap into memory of this process, without a file, and the package reads
+        that like any other dump.  This stops the program for about 100 ms per million objects;
+        ``snapshot.pause`` is the actual time.  It forces no collection: reachability from the roots
+        decides what is garbage.
 
-        What controllers of this package hold in the VM, this one and others, is no root here, and
-        neither are the agent's threads.  An object that only they hold counts as garbage.
+        References of controllers of this package, this one and others, and of the agent's threads
+        are not roots.  An object that only they hold counts as garbage.
 
         Args:
             gc: **force a full garbage collection** first.

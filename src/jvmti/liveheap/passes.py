@@ -1,7 +1,7 @@
 """Passes of the agent over the heap: memory for what they write, progress, and how they end.
 
-The VM is stopped during a pass.  The agent asks nobody anything meanwhile; it looks now and then at
-a word that this side sets to end the pass, and writes how far it is.
+The VM is stopped during a pass, and the agent sends no messages.  It polls a word of shared memory
+that the controller sets to end the pass, and writes its progress to another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long the program will stand still: estimated beforehand, so that it can be refused."""
+"""Estimates pauses of the program in advance, so that they can be limited."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 _WARN = 1.0
-"""Seconds above which a pause that nobody has set a limit for is told beforehand."""
+"""Without a limit, log a warning before pauses that are longer than this, in seconds."""
 _OBJECT = 40
-"""Bytes that an object takes on average, where nobody has counted yet."""
+"""Average size of an object in bytes, until the objects have been counted."""
 _NANOSECONDS = {"count": 15.0, "scan": 50.0, "follow": 200.0, "dump": 120.0}
-"""What each object costs in a pass, until one has been measured: rather too much."""
+"""Cost of each object in a pass, until one has been measured: rather too high."""
 
 
 class PauseTooLong(Error, RuntimeError):
     """What was asked for would stop the program for longer than ``max_pause``; nothing was done.
 
     Attributes:
-        expected: for how many seconds it would stand still, as estimated.
-        limit: for how many it may.
+        expected: the estimated pause in seconds.
+        limit: the limit in seconds.
     """
 
     def __init__(self, what: str, expected: float, limit: float) -> None:

@@ -95,8 +95,8 @@ class Scan(display.Tabular):
         class_number: for each row the number of its class, ``uint32``.
         length: for each row its length as an array, -1 if it is none, ``int32``.
         pause: for how many seconds the VM was stopped.
-        missed: how many objects there was no row for: the program made them between the counting
-            beforehand and the scan.
+        missed: how many objects found no row: the program allocated them between the count and
+            the scan.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class Scan(display.Tabular):
     _repr_html_ = display.html
 
     def to_arrow(self) -> Any:
-        """The columns as an Arrow table: class, size, length (null where it is no array).
+        """The columns as an Arrow table: class, size, length (null if not an array).
 
         Raises:
             ImportError: pyarrow is not installed; ``pip install jvmti[arrow]`` does.

@@ -117,7 +117,7 @@ def set_numbers(array: Any, place: Any, value: Any) -> None:
 
 
 def _numbers(vm: Any, value: Any, letter: str, count: int) -> Any:
-    """Values for so many elements."""
+    """A value for each of the elements."""
     if letter == "C" and isinstance(value, str) and len(value) == count:
         value = list(value)
     if numpy.ndim(value) == 0:

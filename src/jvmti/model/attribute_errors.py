@@ -1,4 +1,4 @@
-"""What is said where an object of the model has no such Python attribute."""
+"""Messages for unknown Python attributes of objects of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def no_attribute(item: Any, name: str, *, static: bool) -> AttributeError:
         cls = item if static else item.cls
         how = _java_names(cls, "cls" if static else "obj", static)
         what = f"class {cls.name}" if static else f"an object of {cls.name}"
-    except (Error, LookupError):  # what is gone, or cannot be asked now, has no names to tell
+    except (Error, LookupError):  # the object is gone, or cannot be asked now
         what = f"this {type(item).__name__}"
     said = f"{what} has no Python attribute {name!r}"
     if name in how:

@@ -114,7 +114,7 @@ def _suspects(suspended: set[str]) -> str:
         return ""
     names = sorted(suspended)
     shown = ", ".join(map(repr, names[:5])) + (" and others" if len(names) > 5 else "")
-    return f"; a suspended thread may be the one that must go on: {shown}"
+    return f"; it may wait for a suspended thread: {shown}"
 
 
 __all__ = ["TIME_LIMIT", "call", "explained", "new"]

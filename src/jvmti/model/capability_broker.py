@@ -1,4 +1,4 @@
-"""Who gives a capability: the VM, an engine of this package in its place, or nobody, and why."""
+"""Where a capability comes from: the VM, an engine of this package, or nowhere, and why."""
 
 from __future__ import annotations
 

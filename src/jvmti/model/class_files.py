@@ -39,7 +39,7 @@ class _Own:
 
 def read_class_file(cls: Class) -> ClassFile:
     """The class file of a loaded class, as `Class.class_file` has it."""
-    from jvmti.classfile import ClassFile  # when somebody looks
+    from jvmti.classfile import ClassFile  # imported at its first use
 
     vm = cls._vm
     found: list[bytes] = []
@@ -52,7 +52,7 @@ def read_class_file(cls: Class) -> ClassFile:
         # no frame goes back to the interpreter, as a real retransformation would have it.
         return _NO_CLASS_FILE
 
-    _modifiable(cls, "there is no class file of it to be had")
+    _modifiable(cls, "it has no class file")
     with _Own(vm, "can_retransform_classes") as env:
         # The newest environment is asked last: what it is given is what others have made of it.
         with env.on("ClassFileLoadHook", seen, own=True):
@@ -64,7 +64,7 @@ def read_class_file(cls: Class) -> ClassFile:
             finally:
                 vm.breakpoints.redefinitions.settle(cls)
     if not found:
-        detail = "the VM has not shown the class file; the target had no memory to tell of it"
+        detail = "the VM did not send the class file: the target had no memory for it"
         raise error_for(ErrorCode.OUT_OF_MEMORY, "class_file", detail)
     return ClassFile(found[-1])
 

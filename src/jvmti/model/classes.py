@@ -222,7 +222,7 @@ class Class(Attributes, refs.Class):
         """Whether a variable of the other class takes its objects.
 
         Raises:
-            TypeError: the other is no class.
+            TypeError: the other is not a class.
 
         JNI: IsAssignableFrom.
         """
@@ -425,7 +425,7 @@ class Class(Attributes, refs.Class):
             class_file: the whole file.  Most VMs allow changes of code and constants only.
 
         Raises:
-            TypeError: they are no bytes.
+            TypeError: the class file is not ``bytes``.
             UnmodifiableClass: it is an array class, a primitive type or hidden.
             JvmtiError: the VM does not take it: `InvalidClassFormat`, `FailsVerification`, one of
                 the ``UnsupportedRedefinition`` errors.

@@ -66,9 +66,9 @@ _TEXTS = {
     "Ljava/io/Serializable;",
 }
 _FEW = 8
-"""So many variables are all named where one is not found; of more, those that are near."""
+"""Up to this many variables an error names all; of more, similar ones."""
 
-_OTHERS = "; give a Python callable for it, which is asked while the thread waits"
+_OTHERS = "; pass a Python function instead, which takes the stop while the thread waits"
 
 
 class Condition(NamedTuple):
@@ -91,12 +91,12 @@ def parse(text: str) -> ast.expr:
     """The syntax tree of a condition.
 
     Raises:
-        ConditionError: it is no expression, or one that the agent never evaluates.
+        ConditionError: not an expression, or one that the agent cannot evaluate.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise ConditionError(f"the condition {text!r} is no expression: {error}") from None
+        raise ConditionError(f"the condition {text!r} is not an expression: {error}") from None
     _Compiler(text, None).condition(tree)
     return tree
 
@@ -301,7 +301,7 @@ class _Compiler:
                 return -value
             case ast.Constant(bool() | int() | float() | str() | None as value):
                 return value
-        raise self.refuse(tree, f"it is no constant that Java has{_OTHERS}")
+        raise self.refuse(tree, f"not a Java constant{_OTHERS}")
 
     def test(self, whole: ast.expr, name: ast.expr, relation: Relation, value: Any) -> None:
         assert isinstance(name, ast.Name)

@@ -222,7 +222,7 @@ def _identity_map(read: Reader, item: Any) -> Contents:
 
 
 def _weak_map(read: Reader, item: Any) -> Contents:
-    """Entries whose key is gone stay in the table until somebody asks the map."""
+    """Entries stay in the table after their key is collected, until the next call of the map."""
     path = "java/util/WeakHashMap"
     size, table = read.fields(item, path, "size", "table")
     entry = path + "$Entry"
@@ -381,7 +381,7 @@ _WORD = (1 << 64) - 1
 
 
 def _bit_set(read: Reader, item: Any) -> Contents:
-    """A ``BitSet`` is no collection, but it holds numbers all the same."""
+    """A ``BitSet`` is not a collection, but holds numbers too."""
     words, count = read.fields(item, "java/util/BitSet", "words", "wordsInUse")
     used = numpy.asarray(words[:count]).astype("<i8")
     bits = numpy.unpackbits(used.view(numpy.uint8), bitorder="little")

@@ -1,8 +1,8 @@
 """Which threads wait for which locks over some time, for how long, where, and who holds them.
 
-The VM tells of every wait for a monitor, when it begins and when it ends, so that these are counted
-and measured exactly.  Who holds a monitor meanwhile, and everything about locks of
-``java.util.concurrent``, of which the VM tells nothing, is found by looking at all threads now and
+The VM reports the beginning and the end of every wait for a monitor, so these are counted and
+measured exactly.  Who holds a monitor meanwhile, and everything about locks of
+``java.util.concurrent``, which the VM does not report, comes from samples of all threads now and
 then: such waits are counted and measured as closely as one looks.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INTERVAL = 0.1
 """Seconds between two looks at all threads."""
 _SHARE = 10
-"""Looking may take one part in so many of the time; the VM is stopped for a little of that."""
+"""Sampling may take one part in ten of the time; the VM stops for a little of that."""
 _FRAMES = 40
 _LOCKING = (
     "java.lang.Object.",
@@ -62,7 +62,7 @@ class LockUse:
     #: The class of the object.
     class_name: str
     #: Its identity hash code in hexadecimal digits, as Java prints it; its address where only the
-    #: VM's own dump tells of it.
+    #: VM's own dump reports it.
     key: str
     #: How often threads waited for it, those that still wait included.
     waits: int = 0
@@ -70,7 +70,7 @@ class LockUse:
     total: float = 0.0
     #: For how long at most.
     longest: float = 0.0
-    #: Whether the VM has told of every wait; otherwise they were seen now and then.
+    #: Whether the VM reported every wait; otherwise they were sampled.
     exact: bool = True
     #: How often and for how long, by place.
     places: dict[str, list[float]] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class LockWatch:
         look = self._finder.look(threads, self._timeout, only_waiting=True)
         now = time.monotonic()
         if stream is not None:
-            self._take(stream.read(0))  # who is seen waiting, the stream has told of by now
+            self._take(stream.read(0))  # the stream has reported all waits that the sample shows
         self.looks += 1
         self.source, self.reason = look.source or self.source, look.reason
         known = {thread.id: thread for thread in threads}
@@ -239,7 +239,7 @@ class LockWatch:
             if not (blocked if monitor else _locking(thread.frames)):
                 continue  # its stack is of a moment before, when it did not wait for this
             if monitor and (thread.name in told or not (first or before)):
-                continue  # the VM tells of this one, or has told already
+                continue  # the VM reports this one
             use.exact = use.exact and monitor
             if before is not None and before.lock is use:
                 seen[key] = _Seen(use, before.place, before.since, now, before.before)

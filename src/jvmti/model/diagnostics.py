@@ -1,6 +1,6 @@
-"""What HotSpot tells of itself over its attach mechanism: flags, diagnostic commands, arguments.
+"""Flags, diagnostic commands and arguments, over HotSpot's attach mechanism.
 
-Nothing of the program's Java code runs for it, and no management classes are loaded.
+This runs no Java code of the program and loads no management classes.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ class Frame:
             FrameGone: the thread has moved on.
             OpaqueFrame: it or its caller is native, or its thread is a virtual one that waits
                 without a carrier (at an event, and where it runs, it has one).
-            Internal: the thread was told to leave a frame before, and has not run since.
+            Internal: the thread was to leave a frame before, and has not run since.
             NotAvailable: this VM does not let agents that came after its start do so.
 
         JVM TI: PopFrame.
@@ -236,7 +236,7 @@ class Frame:
                 getattr(env, f"force_early_return_{named}")(self.thread, converted)
 
     def find(self, env: Env) -> int:
-        """Its depth in the stack of now; the thread must stand still.
+        """Its current depth in the stack; the thread must not be running.
 
         Raises:
             FrameGone: there is another frame in its place.

@@ -93,7 +93,7 @@ class Layout:
             return place
         if place is not None:
             raise KeyError(
-                f"{place.owner}.{name} is no static field: it has a value in each object"
+                f"{place.owner}.{name} is not static: each object has a value of its own"
             )
         there = [one.name for one in self.places if one.is_static or not static]
         raise KeyError(

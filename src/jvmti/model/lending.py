@@ -1,8 +1,8 @@
 """Capabilities that only one environment can hold: the model's own gives way to the program's.
 
 What the model takes for its own work, such as ``can_suspend``, it takes in an environment of its
-own.  When another environment of the session asks for it, that is no reason to refuse: the model
-gives it back, and from then on works through the environment that has it.
+own.  When another environment of the session asks for it, the model relinquishes it and works
+through the environment that has it from then on.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Lending:
     def lent(self, wanted: Capabilities) -> Iterator[Env]:
         """An environment that has all of these, for the time of a ``with`` block.
 
-        Where the one that holds what only one can hold lacks others, it has them meanwhile.
+        If the holder of an exclusive capability lacks others, it gets them meanwhile.
 
         Raises:
             NotAvailable: this VM does not give them now.

@@ -94,12 +94,12 @@ class Locals(Mapping[Any, Any]):
     A VM that was attached to later still tells which objects its frames refer to.  There objects
     can be read, with their names from the class file, and nothing can be written.  Numbers cannot
     be read: they are named, without a value.  Nor can an object be read that is missing, because it
-    may be missing for three reasons that nobody can tell apart: the variable is null; compiled code
+    may be missing for three reasons that look the same: the variable is null; compiled code
     does not use it any more; up to Java 15, compiled code has taken its object apart.  Reading one
     of these raises `NotAvailable`; `read`, iteration and what builds on them leave it out.
 
     JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings; FollowReferences
-    where these are not to be had.
+    where these are not available.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -131,7 +131,7 @@ class Locals(Mapping[Any, Any]):
         found = []
         entries: list[tuple[int, int, Variable]]
         if env is None:
-            from jvmti.model.stack_roots import variables_of  # when somebody looks
+            from jvmti.model.stack_roots import variables_of  # imported at its first use
 
             entries = [
                 (one.start, one.length, Variable(one.name, one.descriptor, one.slot))
@@ -223,7 +223,7 @@ class Locals(Mapping[Any, Any]):
         Raises:
             KeyError: none of that name is in scope; the message says what is.
             FrameGone: the thread has moved on.
-            NotAvailable: the JVM was attached to late, and there is no object in it.
+            NotAvailable: the agent was attached late, and the variable holds no object.
         """
         return self._read([self.variable(key)])[0]
 
@@ -323,15 +323,15 @@ class Locals(Mapping[Any, Any]):
             raise OpaqueFrame(detail=f"{frame} is native and has no variables that could be seen")
         if variable.is_primitive:
             why = (
-                f"`{variable}` of {frame} is no object, and of a JVM that was attached to late "
-                "only objects can be read"
+                f"`{variable}` of {frame} is primitive; an agent that was attached late can "
+                "only read objects"
             )
             raise NotAvailable(detail=f"{why}; {self._refused}")
         found = objects_of(frame).get(variable.slot)
         if found is None:
             why = (
-                f"`{variable}` of {frame} is null, or compiled code does not keep its object; of a "
-                "JVM that was attached to late nobody can tell which"
+                f"`{variable}` of {frame} is null, or compiled code does not keep its object; an "
+                "agent that was attached late cannot tell which"
             )
             raise NotAvailable(detail=f"{why}; {self._refused}")
         return to_python(frame._vm, found, variable.signature)

@@ -47,7 +47,7 @@ class Lock:
     #: The class of the object.
     class_name: str
     #: The identity hash code of the object in hexadecimal digits, as Java prints it; or its
-    #: address, good for this look only, where the VM's own dump tells of it.
+    #: address, valid in this snapshot only, if only the VM's own dump reports it.
     key: str
 
     @escaped
@@ -283,7 +283,7 @@ class LockFinder:
                 what = monitor["what"]
                 lock = Lock("monitor", monitor["cls"], monitor["key"])
                 if what == "locked":
-                    # Also said of a monitor that the thread has given up inside Object.wait.
+                    # The dump says so even of a monitor that the thread released in Object.wait.
                     if current.waits_for != lock and lock not in current.owned:
                         current.owned.append(lock)
                         owners[lock.key] = number
@@ -366,7 +366,7 @@ def locks_of_stack(thread: Thread, frames: list[Frame]) -> dict[int, list[str]]:
     """The monitors that a platform thread holds and waits for, in words, by the depth of the frame.
 
     The VM's own dump tells, so no capability is needed; its frames are matched by their number.
-    What cannot be told is said at depth -1.
+    Monitors without a known frame have depth -1.
     """
     if thread.is_virtual:
         return {}

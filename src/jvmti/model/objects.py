@@ -134,7 +134,7 @@ class Attributes:
             A Python value for numbers, characters, text and null, else an object of the model.
 
         Raises:
-            LookupError: there is no such method; near names are told.
+            LookupError: no such method; the message suggests similar names.
             TypeError: no method takes the arguments, or several do equally well.
             JavaException: what the method threw.
             CallTimeout: it did not return in time, and still runs; the message says what it is at.
@@ -309,7 +309,7 @@ class Attributes:
 
         A first pass tags what can be reached from it, up to classes and class loaders that are
         never unloaded; a second one over all references that stops at the object sees what of that
-        is held otherwise.  The program stands still for about 0.15 s for each million objects in
+        is held otherwise.  The program stops for about 0.15 s for each million objects in
         the heap and 1 s for each million that can be reached.  Weak and phantom references hold
         nothing, nor do those of this package.
 
@@ -395,7 +395,7 @@ class Object(Attributes, refs.Object):
         Those of the JDK are looked at without Java code running; of others ``size`` is called.
 
         Raises:
-            TypeError: it is no collection.
+            TypeError: it is not a collection.
         """
         return views.size_of(self)
 
@@ -403,7 +403,7 @@ class Object(Attributes, refs.Object):
         """The elements of a collection, or the entries of a map as pairs; read as for `value`.
 
         Raises:
-            TypeError: it is no collection.
+            TypeError: it is not a collection.
         """
         return iter(views.held_by(self))
 
@@ -437,7 +437,7 @@ class Throwable(Attributes, refs.Throwable):
     def cause(self) -> Throwable | None:
         """What caused it, as far as that was said when it was made or with ``initCause``."""
         found: Any = self["java.lang.Throwable.cause"]
-        return None if found == self else found  # it is its own until that is said
+        return None if found == self else found  # Throwable.cause refers to itself until it is set
 
     @property
     def stack_trace(self) -> list[views.StackTraceElement]:

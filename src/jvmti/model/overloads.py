@@ -218,7 +218,7 @@ def _rest(made: list[Any], arguments: Sequence[Any], fixed: int) -> list[Any]:
 
 
 def _expanded(parameters: list[str], count: int) -> list[str]:
-    """The parameter types of a method with a variable number of arguments for so many."""
+    """The parameter types of a varargs method for this number of arguments."""
     fixed = len(parameters) - 1
     return [*parameters[:fixed], *[parameters[-1][1:]] * (count - fixed)]
 

@@ -1,6 +1,6 @@
 """Java objects that stand for one value: boxes, numbers, dates, enum constants and the like.
 
-All of them are read from their fields, so no Java code runs.  `NOTHING` is no value of any of them.
+All are read from their fields, so no Java code runs.  None of them has the value `NOTHING`.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ _SHAPES: dict[str, _Shape] = {
 
 
 def scalar_of(vm: VM, item: Any, text: int = -1, timeout: float | None = None) -> Any:
-    """What an object stands for; `NOTHING` where that is no single value.
+    """The value that an object represents; `NOTHING` if it is not a single value.
 
     Args:
         vm: where it is.

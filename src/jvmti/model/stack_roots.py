@@ -1,8 +1,8 @@
-"""Variables of frames in a JVM that gives nobody its variables any more.
+"""Local variables in a JVM that the agent was attached to late.
 
-JVM TI reads variables, and their names, by a capability that HotSpot gives while it starts only.
-Two things can be had at any time: the objects that frames refer to, because they are roots of the
-heap, and the class file, where the compiler wrote names and slots.
+JVM TI reads variables and their names with a capability that HotSpot grants only while it starts.
+Two things are always available: the objects that frames refer to, because they are GC roots, and
+the class file, where the compiler wrote names and slots.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class StackTree:
     def under(self, pattern: str) -> StackTree:
         """The parts of stacks from the outermost frame on whose name fits a shell pattern.
 
-        ``tree.under("com.acme.*")`` is what the threads do for that package, whoever asked it to.
+        ``tree.under("com.acme.*")`` is what the threads do in that package, whatever called it.
         """
         found = StackTree()
         found.looks, found.seconds = self.looks, self.seconds
@@ -342,4 +342,4 @@ def _check(state: str | None) -> None:
     if state is not None and state not in _STATES:
         near = difflib.get_close_matches(state.upper(), _STATES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else f": one of {', '.join(_STATES)}"
-        raise ValueError(f"{state!r} is no java.lang.Thread.State{hint}")
+        raise ValueError(f"{state!r} is not a java.lang.Thread.State{hint}")

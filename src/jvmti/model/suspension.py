@@ -2,7 +2,7 @@
 
 The agent keeps the books, by a key that Python chooses before it asks: what was suspended for a key
 is resumed by naming it, once or twice, before or after the request has come through.  So Ctrl-C may
-come at any moment.  What nobody resumes, because the controller has died, the agent does.
+come at any moment.  If the controller dies, the agent resumes the threads.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _keys = itertools.count(1)
 class Suspension:
     """Suspends threads for the time of a ``with`` block.
 
-    Blocks nest: a thread runs on at the end of the outermost that has suspended it.  What somebody
-    else has suspended stays suspended.  A thread that has ended is left out, and so is the one that
-    makes the call: the event's thread in a handler.
+    Blocks nest: a thread resumes at the end of the outermost block that suspended it.  Threads that
+    others have suspended stay suspended.  Skips threads that have ended, and the thread that makes
+    the call: the event's thread in a handler.
 
     Attributes:
         threads: those that are suspended, by this or already.
@@ -136,7 +136,7 @@ class SuspensionOfAll(Suspension):
         """The virtual threads that are not to be resumed; ``None`` where none was suspended."""
 
     def suspend(self) -> list[ErrorCode]:
-        """Begin; nothing can be said of single threads."""
+        """Suspend all; there are no errors of single threads."""
         super().suspend()
         threads = self._vm.threads
         spared = set(threads.ids(self._leave))

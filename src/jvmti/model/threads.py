@@ -123,7 +123,7 @@ class Thread(Attributes, refs.Thread):
         It does where it cannot be unmounted: with a native method among its frames, while a class
         is initialised, and up to Java 23 inside ``synchronized``.  It shows in threads that wait,
         sleep or are blocked: they have a carrier or none.  The VM itself finds out only when a
-        thread is to be unmounted: of one that runs nobody knows, and this is false.
+        thread is to be unmounted, so for a running thread this is always false.
         """
         if not self.is_virtual:
             return False
@@ -137,7 +137,7 @@ class Thread(Attributes, refs.Thread):
 
     @property
     def cpu_time(self) -> int | None:
-        """The processor time it has used, in nanoseconds; ``None`` where that cannot be had."""
+        """The processor time it has used, in nanoseconds; ``None`` if not available."""
         try:
             return self._vm.lookup_env.get_thread_cpu_time(self)
         except ThreadNotAlive:
@@ -224,7 +224,7 @@ class Thread(Attributes, refs.Thread):
     def suspended(self) -> Suspension:
         """Suspend it for the time of a ``with`` block.
 
-        Blocks nest, and what somebody else has suspended stays suspended afterwards.  Nothing
+        Blocks nest, and what others have suspended stays suspended afterwards.  Nothing
         leaves it suspended: neither an exception nor Ctrl-C, nor the end of this process.  It keeps
         the locks that it has, so Java code that is called meanwhile may wait for them.
 
@@ -245,7 +245,7 @@ class Thread(Attributes, refs.Thread):
         Suspending it again needs one more `resume`.  `suspended` cannot be forgotten.
 
         Raises:
-            ThreadSuspended: somebody else has suspended it.
+            ThreadSuspended: another agent or thread has suspended it.
             ThreadNotAlive: it has not started or has ended.
             InvalidThread: it serves this package.
 
@@ -308,7 +308,7 @@ class Thread(Attributes, refs.Thread):
         Raises:
             ThreadNotAlive: it has not started or has ended.
             ThreadNotSuspended, OpaqueFrame: it is virtual and not where it can be stopped.
-            InvalidObject: it is no throwable.
+            InvalidObject: it is not a throwable.
 
         JVM TI: StopThread.
         """
@@ -408,7 +408,7 @@ class ThreadSnapshot:
     priority: int
     #: Whether it is a virtual thread.
     is_virtual: bool
-    #: The processor time it has used so far, in nanoseconds; ``None`` where that cannot be had.
+    #: The processor time it has used so far, in nanoseconds; ``None`` if not available.
     cpu_time: int | None
     #: Its stack, the most recent frame first.
     frames: list[Frame]
@@ -646,7 +646,7 @@ class Threads(display.Tabular):
 
         All are those of the program, platform and virtual, started meanwhile or before; the agent's
         own run on, and those of the VM that other tools need.  As with `Thread.suspended`, blocks
-        nest, what somebody else has suspended stays so, and nothing leaves a thread suspended.
+        nest, what others have suspended stays so, and nothing leaves a thread suspended.
 
         Suspended threads keep their locks.  What runs Java code inside the block (calls, new
         strings do not, `virtual` does) waits for ever where it needs one of them: set
@@ -757,8 +757,8 @@ class Threads(display.Tabular):
     ) -> StackTree:
         """Look at all stacks again and again, and merge them: where the time goes.
 
-        The VM stands still for each look, some microseconds for each thread and frame.  Looks
-        become rarer where they would take more than a share of the time.  Stacks are taken where
+        The VM stops for each sample, some microseconds per thread and frame.  Samples
+        become rarer if they would take more than a share of the time.  Stacks are taken where
         the VM can stop a thread, so a loop without calls is seen at its end.  Virtual threads are
         seen only by those that carry them.
 

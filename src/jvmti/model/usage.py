@@ -32,7 +32,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
-    """What the JVM uses; what cannot be had is ``None`` or missing.
+    """The resources that the JVM uses; unavailable values are ``None`` or missing.
 
     Args:
         vm: the JVM.

@@ -491,7 +491,7 @@ def new_collection(vm: VM, value: Any) -> Any:
     )
 
 
-# ---- what is said of a value that does not fit -----------------------------------------------
+# ---- messages for values that do not convert ------------------------------------------------
 
 
 def refusal(vm: VM, value: Any, signature: str, where: str = "") -> TypeError | OverflowError:

@@ -138,7 +138,7 @@ def _is_bit_set(item: Any) -> bool:
 def _checked(item: Any, what: str) -> None:
     if not _holds(item):
         raise TypeError(
-            printable(f"an object of {item.cls.name} {what}: it is no collection, map or array")
+            printable(f"an object of {item.cls.name} {what}: not a collection, map or array")
         )
 
 
@@ -194,7 +194,7 @@ def _as_dict(item: Any, entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
         found = dict(zip(keys, [value for _, value in entries], strict=True))
         if len(found) < len(entries) and item.cls.signature == _IDENTITY:
             raise ValueError(
-                "this map has keys that are equal in Python, as its keys are told apart by "
+                "this map has keys that are equal in Python, since it compares keys by "
                 "identity: list(obj) gives all its entries as pairs"
             )
     return found

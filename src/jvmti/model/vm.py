@@ -374,7 +374,7 @@ class VM:
     def tag_env(self) -> Env:
         """The environment that ``obj.tag`` reads and writes, made at its first use.
 
-        It has ``can_tag_objects``, which can be had at any time; each tag costs the VM some 50
+        It has ``can_tag_objects``, which is always available; each tag costs the VM some 50
         bytes and a little of every garbage collection.  ``vm.tag_env.get_objects_with_tags`` finds
         the objects again.
         """
@@ -448,7 +448,7 @@ class VM:
             ValueError: neither a method nor a line is named, or a loaded class of that very name
                 has no such line, or no such place.
             LookupError: a loaded class of that very name has no such method.
-            NotAvailable: this JVM does not give breakpoints, or somebody else has them.
+            NotAvailable: this JVM has no breakpoints now, or another agent holds the capability.
 
         JVM TI: SetBreakpoint, ClassPrepare, Breakpoint.
         """
@@ -627,12 +627,12 @@ class VM:
         """Read from the memory of a direct ``java.nio.ByteBuffer``.
 
         Args:
-            buffer: the buffer, whoever made it.
+            buffer: any direct buffer.
             offset: of the first byte, counted from its beginning whatever its position.
             length: how many bytes.
 
         Raises:
-            InvalidObject: it is no direct byte buffer.
+            InvalidObject: it is not a direct byte buffer.
             IllegalArgument: the bytes lie outside of its capacity.
             AccessDenied: it is mapped over a file that has become shorter.
         """
@@ -642,12 +642,12 @@ class VM:
         """Write to the memory of a direct ``java.nio.ByteBuffer``.
 
         Args:
-            buffer: the buffer, whoever made it.
+            buffer: any direct buffer.
             offset: of the first byte, counted from its beginning whatever its position.
             data: what to put there.
 
         Raises:
-            InvalidObject: it is no direct byte buffer.
+            InvalidObject: it is not a direct byte buffer.
             IllegalArgument: the bytes lie outside of its capacity.
             AccessDenied: it is read-only, or mapped over a file that has become shorter.
         """
@@ -679,7 +679,7 @@ def add_capabilities(vm: VM, wanted: Capabilities | str | Iterable[str]) -> None
     """Add capabilities to the first environment; ``"all"`` takes what there is.
 
     Raises:
-        NotAvailable: one of them cannot be had; the message says which.
+        NotAvailable: one of them is not available; the message names it.
     """
     if wanted == "all":
         vm.env.add_capabilities(vm.env.get_potential_capabilities())

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["SUFFIXES", "BatchFile"]
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl")
-"""What tells the format of a file that commands write; lines of JSON are no batches."""
+"""File name suffixes of the formats that commands write."""
 
 
 class BatchFile:

@@ -138,7 +138,7 @@ class Summary:
 
     Attributes:
         kinds: for each of these, a `Tally` by ``(event, name)``; by event alone it is the event.
-        seconds: for how long somebody has looked, which rates refer to.
+        seconds: the length of the recording, for rates.
     """
 
     def __init__(self) -> None:

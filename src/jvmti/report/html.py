@@ -1,8 +1,8 @@
 """What a notebook shows for the things of this package: what ``_repr_html_`` gives.
 
 Each kind has a `view`, which gives elements.  Text of a target is escaped when they are written,
-and nothing here needs a script or anything from elsewhere.  What is no snapshot asks the JVM anew
-each time it is shown, as its attributes do; docs/notebook.md says what is asked.
+and nothing here needs a script or anything from elsewhere.  Objects other than snapshots query the
+JVM each time they are shown, as their attributes do; docs/notebook.md says what is asked.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _SUSPECTS = 1_000_000
 def html(thing: object) -> str | None:
     """The HTML of a thing, with its style; ``None`` where its text is as good.
 
-    What cannot be told, because a session is over or a thread has ended, is said in it.
+    The view says so if a session is over or a thread has ended.
     """
     try:
         content = view(thing)
@@ -528,7 +528,7 @@ def _(vm: VM) -> list[Content]:
     for what, those in (
         ("capabilities that vm.env has", held),
         ("that it can have", potential & ~held),
-        ("that this JVM gives only when it starts, or to nobody now", ALL & ~potential & ~held),
+        ("that this JVM grants only when it starts, or not now", ALL & ~potential & ~held),
     ):
         summary = element("summary", f"{len(those)} {what}")
         rows.append(element("details", summary, *view(those) or []))

@@ -33,8 +33,8 @@ def progress(what: str) -> Iterator[Report]:
         with jvmti.progress("scanning") as report:
             vm.heap.scan(progress=report)
 
-    Nothing is shown where nobody looks: where standard error is no terminal, and there is no
-    notebook.  In a notebook a line stays that says how long it took.
+    Shows nothing if standard error is not a terminal, outside of a notebook.  In a notebook a line
+    with the time that it took remains.
 
     Args:
         what: what is done, in a few words.
@@ -124,4 +124,4 @@ def _read(numbers: tuple[int, ...]) -> tuple[int, int, int | None]:
             return 0, done, all_
         case (step, done, all_):
             return step, done, all_
-    raise TypeError(f"progress is told one to three numbers, not {len(numbers)}")
+    raise TypeError(f"progress takes one to three numbers, not {len(numbers)}")

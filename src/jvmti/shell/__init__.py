@@ -1,6 +1,6 @@
 """The prompt on a JVM: what `jvmti shell` gives a user beside Python itself.
 
-`banner`       what is said first
+`banner`       the text at the start
 `completion`   the Java names that a Tab finds
 `expressions`  the expression before the cursor, evaluated without calling anything that acts
 `descriptions` what a question mark tells

@@ -89,7 +89,7 @@ class Completer:
             try:
                 found = self.find(text)
             except Exception as error:
-                # A key that looks for a name is no place for a traceback.
+                # Completion must not print a traceback.
                 log.info("completion of %r failed: %s: %s", text, type(error).__name__, error)
             self._busy = False
             answer.put(found)

@@ -59,7 +59,7 @@ def last_primary(text: str) -> str:
     try:
         tokens.extend(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):
-        pass  # brackets that are still open, which is how it is while somebody types
+        pass  # brackets are still open while the user types
     blank = (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT)
     tokens = [token for token in tokens if token.type not in blank]
     at = len(tokens)

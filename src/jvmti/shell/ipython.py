@@ -32,7 +32,7 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def prompt(vm: VM | None, names: dict[str, Any]) -> None:
-    """Let somebody work on a JVM, or on what the names stand for, until they leave.
+    """Run a prompt on a JVM, or on the objects behind the names, until the user leaves.
 
     Args:
         vm: the JVM, if there is one.

@@ -280,7 +280,7 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
             try:
                 around = vm.source_path.around(code.class_name, code.source_file, frame.line, 3)
             except LookupError:
-                pass  # that there is no source keeps nobody from looking at the variables
+                pass  # without source code, still show the variables
             else:
                 for row in str(around).split("\n"):
                     print(printable(row.expandtabs()))
@@ -296,8 +296,8 @@ def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %heap java.util.*             of these only
         %heap 'byte[]'
 
-    The program stands still meanwhile, about 13 ms for each million objects.  What has not been
-    collected yet is counted as well.  `vm.heap.histogram()` gives the same as columns.
+    This stops the program for about 13 ms per million objects, and includes garbage that has not
+    been collected yet.  `vm.heap.histogram()` gives the same as columns.
     """
     from jvmti.report.tables import print_table
 

@@ -24,7 +24,7 @@ _QUESTION = re.compile(r"\s*(?:\?\s*(\S.*)|(\S.*?)\s*\?)\s*")
 
 
 def prompt(vm: VM | None, names: dict[str, Any]) -> None:
-    """Let somebody work on a JVM, or on what the names stand for, until they leave.
+    """Run a prompt on a JVM, or on the objects behind the names, until the user leaves.
 
     Args:
         vm: the JVM, if there is one.

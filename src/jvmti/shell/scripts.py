@@ -26,7 +26,7 @@ FAILED = 1
 
 
 class Commands:
-    """What ``get_ipython()`` gives where there is no IPython: the shell's own commands."""
+    """The result of ``get_ipython()`` without IPython: the shell's own commands."""
 
     def __init__(self, vm: VM, names: Mapping[str, Any]) -> None:
         self._vm = vm
@@ -55,7 +55,7 @@ def compiled(source: str, file: str) -> CodeType:
     """Code of a script, with lines that begin with a percent sign made calls.
 
     Raises:
-        SyntaxError: it is no Python even then.
+        SyntaxError: it is not Python even then.
     """
     try:
         return compile(source, file, "exec")

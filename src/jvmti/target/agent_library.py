@@ -51,7 +51,7 @@ def library_for_process(process: Process, handle: ProcessHandle | None = None) -
 def library_for_executable(path: str) -> str:
     """Absolute path of the library for a program that is about to be started.
 
-    A program that is no ELF file (a script) is taken to run what this system runs.
+    A program that is not an ELF file, such as a script, counts as one for this system.
 
     Raises:
         AgentLibraryMissing: there is none.

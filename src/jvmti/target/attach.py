@@ -39,8 +39,8 @@ def attach(
     Args:
         target: pid, part of a main class or jar name, or a ``Process``.
         timeout: seconds for everything.
-        options: further options for the agent; it is told where to connect in any case. They are
-            of no effect when an agent listens already.
+        options: further options for the agent, besides where to connect. They have no effect if
+            an agent listens already.
         library: the agent library; by default the packaged one that fits the target.
 
     Raises:
@@ -53,8 +53,8 @@ def attach(
         raise OptionsError("connect is for attach itself to choose")
     process = find(target)
     if process.pid == os.getpid():
-        # Handlers and whoever resumes a thread need Python's interpreter lock, and the thread that
-        # has it may be the one that waits.
+        # Handlers, and resuming threads, need Python's interpreter lock, which the waiting thread
+        # may hold.
         raise OwnProcess(
             f"process {process.pid} is the caller's own, and a program that waits for its own JVM "
             "hangs for good: jvmti.attach_self() attaches from a process beside it"

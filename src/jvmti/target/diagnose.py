@@ -324,14 +324,14 @@ def _report_socket(diagnosis: Diagnosis, process: Process, found: dict[str, Any]
             "attach socket",
             False,
             f"{path} is not a socket of the JVM's user",
-            f"somebody else put it there: remove {path}",
+            f"another user put it there: remove {path}",
         )
     elif found["trigger"]:
         diagnosis.add(
             "attach socket",
             False,
             f"/tmp/.attach_pid{process.namespace_pid} is not a file of the JVM's user",
-            "somebody else put it there: remove it",
+            "another user put it there: remove it",
         )
     elif found["removed"]:
         diagnosis.add(

@@ -317,7 +317,7 @@ class AttachPoint:
         if not stat.S_ISSOCK(about.st_mode) or about.st_uid != self.uid:
             raise SuspiciousFile(
                 f"{self.socket_path} is not a socket of the JVM's user {self.uid} "
-                f"(it belongs to user {about.st_uid}): somebody put it there. Remove it and try "
+                f"(it belongs to user {about.st_uid}): that user put it there. Remove it and try "
                 "again"
             )
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -358,7 +358,7 @@ class AttachPoint:
         return connection
 
     def _listener_has_ended(self) -> bool:
-        """Whether nobody takes what the JVM's socket is sent, as far as threads have names."""
+        """Whether the thread that accepts connections has ended, as far as threads have names."""
         return self._lacks_listener() and bool(self.handle.thread_states((_DISPATCHER,)))
 
     def _make_trigger(self) -> bool:

@@ -71,11 +71,11 @@ def parse(data: bytes) -> dict[str, str | int]:
 
 
 def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
-    """The performance data of a JVM, an empty dictionary when there is none to be had.
+    """The performance data of a JVM, an empty dictionary if there is none.
 
     ``root`` is a descriptor of the target's root directory, None for the caller's own, ``pid``
     the pid as the target sees it. No symbolic link is followed on the way, and only what
-    belongs to ``uid`` is read: anything else could have been planted by somebody else.
+    belongs to ``uid`` is read: another user could have planted anything else.
     """
     try:
         if root is None:

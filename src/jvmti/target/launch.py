@@ -101,7 +101,7 @@ class Launch:
 
     :func:`launch` is this with one :meth:`accept`. Until :meth:`close`, every further JVM that
     the program starts connects too and is held for as long as the option ``timeout`` says, so
-    somebody has to go on accepting them.
+    someone has to keep accepting them.
 
     Attributes:
         popen: the program.
@@ -239,7 +239,7 @@ class Launch:
                     current = handle.status().parent
             except AttachError:
                 break
-        # One whose parent has ended is nobody's child, but still has the environment or the
+        # A child whose parent has ended has another parent, but still the environment or the
         # command line that only this launch gave away.
         try:
             with ProcessHandle(pid) as handle:
@@ -314,8 +314,8 @@ def prepared(
 
     Args:
         argv: the command.
-        options: what the agent is told, each time.
-        inherited: whether the JVMs that the program starts are told too.
+        options: the agent's options, for each JVM.
+        inherited: whether the JVMs that the program starts get them too.
         library: the agent library; by default the packaged one that fits the program.
         env: the environment to begin with; this process's own if not given.
 
@@ -372,7 +372,7 @@ def _library(library: str | os.PathLike[str] | None, program: str) -> str:
 
 
 def end_program(popen: subprocess.Popen[bytes], patience: float = 0.0) -> None:
-    """End a program that nobody can use any more, unless it leaves by itself for a moment."""
+    """End a program that is of no use any more, after giving it a moment to end by itself."""
     if patience > 0:
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(patience)

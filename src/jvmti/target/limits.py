@@ -77,7 +77,7 @@ def tell_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: in
 
 
 def check_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> None:
-    """Raise TargetExhausted where a process has no room for so many more of each."""
+    """Raise TargetExhausted if a process cannot have this many more of each."""
     why = tell_room(handle, wanted_descriptors, wanted_threads)
     if why is not None:
         raise TargetExhausted(

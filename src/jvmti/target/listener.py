@@ -66,7 +66,7 @@ class Listener:
         self.close()
 
     def close(self) -> None:
-        """Stop listening and remove the directory; whoever still waits in line is turned away."""
+        """Stop listening and remove the directory; pending connections are refused."""
         self.socket.close()
         remove_directory(self.directory)
 

@@ -37,7 +37,7 @@ def socket_paths(jvm_arguments: Sequence[str], uid: int, namespace_pid: int) -> 
 
 
 def connect(paths: Sequence[str], pid: int, uid: int, deadline: float) -> socket.socket | None:
-    """A connection to the first of the sockets behind which the JVM listens; None: nobody does.
+    """A connection to the first of the sockets on which the JVM listens; None if it does on none.
 
     Only a socket of the JVM's user counts, and only when the JVM itself is at the other end.
 

@@ -65,14 +65,14 @@ def decode_value(text: str) -> str:
 
 @frozen
 class AgentOptions:
-    """What the agent is told when it is loaded. Every field is optional.
+    """The options of the agent when it is loaded. Every field is optional.
 
     ``str()`` gives the option string and :meth:`parse` reads it back.
 
     Attributes:
         connect: Unix socket that the agent connects to. At start-up it then holds the JVM in
-            the OnLoad phase until the controller lets go; if it cannot connect, the JVM starts
-            as if there were no agent.
+            the OnLoad phase until the controller lets it start; if it cannot connect, the JVM
+            starts as if there were no agent.
         listen: Unix socket to listen on once the JVM has started; the empty string means
             ``/tmp/.jvmti-<uid>/<pid>.sock``. None: do not listen.
         reserve: capabilities to take at start-up and give back, which keeps them available to
@@ -81,8 +81,8 @@ class AgentOptions:
         script: a Python file, an agent, that a process of its own is started for. The JVM does
             not start without it; those that the JVM starts in turn, and that inherit the options,
             run without it.
-        options: text for the script's functions, whatever they make of it.
-        python: the interpreter for the script; None is the one that the package belongs to.
+        options: text for the script's functions.
+        python: the interpreter for the script; None means the one of this package.
         follow: run the script for the JVMs that inherit the options too, each in its own process.
         unload: whole seconds that the end of the JVM waits for the script's ``agent_onunload``;
             None is the default, 10.
@@ -122,7 +122,7 @@ class AgentOptions:
         if self.script is None:
             for key in ("options", "python", "follow", "unload"):
                 if getattr(self, key):
-                    raise OptionsError(f"{key} is for a script, and there is no script=")
+                    raise OptionsError(f"{key} needs script=")
         for capability in self.reserve or ():
             if not _CAPABILITY.match(capability):
                 raise OptionsError(

@@ -364,8 +364,8 @@ def _text(data: dict[str, str | int], name: str) -> str:
 def _main(line: command_line.CommandLine, command: str) -> tuple[str, tuple[str, ...]]:
     """Main class or jar and the program's arguments, from both sources.
 
-    HotSpot's own text is joined by blanks, so a jar whose path contains one is only told apart
-    by the command line; and the command line only counts where HotSpot's text agrees.
+    HotSpot's own text is joined by blanks, so only the command line
+    shows where a jar path with blanks ends; it only counts if HotSpot's text agrees.
     """
     if not command or command == "Unknown":
         return line.main, line.arguments

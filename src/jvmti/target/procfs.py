@@ -1,4 +1,4 @@
-"""What /proc tells of one process.
+"""One process, as /proc shows it.
 
 A :class:`ProcessHandle` keeps the process's directory in /proc open. The descriptor goes on
 meaning the same process when its pid is used again, and it works after the mount namespace

@@ -31,7 +31,7 @@ VERBS = (
 
 
 class Command:
-    """Look into the heap of a JVM.
+    """Analyze the heap of a JVM or a heap dump.
 
     `jvmti heap VERB --help` explains each verb.
     """

@@ -10,7 +10,7 @@ from jvmti.report.tables import print_json, print_table
 
 
 class Command:
-    """Show maps and lists by class: how many, how many are empty, how full, what room is wasted.
+    """Show maps and lists by class: how many, how many empty, how full, the wasted space.
 
     jvmti heap collections MyServer
     jvmti heap collections dump.hprof --json

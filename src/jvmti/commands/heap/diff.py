@@ -19,12 +19,12 @@ _TOP = 20
 
 
 class Command:
-    """Show what grew between two snapshots: what accumulated and where, and classes.
+    """Show what grew between two snapshots: accumulating objects with their owners, and classes.
 
       jvmti heap diff before.hprof after.hprof
       jvmti heap diff MyServer --duration 60
 
-    A JVM is looked at twice, with a time in between.
+    A JVM is dumped twice, --duration apart.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ class Command:
             type=seconds,
             default=10.0,
             metavar="SECONDS",
-            help="between the two looks at a JVM (default: 10)",
+            help="between the two dumps of a JVM (default: 10)",
         )
         add_top(parser, _TOP)
 

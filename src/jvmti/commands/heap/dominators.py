@@ -12,7 +12,7 @@ _TOP = 20
 
 
 class Command:
-    """Show which objects hold much: those at which what is retained falls steeply to the next.
+    """Show accumulation points: objects that retain far more than their largest child.
 
     jvmti heap dominators MyServer
     jvmti heap dominators dump.hprof --threshold 0.001
@@ -26,7 +26,8 @@ class Command:
             type=float,
             default=0.01,
             metavar="FRACTION|BYTES",
-            help="the smallest drop, as a part of the heap or in bytes (default: 0.01)",
+            help="the smallest drop in retained size, as a fraction of the heap or in bytes "
+            "(default: 0.01)",
         )
         add_top(parser, _TOP)
 

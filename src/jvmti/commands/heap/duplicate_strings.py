@@ -14,7 +14,7 @@ _LONGEST = 200
 
 
 class Command:
-    """Show texts that are in the heap more than once, those that waste most first.
+    """Show strings that occur more than once, those that waste most first.
 
     jvmti heap duplicate-strings MyServer
     jvmti heap duplicate-strings dump.hprof --top 100 --json

@@ -15,13 +15,13 @@ _TOP = 40
 
 
 class Command:
-    """Show who holds the objects of a class: shortest paths from the roots, merged to a tree.
+    """Show shortest paths from GC roots to the objects of a class, merged into a tree.
 
       jvmti heap gc-roots MyServer com.acme.Session
       jvmti heap gc-roots dump.hprof 'com.acme.*' --depth 30 --weak
 
-    In parentheses stands how many of the objects are reached through a place; the places that most
-    are reached through are shown.
+    The number in parentheses says to how many of the objects a place leads; the places that lead to
+    most objects are shown.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ class Command:
         add_source(parser, "PATTERN")
         parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="the class or classes")
         parser.add_argument(
-            "--weak", action="store_true", help="paths may pass weak and soft references, too"
+            "--weak", action="store_true", help="include paths through weak and soft references"
         )
         parser.add_argument(
             "--depth", type=count, default=20, metavar="N", help="levels (default: 20)"
@@ -49,7 +49,7 @@ class Command:
         """Print it."""
         no_target_but_the_program(given, given.patterns)
         if len(given.patterns) != 1:
-            given.parser.error("one class or pattern is needed: com.acme.Session, 'com.acme.*'")
+            given.parser.error("expected one class or pattern: com.acme.Session, 'com.acme.*'")
         with snapshot_of(given) as snapshot:
             objects = snapshot.objects(given.patterns[0])
             tree = snapshot.paths_to_roots(objects, weak=given.weak, limit=given.width)

@@ -33,7 +33,7 @@ _TOP = 30
 
 
 class Command:
-    """Count the objects of each class, and what they take.
+    """Count the objects of each class, and their bytes.
 
       jvmti heap histogram MyServer
       jvmti heap histogram MyServer 'com.acme.*' '*[]' --top 10
@@ -42,11 +42,10 @@ class Command:
       jvmti heap histogram MyServer --diff before.json
       jvmti heap histogram dump.hprof
 
-    The program stands still while the VM counts, about 13 ms for each million objects. Garbage that
-    has not been collected yet is counted as well; with --live the VM collects it first, which
-    stops the program for as long as a full garbage collection takes. Where several class loaders
-    have a class of one name, another pass says whose is whose, and which is the oldest. Of a heap
-    dump, garbage is left out.
+    The count stops the program for about 13 ms per million objects. It includes garbage that has
+    not been collected yet; with --live the VM collects first, which stops the program for a full
+    garbage collection. If several class loaders have a class of one name, another pass tells them
+    apart and says which is the oldest. The histogram of a heap dump leaves out garbage.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -57,13 +56,13 @@ class Command:
             f"       {parser.prog} [options] [PATTERN …] -- java …"
         )
         parser.add_argument(
-            "patterns", nargs="*", metavar="PATTERN", help="only classes of such names: 'java.*'"
+            "patterns", nargs="*", metavar="PATTERN", help="only classes that match: 'java.*'"
         )
         add_json(parser)
         parser.add_argument(
             "--live",
             action="store_true",
-            help="only what is reachable: forces a full garbage collection",
+            help="only reachable objects; forces a full garbage collection",
         )
         parser.add_argument(
             "--top", type=count, default=None, metavar="N", help=f"rows to show (default: {_TOP})"
@@ -77,12 +76,12 @@ class Command:
             type=seconds,
             const=2.0,
             metavar="SECONDS",
-            help="refresh, every 2 seconds or so often, with what has grown since the beginning",
+            help="refresh a table, with the growth since the beginning (default: every 2 seconds)",
         )
         parser.add_argument(
             "--diff",
             metavar="SECONDS|FILE",
-            help="what has changed in this time, or since FILE was written with --json",
+            help="the changes in this time, or since FILE, which --json wrote",
         )
         add_max_pause(parser)
         add_delay(parser)

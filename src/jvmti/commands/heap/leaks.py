@@ -13,15 +13,15 @@ from jvmti.text.printable import printable
 
 
 class Command:
-    """Show what looks like a leak: what accumulates and who holds it, and class loaders that stay.
+    """Show leak suspects: objects that accumulate, with their owners, and leaked class loaders.
 
       jvmti heap leaks MyServer
       jvmti heap leaks dump.hprof --threshold 0.02
 
-    Each line says how many objects of which class there are, what they hold together, and in which
-    field of the program; the way from a root follows. Class loaders are listed that were replaced
-    by a later one with the same classes, or closed, and that something still holds. What holds
-    less than the given part of the heap is left out.
+    Each suspect: how many objects of which class, how much they retain, the field of the program
+    that owns them, and the path from a GC root. Leaked class loaders are those that are closed, or
+    replaced by a later one with the same classes, but still reachable. Suspects below --threshold
+    are left out.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -35,7 +35,7 @@ _AMOUNTS = ("bytes", "retained", "length", "count")
 
 
 class Command:
-    """Answer questions to a heap: Python expressions over columns of objects.
+    """Query a heap with Python expressions over columns of objects.
 
       jvmti heap query MyServer 'objects("com.acme.Order")' --where 'total > 1000'
       jvmti heap query MyServer 'objects("com.acme.Order")["customer"]["name"]'
@@ -45,9 +45,9 @@ class Command:
       jvmti heap query dump.hprof 'objects("com.acme.Order")' -o orders.parquet \\
           --columns 'object, total, name := customer["name"]'
 
-    The expression has the names of a snapshot (objects, classes, static, histogram, threads,
+    The expression can use the names of a snapshot (objects, classes, static, histogram, threads,
     loaders, roots, dominators, paths_to_roots, retained_size …), the module jvmti.heap as `heap`,
-    NumPy as `np`, and all of Python: it is run as your own code.
+    NumPy as `np`, and all of Python: it runs with your permissions.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -168,7 +168,7 @@ def _records(part: Table) -> list[dict[str, Any]]:
 
 
 def _finite(item: Any) -> Any:
-    """JSON has no infinity, and nothing that is no number."""
+    """JSON has neither infinity nor NaN."""
     return None if isinstance(item, float) and not math.isfinite(item) else item
 
 

@@ -12,14 +12,14 @@ from jvmti.target.processes import find
 
 
 class Command:
-    """Write a report of a heap: one HTML file to look at in a browser, or to give away.
+    """Write a report of a heap: one HTML file, to open in a browser or to share.
 
       jvmti heap report MyServer -o report.html
       jvmti heap report dump.hprof -o report.html --force
 
-    What fills the heap and what holds it: a map, leak suspects, the dominator tree, classes,
-    threads, class loaders, duplicates, collections, queues, buffers. The file needs no network. It
-    has texts of the heap in it, and is readable by its owner only.
+    It has a map, leak suspects, the dominator tree, classes, threads, class loaders, duplicates,
+    collections, queues and buffers, and needs no network. Since it contains texts of the heap,
+    only its owner can read the file.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

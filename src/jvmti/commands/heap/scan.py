@@ -39,8 +39,8 @@ class Command:
       jvmti heap scan MyServer java.lang.String --containing secret
       jvmti heap scan MyServer 'byte[]' --top 5 --json
 
-    One pass over the heap stops the program for about 50 ms for each million objects in it,
-    whatever classes are chosen.
+    The scan stops the program for about 50 ms per million objects in the heap, whatever the
+    classes.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ class Command:
         parser.add_argument(
             "--where",
             metavar="EXPRESSION",
-            help="only those for which it is true; fields, size and length are NumPy columns",
+            help="only objects for which this is true; fields, size and length are NumPy columns",
         )
         parser.add_argument("--containing", metavar="TEXT", help="only strings that contain it")
         add_top(parser, _TOP)

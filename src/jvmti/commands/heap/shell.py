@@ -13,17 +13,17 @@ from jvmti.commands.python_code import add_code, code, is_plain, words_after_tar
 
 
 class Command:
-    """Ask one heap many questions at a Python prompt.
+    """Explore a heap at a Python prompt.
 
       jvmti heap shell MyServer
       jvmti heap shell dump.hprof
       jvmti heap shell dump.hprof -c 'print(snapshot.leaks())'
       jvmti heap shell dump.hprof questions.py arguments …
 
-    `snapshot` is the heap, `heap` the module `jvmti.heap`. A JVM is dumped once and goes on; what
-    was computed for a question, such as what each object retains, is there for the next. IPython
+    `snapshot` is the heap, `heap` the module `jvmti.heap`. A JVM is dumped once and
+    continues; later questions reuse earlier results, such as retained sizes. IPython
     where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt. With -c, a
-    script, or standard input that is no terminal, it runs that and gives its exit code.
+    script, or standard input that is not a terminal, it runs that and exits with its code.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

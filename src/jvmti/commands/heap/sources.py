@@ -1,4 +1,4 @@
-"""What the verbs that look at snapshots are given: a dump file, or a JVM that is dumped for it."""
+"""The source of snapshots: a dump file, or a JVM to dump."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def looked_at(given: argparse.Namespace) -> Iterator[VM]:
 
 
 def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> Snapshot:
-    """A snapshot of a JVM; it is said beforehand if that stops the program for long."""
+    """A snapshot of a JVM, with a warning first if that stops the program for long."""
     return vm.heap.snapshot(
         unreachable="keep" if given.unreachable else "drop",
         max_pause=given.max_pause,
@@ -96,7 +96,7 @@ def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> 
 
 @contextmanager
 def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
-    """The snapshot of a file, or of a JVM that goes on; faults are told on standard error."""
+    """The snapshot of a file or a JVM; faults are reported on standard error."""
     unreachable = "keep" if getattr(given, "unreachable", False) else "drop"
     with _progress() as report:
         if is_file(given):
@@ -119,7 +119,7 @@ def print_head(snapshot: Snapshot) -> None:
 
 
 def write(given: argparse.Namespace, to: str, into: Callable[[Snapshot], None]) -> None:
-    """Write a snapshot to a new file or directory, and tell of it.
+    """Write a snapshot to a new file or directory, and report that.
 
     Args:
         to: its name.

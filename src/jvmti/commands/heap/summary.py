@@ -15,14 +15,14 @@ _KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
 
 
 class Command:
-    """Show what is in a heap: classes with what they take and retain, roots, loaders, garbage.
+    """Show the contents of a heap: classes with own and retained sizes, roots, loaders, garbage.
 
       jvmti heap summary MyServer
       jvmti heap summary dump.hprof --top 50 --by package
       jvmti heap summary dump.hprof.gz --json
 
-    A JVM is dumped into memory for it, of which no file remains; the program stands still for about
-    100 ms for each million objects.
+    A JVM is dumped into memory, without a file, which stops the program for about 100 ms per
+    million objects.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -76,7 +76,7 @@ def deployments(snapshot: Snapshot) -> list[list[Loader]]:
         assert loader.object is not None
         for name in names[at]:
             by_name.setdefault((loader.object.cls.name, name), []).append(at)
-    # Of each name only neighbours, so that a thousand loaders of one class are no million pairs.
+    # Only neighbours of each name, so that a thousand loaders do not make a million pairs.
     shared: dict[tuple[int, int], int] = {}
     for found in by_name.values():
         for pair in itertools.pairwise(found):

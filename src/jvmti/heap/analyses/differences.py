@@ -90,9 +90,9 @@ def grown(
 ) -> list[Growth]:
     """What accumulated and where, most bytes first: each growth once.
 
-    Of the places of `path_growth`, on each way from the roots down, it is the first of which there
-    are more objects than before and that is no collection or array; where there is no such place,
-    the last that most of the growth is in.
+    Of the places of `path_growth`, on each path down from the roots, it is the first with more
+    objects than before that is not a collection or array; if there is none, the last that has most
+    of the growth.
 
     Args:
         before: the earlier snapshot.

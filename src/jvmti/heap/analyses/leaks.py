@@ -33,7 +33,7 @@ _LEVELS = 40
 _MOST_OWNERS = 200
 _MOST_POINTS = 1000
 _MANY = 100
-"""Of so many it is said that they accumulate; fewer may be what holds it."""
+"""This many objects of a class accumulate; fewer may be their holders."""
 _OTHERS = 0.05
 """What another owner holds at least, of what the first does, to be worth a word."""
 _PLATFORM_THRESHOLD = 1 << 20
@@ -206,7 +206,7 @@ class _Search:
         merged: dict[tuple[str, str], Suspect] = {}
         for point in points:
             suspect = self._suspect(point)
-            # The tables that every JDK has are no news in a small heap.
+            # Every JDK has these tables, which show up in a small heap.
             if suspect.retained < self._platform and OF_THE_PLATFORM.match(
                 suspect.owner.removeprefix("static ").removeprefix("class ")
             ):

@@ -92,7 +92,7 @@ def finalizer_queue(snapshot: Snapshot) -> Objects:
 
 
 def reference_queues(snapshot: Snapshot) -> dict[Object, int]:
-    """Queues of references that nobody has taken from: how many wait in each."""
+    """Reference queues with the number of references that wait in each."""
     found: dict[Object, int] = {}
     queues = _objects(snapshot, "java.lang.ref.ReferenceQueue", subclasses=True)
     for queue in queues:

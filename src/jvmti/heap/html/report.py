@@ -572,7 +572,7 @@ def _queues(snapshot: Snapshot) -> list[Content]:
     return [
         paragraph("Objects with a finalizer that has not run yet."),
         table(["objects", "class"], waiting.most_common(_ROWS)),
-        paragraph("References in queues from which nobody has taken them."),
+        paragraph("References that wait in queues."),
         table(
             ["references", "queue"],
             [(length, named(queue)) for queue, length in queues[:_ROWS]],

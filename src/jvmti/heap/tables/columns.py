@@ -47,7 +47,7 @@ class Table(display.Tabular, Mapping[str, Any]):
         return len(self._columns)
 
     def settled(self) -> Table:
-        """The same with numbers in place of objects that are no texts; see `plain`."""
+        """The same with numbers in place of objects that are not texts; see `plain`."""
         found = {}
         for name, one in self.items():
             numbers = isinstance(one, Objects) and not is_text(one)
@@ -59,7 +59,7 @@ class Table(display.Tabular, Mapping[str, Any]):
         return Table({name: column[chosen] for name, column in self.items()})
 
     def to_arrow(self) -> Any:
-        """The columns as an Arrow record batch; objects that are no texts as their numbers.
+        """The columns as an Arrow record batch; objects that are not texts as their numbers.
 
         Raises:
             ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
@@ -141,7 +141,7 @@ def table(value: Any) -> Table:
     """What an expression gave, as a table.
 
     Columns of arrays and objects stay what they are.  A column without a name is ``value``; those
-    of a tuple are ``value``, ``value_2``, …  What is no table by itself is one of a single value.
+    of a tuple are ``value``, ``value_2``, …  Any other value is a table with a single cell.
 
     Raises:
         ValueError: it is an array of three dimensions or more.
@@ -291,7 +291,7 @@ def _of_classes(classes: list[Class]) -> Table:
 
 def _of_array(value: NDArray[Any]) -> Table:
     if value.ndim > 2:
-        raise ValueError(f"an array of {value.ndim} dimensions is no table")
+        raise ValueError(f"an array of {value.ndim} dimensions is not a table")
     if value.ndim == 0:
         return Table({"value": value.reshape(1)})
     if value.dtype.names:

@@ -59,7 +59,7 @@ class Expression:
         used: the names that occur in it.
 
     Raises:
-        QueryError: it is no expression of Python.
+        QueryError: it is not a Python expression.
     """
 
     def __init__(self, source: str, node: ast.expr | None = None) -> None:
@@ -136,7 +136,7 @@ def _parsed(text: str) -> ast.expr:
                 error, line, column = own, own.lineno or 1, own.offset or len(text) + 1
         raise QueryError(f"at {_at(text, line, max(column, 1))}: {error.msg}") from error
     except (ValueError, MemoryError, RecursionError) as error:
-        raise QueryError(f"this is no expression: {error}") from error
+        raise QueryError(f"not an expression: {error}") from error
 
 
 def _wrapped(text: str) -> str:
