@@ -18,7 +18,7 @@ import compiler
 import jvms
 import jvmti
 from jvmti.display import Rows
-from jvmti.model.stack_tree import StackTree
+from jvmti.stacks.tree import StackTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

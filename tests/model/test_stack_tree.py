@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from jvmti.model.stack_tree import StackTree
+from jvmti.stacks.tree import StackTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.model.frames import Frame, Places
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
-from jvmti.model.stack_tree import at_once, sampled
+from jvmti.model.sampling import at_once, sampled
 from jvmti.model.stepping import Steps
 from jvmti.model.suspension import Suspension, SuspensionOfAll
 from jvmti.text.names import suggestion
@@ -31,10 +31,10 @@ from jvmti.wire.columns import HandleColumn
 if TYPE_CHECKING:
     from jvmti.display import Report
     from jvmti.model.objects import Throwable
-    from jvmti.model.stack_tree import StackTree
     from jvmti.model.stops import Stop
     from jvmti.model.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
+    from jvmti.stacks.tree import StackTree
 
 MOST_FRAMES = 1024
 """How many frames of a stack are shown where nothing else is asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from jvmti.heap.html.elements import Content, Element, element, paragraph
-from jvmti.model.stack_tree import StackNode, StackTree
+from jvmti.stacks.tree import StackNode, StackTree
 
 __all__ = ["flames"]
 

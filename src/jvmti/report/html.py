@@ -42,11 +42,11 @@ from jvmti.model.objects import Attributes, Object, String
 from jvmti.model.properties import Properties
 from jvmti.model.reading import read_fields
 from jvmti.model.sources import Source, last_line
-from jvmti.model.stack_tree import StackTree
 from jvmti.model.threads import Thread, Threads, ThreadSnapshot
 from jvmti.model.values import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
+from jvmti.stacks.tree import StackTree
 from jvmti.text.quantities import processor_time
 
 __all__ = ["html", "view"]

@@ -1,0 +1,180 @@
+"""Many stacks as one tree: what is on how many of them, and under what.
+
+Taken at once it shows where the threads of a program are; sampled for some seconds, where it spends
+its time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+
+from jvmti import display
+from jvmti.text.printable import escaped, escaped_lines
+
+__all__ = ["StackNode", "StackTree"]
+
+
+class StackNode:
+    """A frame under all the frames that lead to it.
+
+    Attributes:
+        name: class and method, or a thread; empty for the root above all.
+        count: on how many stacks it is.
+        ends: on how many of them nothing is called from it.
+    """
+
+    __slots__ = ("_children", "count", "ends", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.ends = 0
+        self._children: dict[str, StackNode] = {}
+
+    @property
+    def children(self) -> list[StackNode]:
+        """What is called from it, what is on most stacks first."""
+        return sorted(self._children.values(), key=lambda one: (-one.count, one.name))
+
+    @escaped
+    def __repr__(self) -> str:
+        return f"<StackNode {self.name}, on {self.count:,} stacks>"
+
+
+class StackTree:
+    """Stacks merged from their outermost frames on; ``str`` is an indented tree.
+
+    Attributes:
+        root: the node above all; its ``count`` is how many stacks there are.
+        looks: how often the threads were looked at.
+        seconds: for how long.
+        longest_look: the longest of the looks in seconds; the VM stood still for at most as long.
+        unseen: why it has no stacks, where none was chosen.
+    """
+
+    def __init__(self) -> None:
+        self.root = StackNode("")
+        self.looks = 0
+        self.seconds = 0.0
+        self.longest_look = 0.0
+        self.unseen = ""
+
+    def add(self, stack: Iterable[str], count: int = 1) -> None:
+        """Add a stack.
+
+        Args:
+            stack: names, the outermost frame first.
+            count: how many times it was seen.
+        """
+        node = self.root
+        node.count += count
+        for name in stack:
+            below = node._children.get(name)
+            if below is None:
+                below = node._children[name] = StackNode(name)
+            below.count += count
+            node = below
+        node.ends += count
+
+    def __len__(self) -> int:
+        return self.root.count
+
+    def walk(self, threshold: float = 0.0) -> Iterator[tuple[int, StackNode]]:
+        """Every node with its depth, the root's children having 0, from above.
+
+        Args:
+            threshold: the part of all stacks that a node is on at least.
+        """
+        threshold *= self.root.count
+        waiting = [(0, one) for one in reversed(self.root.children)]
+        while waiting:
+            depth, node = waiting.pop()
+            if node.count >= threshold:
+                yield depth, node
+                waiting += [(depth + 1, one) for one in reversed(node.children)]
+
+    def under(self, pattern: str) -> StackTree:
+        """The parts of stacks from the outermost frame on whose name fits a shell pattern.
+
+        ``tree.under("com.acme.*")`` is what the threads do in that package, whatever called it.
+        """
+        found = StackTree()
+        found.looks, found.seconds = self.looks, self.seconds
+        found.longest_look = self.longest_look
+        found.unseen = self.unseen
+        waiting = list(self.root._children.values())
+        while waiting:
+            node = waiting.pop()
+            if fnmatchcase(node.name, pattern):
+                found.root.count += node.count
+                _merge(node, found.root)
+            else:
+                waiting += node._children.values()
+        return found
+
+    def top(self, most: int = 20) -> list[tuple[str, int]]:
+        """The frames in which most stacks end, with how many do."""
+        found: Counter[str] = Counter()
+        for _, node in self.walk():
+            found[node.name] += node.ends
+        return [(name, count) for name, count in found.most_common(most) if count]
+
+    def lines(self, threshold: float = 0.01) -> list[str]:
+        """The tree as text: share, number of stacks, and the name, indented.
+
+        A frame that has only one below it, on as many stacks, is not indented anew.
+
+        Args:
+            threshold: the part of all stacks that a frame is on at least to be shown.
+        """
+        found = []
+        levels: list[int] = [0]
+        only = False
+        for depth, node in self.walk(threshold):
+            del levels[depth + 1 :]
+            level = levels[depth]
+            mark = "· " if only else ""
+            share = node.count / self.root.count
+            found.append(f"{share:6.1%} {node.count:>7,}  {'  ' * level}{mark}{node.name}")
+            only = len(node._children) == 1 and node.ends == 0
+            levels.append(level if only else level + 1)
+        return found
+
+    def to_collapsed(self) -> str:
+        """The stacks in the form that tools for flame graphs read.
+
+        A line for each different stack: its frames, the outermost first, with semicolons between
+        them, a space, and the number of stacks.  Semicolons and line breaks in names, which only
+        those of threads can have, become commas and spaces.
+        """
+        found = []
+        path: list[str] = []
+        for depth, node in self.walk():
+            path[depth:] = [" ".join(node.name.replace(";", ",").split()) or "?"]
+            if node.ends:
+                found.append(f"{';'.join(path)} {node.ends}\n")
+        return "".join(found)
+
+    @escaped_lines
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.lines()])
+
+    @escaped
+    def __repr__(self) -> str:
+        what = f"{self.looks:,} looks in {self.seconds:.3g} s" if self.looks > 1 else "one look"
+        why = f": {self.unseen}" if self.unseen and not self else ""
+        return f"<StackTree of {len(self):,} stacks, {what}{why}>"
+
+    _repr_html_ = display.html
+
+
+def _merge(node: StackNode, above: StackNode) -> None:
+    waiting = [(node, above)]
+    while waiting:
+        one, into = waiting.pop()
+        below = into._children.setdefault(one.name, StackNode(one.name))
+        below.count += one.count
+        below.ends += one.ends
+        waiting += [(child, below) for child in one._children.values()]
