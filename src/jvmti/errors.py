@@ -75,6 +75,7 @@ from jvmti.target.errors import *  # noqa: F403
 if TYPE_CHECKING:
     from jvmti.agents.script import ScriptError, ScriptFailed
     from jvmti.classfile.reading import MalformedClassFile
+    from jvmti.debug.conditions import ConditionError
     from jvmti.heap.errors import (
         Cancelled,
         HeapError,
@@ -87,7 +88,6 @@ if TYPE_CHECKING:
     from jvmti.heap.tables.query import QueryError
     from jvmti.liveheap.passes import PassOverran
     from jvmti.liveheap.pauses import PauseTooLong
-    from jvmti.model.conditions import ConditionError
     from jvmti.model.frames import FrameGone
     from jvmti.model.sources import SourceNotFound
     from jvmti.shell.expressions import NotEvaluated
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
 
 _LATE = {
     "Cancelled": "jvmti.heap.errors",
-    "ConditionError": "jvmti.model.conditions",
+    "ConditionError": "jvmti.debug.conditions",
     "FrameGone": "jvmti.model.frames",
     "HeapError": "jvmti.heap.errors",
     "MalformedClassFile": "jvmti.classfile.reading",

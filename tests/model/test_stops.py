@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from jvmti.debug.conditions import ConditionError, ControllerCondition
+from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.environment import AgentOperations
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
-from jvmti.model.conditions import ConditionError, ControllerCondition
-from jvmti.model.stops import Stop, StopRequest
 from model import stopping
 from model.stopping import LINE, SOON, method
 

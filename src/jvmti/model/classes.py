@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from jvmti import display, refs
+from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.watchpoints import Watchpoint
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import (
     AbsentInformation,
@@ -24,7 +26,6 @@ from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModi
 from jvmti.interface.signatures import is_hidden, java_name, parameters_of, result_of
 from jvmti.model import calls
 from jvmti.model.attribute_errors import no_attribute
-from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.class_files import read_class_file, redefine, retransform
 from jvmti.model.class_objects import ClassObject
 from jvmti.model.layouts import layout_of
@@ -34,7 +35,6 @@ from jvmti.model.objects import Attributes, write_field
 from jvmti.model.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import Source, declaration_line, last_line
-from jvmti.model.watchpoints import Watchpoint
 from jvmti.text.printable import Lines, escaped
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     )
     from jvmti.classfile.constant_pool import Constant
     from jvmti.classfile.structure import LocalVariable, RecordComponent
+    from jvmti.debug.stops import Stop
     from jvmti.env.structures import LineNumberEntry
     from jvmti.liveheap.scan import Where
     from jvmti.model.layouts import Layout
     from jvmti.model.loaded_classes import ClassList
     from jvmti.model.modules import ClassLoader, Module
     from jvmti.model.overloads import Overload
-    from jvmti.model.stops import Stop
     from jvmti.model.threads import Thread
     from jvmti.model.vm import VM
 

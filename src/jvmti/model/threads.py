@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display, refs
+from jvmti.debug.stepping import Steps
 from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
     Error,
@@ -22,16 +23,15 @@ from jvmti.model.frames import Frame, Places
 from jvmti.model.locks import locks_of_stack
 from jvmti.model.objects import Attributes, Object
 from jvmti.model.sampling import at_once, sampled
-from jvmti.model.stepping import Steps
 from jvmti.model.suspension import Suspension, SuspensionOfAll
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
+    from jvmti.debug.stops import Stop
     from jvmti.display import Report
     from jvmti.model.objects import Throwable
-    from jvmti.model.stops import Stop
     from jvmti.model.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
     from jvmti.stacks.tree import StackTree

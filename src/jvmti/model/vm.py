@@ -11,6 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
+from jvmti.debug.breakpoint_table import BreakpointTable
+from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.catchpoints import Catchpoint
+from jvmti.debug.stops import Stop
 from jvmti.env.environment import AgentOperations, Env, Mapped
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.events.callbacks import Callbacks
@@ -22,10 +26,7 @@ from jvmti.interface.constants import VMPhase
 from jvmti.interface.errors import InHeapCallback, TargetLost
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.breakpoint_table import BreakpointTable
-from jvmti.model.breakpoints import Breakpoint
 from jvmti.model.capability_broker import CapabilityBroker
-from jvmti.model.catchpoints import Catchpoint
 from jvmti.model.classes import Class, Field, Method, Methods
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.lending import Lending
@@ -48,7 +49,6 @@ from jvmti.model.objects import (
 from jvmti.model.properties import Properties
 from jvmti.model.session_vm import MODEL
 from jvmti.model.sources import SourcePath
-from jvmti.model.stops import Stop
 from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.model.threads import Thread, Threads
 from jvmti.operations.functions import AgentStats

@@ -596,7 +596,7 @@ class Operations(Calling):
             number: the stop.
             method: where.
             location: where in the method.
-            condition: instructions of `jvmti.model.conditions`, five numbers each; none for none.
+            condition: instructions of `jvmti.debug.conditions`, five numbers each; none for none.
             texts: the texts that they compare with, in UTF-16.
         """
         ...

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.layouts.stops import Caught
-from jvmti.model.stops import Stop, StopRequest
 
 if TYPE_CHECKING:
     from jvmti.model.classes import Method

@@ -25,8 +25,8 @@ from jvmti.model.locals import Variable
 from jvmti.model.values import to_python
 
 if TYPE_CHECKING:
+    from jvmti.debug.stops import Stop
     from jvmti.env.structures import LocalVariableEntry
-    from jvmti.model.stops import Stop
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

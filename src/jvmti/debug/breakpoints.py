@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from jvmti.debug import conditions
+from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, JvmtiError
 from jvmti.interface.signatures import fitting
-from jvmti.model import conditions
 from jvmti.model.locals import parameters
-from jvmti.model.stops import Stop, StopRequest, is_pattern
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jvmti import refs
+from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
-from jvmti.model.stops import Stop, StopRequest
 
 if TYPE_CHECKING:
     from jvmti.model.threads import Thread

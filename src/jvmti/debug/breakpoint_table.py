@@ -8,15 +8,15 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jvmti.debug.redefinitions import Redefinitions
+from jvmti.debug.stepping import Steps
+from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.capabilities import SOLO, Capabilities
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
 from jvmti.model.capability_status import reason
-from jvmti.model.redefinitions import Redefinitions
-from jvmti.model.stepping import Steps
-from jvmti.model.stops import Stop, StopRequest
 from jvmti.model.values import to_python
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
-    from jvmti.model.breakpoints import Breakpoint
+    from jvmti.debug.breakpoints import Breakpoint
     from jvmti.model.classes import Class
     from jvmti.model.vm import VM
 
