@@ -30,7 +30,7 @@ from jvmti.interface.capabilities import ALL
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.threads.java_thread import ThreadSnapshot
 
 REFRESHES = 6
 INTERVAL = 0.9

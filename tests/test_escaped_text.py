@@ -21,7 +21,7 @@ import jvms
 import jvmti
 from jvmti.classfile import ClassFile, disassemble
 from jvmti.interface.errors import JavaException
-from jvmti.model.sources import Source
+from jvmti.model.classes.sources import Source
 from jvmti.text.printable import Lines, PrintableError, printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import as_json, done
 from jvmti.commands.locks import _print as print_locks
-from jvmti.model.contention import LockUse
+from jvmti.model.threads.contention import LockUse
 
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms

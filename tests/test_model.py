@@ -10,9 +10,9 @@ import pytest
 import jvmti
 from jvmti.interface.constants import ThreadState
 from jvmti.interface.signatures import java_name, parameters_of, result_of, signature_of
-from jvmti.model.classes import Class
-from jvmti.model.locks import LockFinder
-from jvmti.model.threads import Thread
+from jvmti.model.classes.java_class import Class
+from jvmti.model.threads.java_thread import Thread
+from jvmti.model.threads.locks import LockFinder
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:

@@ -88,15 +88,15 @@ if TYPE_CHECKING:
     from jvmti.heap.tables.query import QueryError
     from jvmti.liveheap.passes import PassOverran
     from jvmti.liveheap.pauses import PauseTooLong
-    from jvmti.model.frames import FrameGone
-    from jvmti.model.sources import SourceNotFound
+    from jvmti.model.classes.sources import SourceNotFound
+    from jvmti.model.threads.frames import FrameGone
     from jvmti.shell.expressions import NotEvaluated
     from jvmti.shell.magics import UsageError
 
 _LATE = {
     "Cancelled": "jvmti.heap.errors",
     "ConditionError": "jvmti.debug.conditions",
-    "FrameGone": "jvmti.model.frames",
+    "FrameGone": "jvmti.model.threads.frames",
     "HeapError": "jvmti.heap.errors",
     "MalformedClassFile": "jvmti.classfile.reading",
     "NoRoom": "jvmti.heap.errors",
@@ -109,7 +109,7 @@ _LATE = {
     "QueryError": "jvmti.heap.tables.query",
     "ScriptError": "jvmti.agents.script",
     "ScriptFailed": "jvmti.agents.script",
-    "SourceNotFound": "jvmti.model.sources",
+    "SourceNotFound": "jvmti.model.classes.sources",
     "TooManyObjects": "jvmti.heap.errors",
     "UsageError": "jvmti.shell.magics",
 }

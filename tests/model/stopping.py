@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jvms import Jvm
-    from jvmti.model.classes import Class, Field, Method
+    from jvmti.model.classes.java_class import Class, Field, Method
     from programs import JavaProgram, JavaPrograms
 
 #: How long a test waits for what must come, in seconds; nothing is measured by it.

@@ -16,7 +16,7 @@ from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import InvalidClassFormat, UnmodifiableClass
 from jvmti.interface.modifiers import ClassModifiers, MethodModifiers
 from jvmti.interface.signatures import java_name
-from jvmti.model.sources import SourceNotFound
+from jvmti.model.classes.sources import SourceNotFound
 from test_class_files import comparable, javap
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import jvmti
-from jvmti.model.containers import Reader, contents_of
+from jvmti.model.values.containers import Reader, contents_of
 from model.conftest import held
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
-from jvmti.model.frames import Frame, FrameGone
+from jvmti.model.threads.frames import Frame, FrameGone
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:

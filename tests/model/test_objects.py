@@ -14,9 +14,9 @@ import pytest
 import jvmti
 from interrupts import interrupted_at
 from jvmti.interface.errors import CallTimeout, InvalidFieldID, InvalidObject
-from jvmti.model.ancestry import Ancestry
-from jvmti.model.layouts import layout_of
-from jvmti.model.reading import read_fields, read_linked
+from jvmti.model.classes.ancestry import Ancestry
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import read_fields, read_linked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ import pytest
 
 import jvmti
 from jvmti.interface.signatures import parameters_of
-from jvmti.model.overloads import overloads_of
+from jvmti.model.values.overloads import overloads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

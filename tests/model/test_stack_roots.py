@@ -11,13 +11,13 @@ import pytest
 
 import jvmti
 from jvmti.interface.errors import NotAvailable, OpaqueFrame
-from jvmti.model.frames import FrameGone
+from jvmti.model.threads.frames import FrameGone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jvms import Jvm
-    from jvmti.model.frames import Frame
+    from jvmti.model.threads.frames import Frame
     from programs import JavaProgram, JavaPrograms
 
 COMPILED = [

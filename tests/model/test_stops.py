@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jvms import Jvm
-    from jvmti.model.threads import Thread
+    from jvmti.model.threads.java_thread import Thread
     from programs import JavaProgram, JavaPrograms
 
 

@@ -15,8 +15,8 @@ from jvmti.text.printable import printable
 from jvmti.text.quantities import processor_time
 
 if TYPE_CHECKING:
-    from jvmti.model.locks import LockSnapshot
-    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.threads.java_thread import ThreadSnapshot
+    from jvmti.model.threads.locks import LockSnapshot
     from jvmti.model.vm import VM
 
 _STATES = ("NEW", "RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING", "TERMINATED")
@@ -87,7 +87,7 @@ class Command:
             given.parser.error("--watch is for people; --json prints once")
         if given.watch and given.group:
             given.parser.error("--watch shows a line for each thread; --group prints once")
-        from jvmti.model.locks import LockFinder
+        from jvmti.model.threads.locks import LockFinder
 
         with opened(given) as vm:
             if given.launched:
@@ -216,7 +216,7 @@ def _print(
 ) -> None:
     from rich.text import Text
 
-    from jvmti.model.threads import described
+    from jvmti.model.threads.java_thread import described
 
     out = console()
     process = vm.process

@@ -17,7 +17,7 @@ from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
 from jvmti.model.capability_status import reason
-from jvmti.model.values import to_python
+from jvmti.model.values.conversion import to_python
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.events.enabling import Enabling
     from jvmti.events.handlers import Handlers
-    from jvmti.model.threads import Thread
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

@@ -13,13 +13,13 @@ from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, JvmtiError
 from jvmti.interface.signatures import fitting
-from jvmti.model.locals import parameters
+from jvmti.model.threads.locals import parameters
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Class, Method
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

@@ -10,8 +10,8 @@ from jvmti.interface.constants import Event
 from jvmti.layouts.stops import Caught
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Method
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
-from jvmti.model.locals import Variable
-from jvmti.model.values import to_python
+from jvmti.model.threads.locals import Variable
+from jvmti.model.values.conversion import to_python
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop

@@ -15,7 +15,7 @@ from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.debug.breakpoints import Breakpoint
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

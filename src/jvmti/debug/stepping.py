@@ -12,7 +12,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
-    from jvmti.model.threads import Thread
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 

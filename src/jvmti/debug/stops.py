@@ -31,11 +31,11 @@ from jvmti.text.printable import escaped
 from jvmti.wire.session import LentConversation
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Class, Field, Method
-    from jvmti.model.frames import Frame
-    from jvmti.model.locals import Locals
-    from jvmti.model.objects import Object, Throwable
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.java_class import Class, Field, Method
+    from jvmti.model.objects.java_object import Object, Throwable
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import Thread
+    from jvmti.model.threads.locals import Locals
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

@@ -9,8 +9,8 @@ from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Field, Method
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.java_class import Field, Method
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 

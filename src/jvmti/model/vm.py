@@ -27,19 +27,19 @@ from jvmti.interface.errors import InHeapCallback, TargetLost
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.capability_broker import CapabilityBroker
-from jvmti.model.classes import Class, Field, Method, Methods
-from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
-from jvmti.model.lending import Lending
-from jvmti.model.loaded_classes import Classes
-from jvmti.model.locks import Deadlock, LockFinder
-from jvmti.model.modules import (
+from jvmti.model.classes.java_class import Class, Field, Method, Methods
+from jvmti.model.classes.loaded_classes import Classes
+from jvmti.model.classes.modules import (
     ClassLoader,
     ClassLoaderSummary,
     Module,
     Modules,
     class_loaders,
 )
-from jvmti.model.objects import (
+from jvmti.model.classes.sources import SourcePath
+from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.lending import Lending
+from jvmti.model.objects.java_object import (
     PRIMITIVE_ARRAYS,
     Object,
     ObjectArray,
@@ -48,9 +48,9 @@ from jvmti.model.objects import (
 )
 from jvmti.model.properties import Properties
 from jvmti.model.session_vm import MODEL
-from jvmti.model.sources import SourcePath
-from jvmti.model.thread_groups import ThreadGroup, ThreadGroups
-from jvmti.model.threads import Thread, Threads
+from jvmti.model.threads.java_thread import Thread, Threads
+from jvmti.model.threads.locks import Deadlock, LockFinder
+from jvmti.model.threads.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.operations.functions import AgentStats
 from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY

@@ -225,7 +225,7 @@ class LocalObjects(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Values of any types, one after the other; see `jvmti.model.reading`."""
+    """Values of any types, one after the other; see `jvmti.model.objects.reading`."""
 
     data: Bytes
     """How many values, primitive values and texts there are, four bytes each; then eight bytes for

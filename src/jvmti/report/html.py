@@ -32,18 +32,18 @@ from jvmti.interface.errors import Error
 from jvmti.interface.signatures import java_name
 from jvmti.liveheap.referrers import Referrers, RootPath
 from jvmti.liveheap.scan import Scan
-from jvmti.model.classes import Class, Field, Method
-from jvmti.model.frames import Frame
-from jvmti.model.layouts import layout_of
-from jvmti.model.loaded_classes import ClassList
-from jvmti.model.locals import Locals
-from jvmti.model.locks import Deadlock
-from jvmti.model.objects import Attributes, Object, String
+from jvmti.model.classes.java_class import Class, Field, Method
+from jvmti.model.classes.loaded_classes import ClassList
+from jvmti.model.classes.sources import Source, last_line
+from jvmti.model.objects.java_object import Attributes, Object, String
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import read_fields
 from jvmti.model.properties import Properties
-from jvmti.model.reading import read_fields
-from jvmti.model.sources import Source, last_line
-from jvmti.model.threads import Thread, Threads, ThreadSnapshot
-from jvmti.model.values import supertypes
+from jvmti.model.threads.frames import Frame
+from jvmti.model.threads.java_thread import Thread, Threads, ThreadSnapshot
+from jvmti.model.threads.locals import Locals
+from jvmti.model.threads.locks import Deadlock
+from jvmti.model.values.conversion import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.stacks.tree import StackTree

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from jvmti.interface.capabilities import Capabilities
-from jvmti.model.classes import Class
+from jvmti.model.classes.java_class import Class
 from jvmti.model.vm import VM
 from jvmti.shell.descriptions import event_names
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string

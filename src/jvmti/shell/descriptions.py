@@ -9,7 +9,7 @@ from typing import Any
 from jvmti.env.events import EVENTS
 from jvmti.interface.declaration import Declaration, Table
 from jvmti.interface.modifiers import ClassModifiers
-from jvmti.model.classes import Class, Field, Method
+from jvmti.model.classes.java_class import Class, Field, Method
 from jvmti.text.printable import printable
 
 _IMPLIED = ("java.lang.Object", "java.lang.Enum", "java.lang.Record")

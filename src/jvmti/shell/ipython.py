@@ -16,7 +16,7 @@ from traitlets.config import Config
 
 from jvmti import heap
 from jvmti.interface.errors import Error
-from jvmti.model.frames import Frame
+from jvmti.model.threads.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
 from jvmti.shell import magics

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error, WrongPhase
 from jvmti.interface.frozen import frozen
-from jvmti.model.classes import Class, Method
-from jvmti.model.frames import Frame
-from jvmti.model.threads import Thread
+from jvmti.model.classes.java_class import Class, Method
+from jvmti.model.threads.frames import Frame
+from jvmti.model.threads.java_thread import Thread
 from jvmti.shell.expressions import NotEvaluated, evaluate
 from jvmti.text.printable import printable
 

@@ -17,7 +17,7 @@ import numpy
 from jvmti import refs
 from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import java_name
-from jvmti.model.ancestry import Ancestry
+from jvmti.model.classes.ancestry import Ancestry
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from jvmti import refs
 from jvmti.interface.errors import Error
 from jvmti.interface.frozen import frozen
-from jvmti.model.objects import Attributes
+from jvmti.model.objects.java_object import Attributes
 from jvmti.text.names import loader_name, suggestion
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
-    from jvmti.model.loaded_classes import ClassList
+    from jvmti.model.classes.loaded_classes import ClassList
     from jvmti.model.vm import VM
 
 
@@ -63,7 +63,7 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
         JVM TI: GetLoadedClasses, GetClassLoader.
         """
-        from jvmti.model.loaded_classes import ClassList
+        from jvmti.model.classes.loaded_classes import ClassList
 
         vm = self._vm
         every = vm.classes()

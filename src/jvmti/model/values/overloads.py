@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.signatures import parameters_of
-from jvmti.model import values
-from jvmti.model.boxing import boxes_like
-from jvmti.model.values import BUILT_IN, OBJECT, WIDER, Conversion, fit, lineage
+from jvmti.model.values import conversion as values
+from jvmti.model.values.boxing import boxes_like
+from jvmti.model.values.conversion import BUILT_IN, OBJECT, WIDER, Conversion, fit, lineage
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
 
 _TYPES = re.compile(r"\[*(?:L[^;]*;|[ZBCSIJFD])")

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from jvmti import display, refs
-from jvmti.model import arrays, calls, views
-from jvmti.model.attribute_errors import no_attribute
-from jvmti.model.layouts import Place, layout_of
-from jvmti.model.monitors import MonitorHold
-from jvmti.model.reading import read_fields
+from jvmti.model.objects import arrays
+from jvmti.model.objects.attribute_errors import no_attribute
+from jvmti.model.objects.layouts import Place, layout_of
+from jvmti.model.objects.monitors import MonitorHold
+from jvmti.model.objects.reading import read_fields
 from jvmti.model.session_vm import MODEL
-from jvmti.model.values import PRIMITIVE_NAMES, to_java
+from jvmti.model.values import calls, views
+from jvmti.model.values.conversion import PRIMITIVE_NAMES, to_java
 from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.env.structures import MonitorUsage
     from jvmti.liveheap.passes import Progress
     from jvmti.liveheap.referrers import Referrers, Retained, RootPath
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.classfile import MalformedClassFile, instructions
 from jvmti.interface.errors import JvmtiError
-from jvmti.model.suspension import Suspension
+from jvmti.model.threads.suspension import Suspension
 
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile
     from jvmti.classfile.structure import LocalVariable
-    from jvmti.model.classes import Class, Method
-    from jvmti.model.frames import Frame
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Frame
 
 
 def objects_of(frame: Frame) -> dict[int, Any]:

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from jvmti.model.layouts import layout_of
-from jvmti.model.reading import SAME_UP_TO, read_elements, read_fields, read_linked, read_tree
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import (
+    SAME_UP_TO,
+    read_elements,
+    read_fields,
+    read_linked,
+    read_tree,
+)
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

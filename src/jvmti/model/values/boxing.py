@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
-from jvmti.model.containers import Reader, contents_of
-from jvmti.model.values import BOXED, OBJECT, fit, natural_signature, supertypes
+from jvmti.model.values.containers import Reader, contents_of
+from jvmti.model.values.conversion import BOXED, OBJECT, fit, natural_signature, supertypes
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

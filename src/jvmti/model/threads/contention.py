@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.constants import ThreadState
-from jvmti.model.locks import Lock, LockFinder, LockSnapshot
+from jvmti.model.threads.locks import Lock, LockFinder, LockSnapshot
 
 if TYPE_CHECKING:
     from jvmti.events.streams.recording import Stream
     from jvmti.events.streams.records import Records
-    from jvmti.model.frames import Frame
-    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import ThreadSnapshot
     from jvmti.model.vm import VM
 
 INTERVAL = 0.1

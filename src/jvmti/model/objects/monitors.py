@@ -2,7 +2,7 @@
 
 The agent keeps the books, by a key that Python chooses before it asks: a monitor that was entered
 for a key is left by naming the key, and doing so twice, or for nothing, does no harm.  So Ctrl-C
-may come while a reply is on its way or after it, as with `jvmti.model.suspension`.
+may come while a reply is on its way or after it, as with `jvmti.model.threads.suspension`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import AgentOperations
 from jvmti.interface.errors import CallTimeout, Error
-from jvmti.model import calls
+from jvmti.model.values import calls
 from jvmti.wire.session import Conversation
 
 if TYPE_CHECKING:

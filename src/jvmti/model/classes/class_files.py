@@ -11,7 +11,7 @@ from jvmti.interface.errors import Error, ErrorCode, UnmodifiableClass, error_fo
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile
     from jvmti.env.environment import Env
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
 
 _NO_CLASS_FILE = b"\xca\xfe\xba\xbe"

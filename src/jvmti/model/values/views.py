@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
-from jvmti.model import calls
-from jvmti.model.containers import Contents, Reader, contents_of
-from jvmti.model.layouts import layout_of
-from jvmti.model.reading import TruncatedText, read_elements, read_fields
-from jvmti.model.scalars import NOTHING, scalar_of
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.session_vm import MODEL
-from jvmti.model.values import is_box, supertypes
+from jvmti.model.values import calls
+from jvmti.model.values.containers import Contents, Reader, contents_of
+from jvmti.model.values.conversion import is_box, supertypes
+from jvmti.model.values.scalars import NOTHING, scalar_of
 from jvmti.text.printable import escaped, printable
 
 if TYPE_CHECKING:

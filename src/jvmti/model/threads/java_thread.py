@@ -19,11 +19,11 @@ from jvmti.interface.errors import (
     error_for,
 )
 from jvmti.interface.frozen import frozen
-from jvmti.model.frames import Frame, Places
-from jvmti.model.locks import locks_of_stack
-from jvmti.model.objects import Attributes, Object
-from jvmti.model.sampling import at_once, sampled
-from jvmti.model.suspension import Suspension, SuspensionOfAll
+from jvmti.model.objects.java_object import Attributes, Object
+from jvmti.model.threads.frames import Frame, Places
+from jvmti.model.threads.locks import locks_of_stack
+from jvmti.model.threads.sampling import at_once, sampled
+from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.wire.columns import HandleColumn
@@ -31,8 +31,8 @@ from jvmti.wire.columns import HandleColumn
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
     from jvmti.display import Report
-    from jvmti.model.objects import Throwable
-    from jvmti.model.thread_groups import ThreadGroup
+    from jvmti.model.objects.java_object import Throwable
+    from jvmti.model.threads.thread_groups import ThreadGroup
     from jvmti.model.vm import VM
     from jvmti.stacks.tree import StackTree
 

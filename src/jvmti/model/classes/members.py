@@ -11,7 +11,7 @@ from jvmti.text.names import suggestion
 if TYPE_CHECKING:
     from typing import SupportsIndex
 
-    from jvmti.model.classes import Field, Method  # noqa: F401 - named in quotes
+    from jvmti.model.classes.java_class import Field, Method  # noqa: F401 - named in quotes
 
 M = TypeVar("M")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import CallTimeout, Error
-from jvmti.model.overloads import choose, name_of_result
-from jvmti.model.values import to_python
+from jvmti.model.values.conversion import to_python
+from jvmti.model.values.overloads import choose, name_of_result
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:

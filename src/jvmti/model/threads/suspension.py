@@ -28,7 +28,7 @@ from jvmti.interface.errors import (
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.threads import Thread
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

@@ -26,8 +26,8 @@ from jvmti.wire.columns import HandleColumn
 if TYPE_CHECKING:
     import pyarrow
 
-    from jvmti.model.classes import Class
-    from jvmti.model.modules import ClassLoader
+    from jvmti.model.classes.java_class import Class
+    from jvmti.model.classes.modules import ClassLoader
     from jvmti.model.vm import VM
 
 _ALIKE = 3

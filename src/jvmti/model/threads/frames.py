@@ -21,18 +21,18 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import result_of, signature_of
-from jvmti.model.suspension import Suspension
-from jvmti.model.values import to_java, to_python
+from jvmti.model.threads.suspension import Suspension
+from jvmti.model.values.conversion import to_java, to_python
 from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.classes import Method
-    from jvmti.model.locals import Locals
-    from jvmti.model.objects import Object
-    from jvmti.model.sources import Source
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.classes.sources import Source
+    from jvmti.model.objects.java_object import Object
+    from jvmti.model.threads.java_thread import Thread
+    from jvmti.model.threads.locals import Locals
     from jvmti.model.vm import VM
 
 
@@ -112,7 +112,7 @@ class Frame:
     @property
     def locals(self) -> Locals:
         """Its local variables, by name and slot, to read and to write; see `Locals`."""
-        from jvmti.model.locals import Locals
+        from jvmti.model.threads.locals import Locals
 
         return Locals(self)
 
@@ -146,7 +146,7 @@ class Frame:
         return to_python(self._vm, found)
 
     def _this_late(self, refused: str) -> Any:
-        from jvmti.model.stack_roots import objects_of
+        from jvmti.model.threads.stack_roots import objects_of
 
         if self.method.modifiers & MethodModifiers.STATIC:
             return None

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
-from jvmti.model.layouts import layout_of
-from jvmti.model.reading import TruncatedText, read_elements, read_fields
-from jvmti.model.values import BOXED, supertypes
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
+from jvmti.model.values.conversion import BOXED, supertypes
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.frames import Frame
-    from jvmti.model.threads import Thread, ThreadSnapshot
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import Thread, ThreadSnapshot
     from jvmti.model.vm import VM
 
 _MONITORS = Capabilities.of("can_get_owned_monitor_info", "can_get_current_contended_monitor")

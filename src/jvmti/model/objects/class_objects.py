@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.model import calls
-from jvmti.model.layouts import layout_of
-from jvmti.model.reading import read_fields
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import read_fields
+from jvmti.model.values import calls
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
 
 
 class ClassObject:

@@ -19,7 +19,7 @@ from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
     from jvmti.display import Report
-    from jvmti.model.threads import ThreadSnapshot
+    from jvmti.model.threads.java_thread import ThreadSnapshot
     from jvmti.model.vm import VM
 
 __all__ = ["at_once", "sampled"]

@@ -24,17 +24,17 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.interface.signatures import is_hidden, java_name, parameters_of, result_of
-from jvmti.model import calls
-from jvmti.model.attribute_errors import no_attribute
-from jvmti.model.class_files import read_class_file, redefine, retransform
-from jvmti.model.class_objects import ClassObject
-from jvmti.model.layouts import layout_of
-from jvmti.model.members import Fields
-from jvmti.model.members import Methods as MethodList
-from jvmti.model.objects import Attributes, write_field
-from jvmti.model.reading import read_fields
+from jvmti.model.classes.class_files import read_class_file, redefine, retransform
+from jvmti.model.classes.members import Fields
+from jvmti.model.classes.members import Methods as MethodList
+from jvmti.model.classes.sources import Source, declaration_line, last_line
+from jvmti.model.objects.attribute_errors import no_attribute
+from jvmti.model.objects.class_objects import ClassObject
+from jvmti.model.objects.java_object import Attributes, write_field
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import read_fields
 from jvmti.model.session_vm import MODEL
-from jvmti.model.sources import Source, declaration_line, last_line
+from jvmti.model.values import calls
 from jvmti.text.printable import Lines, escaped
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
     from jvmti.env.structures import LineNumberEntry
     from jvmti.liveheap.scan import Where
-    from jvmti.model.layouts import Layout
-    from jvmti.model.loaded_classes import ClassList
-    from jvmti.model.modules import ClassLoader, Module
-    from jvmti.model.overloads import Overload
-    from jvmti.model.threads import Thread
+    from jvmti.model.classes.loaded_classes import ClassList
+    from jvmti.model.classes.modules import ClassLoader, Module
+    from jvmti.model.objects.layouts import Layout
+    from jvmti.model.threads.java_thread import Thread
+    from jvmti.model.values.overloads import Overload
     from jvmti.model.vm import VM
 
 
@@ -207,7 +207,7 @@ class Class(Attributes, refs.Class):
 
         JVM TI: GetLoadedClasses.  JNI: IsAssignableFrom.
         """
-        from jvmti.model.loaded_classes import ClassList
+        from jvmti.model.classes.loaded_classes import ClassList
 
         every = self._vm.classes()
         below = self._vm.map.is_assignable_from(every, self).check().value
@@ -1063,7 +1063,7 @@ class Methods:
 
     Attributes:
         variables: what class files say of the variables of methods, by handle, with the code that
-            they say it of; see `jvmti.model.stack_roots`.
+            they say it of; see `jvmti.model.threads.stack_roots`.
     """
 
     def __init__(self, vm: VM) -> None:
@@ -1147,7 +1147,7 @@ class Methods:
 
 def method_source(method: Method) -> Source:
     """The lines of a method's source, as `Method.source` has them."""
-    from jvmti.model.sources import SourceNotFound
+    from jvmti.model.classes.sources import SourceNotFound
 
     lines = method.lines
     if not lines:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.interface.errors import Error
-from jvmti.model.objects import Attributes
+from jvmti.model.objects.java_object import Attributes
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from jvmti.model.threads import Thread
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 

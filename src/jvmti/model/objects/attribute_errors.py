@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import Error
-from jvmti.model.layouts import layout_of
-from jvmti.model.overloads import Overload, overloads_of
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.values.overloads import Overload, overloads_of
 from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
 
 
 def no_attribute(item: Any, name: str, *, static: bool) -> AttributeError:

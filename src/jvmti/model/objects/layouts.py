@@ -8,13 +8,13 @@ import numpy
 
 from jvmti.interface.errors import ErrorCode
 from jvmti.interface.signatures import java_name
-from jvmti.model.ancestry import Ancestry
-from jvmti.model.reading import FieldList
+from jvmti.model.classes.ancestry import Ancestry
+from jvmti.model.objects.reading import FieldList
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
-    from jvmti.model.classes import Class
+    from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
 
 STATIC = 0x0008

@@ -17,14 +17,14 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name, parameters_of, signature_of
-from jvmti.model.suspension import Suspension
-from jvmti.model.values import to_java, to_python
+from jvmti.model.threads.suspension import Suspension
+from jvmti.model.values.conversion import to_java, to_python
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.classes import Method
-    from jvmti.model.frames import Frame
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.threads.frames import Frame
 
 _STATIC = 0x0008
 
@@ -131,7 +131,7 @@ class Locals(Mapping[Any, Any]):
         found = []
         entries: list[tuple[int, int, Variable]]
         if env is None:
-            from jvmti.model.stack_roots import variables_of  # imported at its first use
+            from jvmti.model.threads.stack_roots import variables_of  # imported at its first use
 
             entries = [
                 (one.start, one.length, Variable(one.name, one.descriptor, one.slot))
@@ -300,7 +300,7 @@ class Locals(Mapping[Any, Any]):
         return getattr(env, f"get_local_{_FUNCTION.get(variable.signature, 'object')}")
 
     def _read_objects(self, variables: list[Variable]) -> dict[Any, Any]:
-        from jvmti.model.stack_roots import objects_of
+        from jvmti.model.threads.stack_roots import objects_of
 
         frame = self._frame
         objects = {} if frame.is_native else objects_of(frame)
@@ -316,7 +316,7 @@ class Locals(Mapping[Any, Any]):
         }
 
     def _read_object(self, variable: Variable) -> Any:
-        from jvmti.model.stack_roots import objects_of
+        from jvmti.model.threads.stack_roots import objects_of
 
         frame = self._frame
         if frame.is_native:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from jvmti.model import values
-from jvmti.model.reading import read_elements
-from jvmti.model.values import PRIMITIVE_NAMES
+from jvmti.model.objects.reading import read_elements
+from jvmti.model.values import conversion as values
+from jvmti.model.values.conversion import PRIMITIVE_NAMES
 
 
 def length_of(array: Any) -> int:
