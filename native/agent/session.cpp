@@ -253,9 +253,11 @@ bool Session::open_channel(JNIEnv* jni, int descriptor) {
   Channel* channel = add_channel(descriptor);
   if (channel == nullptr) return false;
   channel->serviced = true;
-  if (start_service_thread(jni, "jvmti channel", serve_channel, channel)) return true;
-  close_channel(channel);
-  return false;
+  starting_since_ = now_in_milliseconds();
+  bool started = start_service_thread(jni, "jvmti channel", serve_channel, channel);
+  starting_since_ = 0;
+  if (!started) close_channel(channel);
+  return started;
 }
 
 jvmtiError Session::run_thread(jvmtiEnv* env, jthread thread, int descriptor, jint priority) {
@@ -300,9 +302,12 @@ bool Session::add_event_channel(int descriptor) {
   return true;
 }
 
+// A new service thread takes a few lines of Java: up to JDK 18 they lock the thread group.  A thread
+// that waits here may hold that lock, while the control thread, which alone can bring a channel or see
+// that the controller has gone, waits for it.  So the event goes on without its handler then.
 Channel* Session::borrow_event_channel(int64_t deadline) {
   Locked locked(mutex_);
-  constexpr int64_t kLook = 500;  // milliseconds
+  constexpr int64_t kPatience = 10000;  // milliseconds, with the start of a thread
   bool counted = false;
   Channel* taken = nullptr;
   while (!ending_) {
@@ -317,7 +322,12 @@ Channel* Session::borrow_event_channel(int64_t deadline) {
     counted = true;
     int64_t left = deadline < 0 ? kLongestWait : deadline - now_in_milliseconds();
     if (left <= 0) break;
-    if (unwatched && left > kLook) left = kLook;
+    int64_t since = starting_since_;
+    if (since != 0 && now_in_milliseconds() - since >= kPatience) {
+      events_overran.fetch_add(1);
+      log("an event goes on without its handler: a service thread does not start");
+      break;
+    }
     channel_idle_.wait(mutex_, static_cast<int>(left < kLongestWait ? left : kLongestWait));
   }
   if (counted) events_waiting.fetch_sub(1);

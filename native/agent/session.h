@@ -211,6 +211,7 @@ class Session {
   Vector<Channel*> event_channels_;
   Vector<Channel*> idle_event_channels_;
   Turn control_turn_;  // who speaks on the first connection before the VM is live
+  std::atomic<int64_t> starting_since_{0};  // a service thread, by the clock in milliseconds
   std::atomic<bool> served_{false};  // the first connection is its service thread's
   Vector<Environment*> environments_;
   Vector<Stream*> streams_;
