@@ -6,14 +6,14 @@
 
 namespace jvmti {
 
-// One opening of a conversation inside an event's scope.  The trampoline writes what the event brings, in
-// the order of its declaration, and asks; what the handler answers is read after that.
+// One opening of a conversation inside an event's scope.  The trampoline writes what the event
+// brings, in the order of its declaration, and asks; what the handler answers is read after that.
 class Delivery {
  public:
   // Of the event itself, to its handler.
   Delivery(EventScope& scope, JNIEnv* jni);
-  // Of something that is made of it: `number` is the opening's; `limit` is in milliseconds, -1 is for
-  // ever.
+  // Of something that is made of it: `number` is the opening's; `limit` is in milliseconds, -1 is
+  // for ever.
   Delivery(EventScope& scope, JNIEnv* jni, int number, int event, int64_t limit);
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;

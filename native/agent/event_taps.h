@@ -1,8 +1,9 @@
 // What an environment does with an event: its taps.
 //
-// An event passes them in the order of `Tap`: it is recorded, then filtered, then a handler is asked.
-// A tap that an engine adds has an enumerator here, an entry in TAPS of generate/trampolines.py, and
-// a function for each of its events that the trampolines call while the `EventScope` lasts.
+// An event passes them in the order of `Tap`: it is recorded, then filtered, then a handler is
+// asked. A tap that an engine adds has an enumerator here, an entry in TAPS of
+// generate/trampolines.py, and a function for each of its events that the trampolines call while
+// the `EventScope` lasts.
 #pragma once
 
 #include <jvmti.h>

@@ -1,4 +1,5 @@
-// Arguments and results of intercepted JNI calls, and of extension events, as the controller gets them.
+// Arguments and results of intercepted JNI calls, and of extension events, as the controller gets
+// them.
 #pragma once
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // Lanes: the rings that a stream's records lie in, each of which one thread at a time writes to.
 //
-// A lane is in memory that the controller shares.  From the other side come only the counters of what
-// was read, and they are believed only where they are possible.
+// A lane is in memory that the controller shares.  From the other side come only the counters of
+// what was read, and they are believed only where they are possible.
 #pragma once
 
 #include <jvmti.h>
@@ -25,8 +25,8 @@ struct StreamedThread {
   uint32_t capacity;
 };
 
-// How long a thread waits for room that the controller makes by reading: not when that has read nothing
-// for a while.  Then nobody waits any more until it reads again.
+// How long a thread waits for room that the controller makes by reading: not when that has read
+// nothing for a while.  Then nobody waits any more until it reads again.
 class Patience {
  public:
   static constexpr int64_t kLongest = 10000;  // milliseconds

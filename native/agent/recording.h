@@ -1,7 +1,7 @@
 // One event on its way into the streams that want it: what the generated recorders are made of.
 //
-// A `QuickRecording` has what most events need and calls nothing; what is not usual, and what is met
-// for the first time, is left to a `Recording`.
+// A `QuickRecording` has what most events need and calls nothing; what is not usual, and what is
+// met for the first time, is left to a `Recording`.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,8 @@ class Recording {
 
   // False for a thread that the stream leaves out.
   bool thread(jthread thread) {
-    if (!stream_->virtual_threads_ && thread_stream_->thread != nullptr && thread_stream_->jni == jni_) {
+    if (!stream_->virtual_threads_ && thread_stream_->thread != nullptr &&
+        thread_stream_->jni == jni_) {
       thread_ = thread_stream_->thread;
     } else {
       find_thread(thread);
