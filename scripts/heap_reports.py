@@ -1,4 +1,4 @@
-"""Look into the heaps of three big programs that nobody here wrote, and write a page about them.
+"""Analyze the heaps of three big third-party programs, and write a page about them.
 
     python scripts/heap_reports.py [--only spark,tomcat,javac] [--scratch DIRECTORY]
 
@@ -272,7 +272,7 @@ def _last(name: str) -> str:
 
 HEAD = """# Heaps of real programs
 
-What `jvmti heap` says about three programs that nobody here wrote, while they work:
+What `jvmti heap` reports about three third-party programs while they work:
 `python scripts/heap_reports.py` downloads them, runs them and writes this page. A dump is taken of
 each by name or pid, and everything else is asked of the file:
 

@@ -1,4 +1,4 @@
-"""Look into three big programs that nobody here wrote, and write docs/real_programs.md.
+"""Inspect three big third-party programs, and write docs/real_programs.md.
 
     python scripts/real_programs.py [--only spark,tomcat,javac] [--scratch DIRECTORY]
 
@@ -353,7 +353,7 @@ def javac(scratch: Path) -> Outcome:
 
 HEAD = """# Real programs
 
-Three programs that nobody here wrote, looked at while they worked: `python
+Three third-party programs, inspected while they worked: `python
 scripts/real_programs.py` downloads them, runs them, looks into each through this package and writes
 this page. A small version of the same runs with the tests (`tests/test_real_programs.py`).
 
@@ -362,7 +362,7 @@ tables and bytecodes, its fields and its constant pool; and the objects in stati
 is in their own fields and texts. What comes back is checked for sense: a line begins inside of its
 method, a constant pool ends where its last entry does, a string has the length that Java says.
 Meanwhile `jvmti conformance`, a second controller, calls every function of JVM TI and JNI in the
-same JVM. And afterwards the program goes on with its work.
+same JVM. Afterwards the program continues its work.
 [Their heaps](heap_real_programs.md) have a page of their own.
 
 """

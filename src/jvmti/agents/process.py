@@ -30,7 +30,7 @@ _FAILED = -1
 
 
 class _Terminated(BaseException):
-    """Somebody wants this process to end."""
+    """This process received SIGTERM."""
 
 
 def main() -> NoReturn:

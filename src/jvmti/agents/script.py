@@ -171,7 +171,7 @@ class Script:
 
         Raises:
             ScriptFailed: the result is a number other than 0.
-            ScriptError: it is no result of an agent at all.
+            ScriptError: it is not a valid result of an agent.
         """
         end = "the VM does not start" if held else "the agent leaves"
         said = f"{function} of {self.path} returned {result!r}"
@@ -192,7 +192,7 @@ class Script:
             try:
                 stream.flush()
             except (OSError, ValueError):
-                pass  # nobody reads it any more
+                pass  # the reader has gone
         errors = [] if self.vm is None else self.vm.handler_errors
         if errors:
             failures = sum(error.count for error in errors)

@@ -151,10 +151,10 @@ def event(
         answers: the attributes that the handler fills in instead of the VM.
         vm_stopped: whether the VM is stopped while it is sent, so that its handler can call
             nothing: such an event is for streams only.
-        own_work: whether it is told where the controller's own work causes it.
-        told_with: an attribute; an event that has it is told whatever ``own_work`` says.
+        own_work: whether it is reported if the controller's own work causes it.
+        told_with: an attribute; an event with it is reported whatever ``own_work`` says.
         limit: seconds that a handler may take by default; ``None`` means without limit.
-        ends: the event that tells of the beginning of what this one ends.
+        ends: the event that begins what this one ends.
         frequent: whether it is sent so often that a stream names the classes of its objects only
             where it is asked to.
         stops: which of it the agent makes stops of, where our own work causes it; None for no

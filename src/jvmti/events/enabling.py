@@ -19,10 +19,10 @@ log = logging.getLogger("jvmti")
 
 
 class Enabling:
-    """Counts who wants an event of an environment; the first enables it and the last disables it.
+    """Counts users of an environment's events: the first enables one, and the last disables it.
 
     Attributes:
-        lock: held while somebody changes what there is for an event.
+        lock: held during changes of the handlers and streams of an event.
     """
 
     def __init__(self, session: Session) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 EVENT = OPENING.EXTENSION_EVENT
-"""The number in the frames that tell of extension events."""
+"""The number in frames of extension events."""
 
 
 class Extensions:

@@ -96,9 +96,9 @@ class Handler:
     """A function registered for an event; leaving its ``with`` block, or `cancel`, ends it.
 
     Attributes:
-        env: the environment that is told of the event.
+        env: the environment that receives the event.
         event: the event.
-        function: what is called.
+        function: the function to call.
         thread: the only thread whose events are handled; ``None`` for all.
         timeout: seconds that the event's thread waits for the function; ``None`` for ever.
     """
@@ -409,7 +409,7 @@ class Handlers:
         own = [(one.function, one.thread) for one in handlers if one.own]
         functions = [(one.function, one.thread) for one in handlers]
         if key in self._callbacks:
-            # As in C: they are told of everything.
+            # As in C: they receive everything.
             functions.insert(0, (self._callbacks[key], None))
             own.insert(0, (self._callbacks[key], None))
         for told, called in ((number, functions), (number | OWN, own)):
@@ -482,7 +482,7 @@ class Handlers:
             return answer
 
     def report(self, number: int, error: BaseException) -> None:
-        """Tell of an exception once for each place; the program is not disturbed."""
+        """Report an exception once per place, without disturbing the program."""
         if isinstance(error, JavaException) and error.thrown:
             return  # the program gets it
         if number < OTHERS:
@@ -513,7 +513,7 @@ class Handlers:
     # ---- the pool --------------------------------------------------------------------------
 
     def open_pool(self) -> None:
-        """See that somebody is there for events, as soon as the VM can have it."""
+        """Make sure that threads receive events, as soon as the VM allows it."""
         if self._pool == 0 and self._session.live:
             self._start(self._session.open(events=True))
 
@@ -608,7 +608,7 @@ def declaration_of(event: Event | str | type[JvmtiEvent]) -> EventDeclaration:
 
 
 def _answerable(event: Event | str, function: Function) -> EventDeclaration:
-    """The declaration of an event that a handler can be told of.
+    """The declaration of an event that handlers can receive.
 
     Raises:
         ValueError: there is no such event, or nobody can answer it.
@@ -617,8 +617,8 @@ def _answerable(event: Event | str, function: Function) -> EventDeclaration:
     declaration = declaration_of(event)
     if declaration.vm_stopped:
         raise ValueError(
-            f"{declaration.name} is sent while the VM is stopped, when nobody can be waited "
-            "for; use env.stream()"
+            f"{declaration.name} is sent while the VM is stopped, which cannot wait for a "
+            "handler; use env.stream()"
         )
     _check_callable(function, "handler")
     return declaration

@@ -1,7 +1,7 @@
 """Memory that an intercepted JNI call hands over: arrays to read and, where C may write, to write.
 
 Nothing of it is copied beforehand.  It is the program's own memory, and it is read and written on
-the thread that makes the call, which waits.  When the call has gone on it is nobody's any more.
+the thread that makes the call, which waits.  It is invalid once the call has continued.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ log = logging.getLogger("jvmti")
 
 Function = Callable[..., Any]
 FIRST = OPENING.JNI_CALL
-"""The number of slot 0 in the frames that tell of calls."""
+"""The number of slot 0 in frames of calls."""
 
 
 def _slots() -> dict[str, tuple[int, str]]:
@@ -194,8 +194,8 @@ class JniCalls:
                 value, at = value_at(data, at, session)
                 values.append(value)
             result = function(original, *values)
-            # Were it let go of with this answer, the agent would be told so first, and then find
-            # nothing under its handle.
+            # Released together with this answer, its handle would be gone before the agent reads
+            # the answer.
             self._local.answered = result
             if letter == "p":
                 return b"\0"  # an address is the VM's own

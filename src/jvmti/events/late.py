@@ -1,6 +1,6 @@
 """Callbacks of events that are sent while the VM is stopped: called after the fact.
 
-Nobody can be waited for then.  So the agent records these events in a stream, and a thread of this
+The VM cannot wait then.  So the agent records these events in a stream, and a thread of this
 process reads it and calls the callbacks, in the order in which the events happened.
 """
 
@@ -25,7 +25,7 @@ _ROOM = 8 << 20
 """Bytes for the records of one thread: some hundred thousand objects that are freed at once."""
 
 _PATIENCE = 10.0
-"""Seconds that whoever removes the callbacks waits for those that are due."""
+"""Seconds that removing the callbacks waits for events that are due."""
 
 
 class LateCallbacks:

@@ -65,7 +65,7 @@ def only_reads_tag(function: Any, position: int) -> bool:
         position: the argument's, 0 for the first that the caller gives.
 
     Returns:
-        False where it cannot be told.
+        False if unknown.
     """
     if isinstance(function, types.MethodType):
         function, position = function.__func__, position + 1

@@ -1,7 +1,7 @@
 """Looking at the JVM in the caller's own process, as JPype has one.
 
 A process cannot be its own controller. The agent asks the controller and waits for its answer, the
-controller needs Python's interpreter lock for it, and whoever holds that lock may itself be waiting
+controller needs Python's interpreter lock for it, and the thread with that lock may itself wait
 for the JVM: a class that is being loaded, a thread that has been suspended, a heap that is being
 walked. So the controller is a second process, which is sent functions to call.
 """
@@ -188,7 +188,7 @@ class Controller:
                 "jvmti.attach_self() starts another"
             ) from None
         except BaseException:
-            # Nobody waits for the answer any more, and what the call suspended must run on.
+            # The answer is not needed any more, and threads that the call suspended must resume.
             self._connection.close()
             self._process.kill()
             self._process.wait()
@@ -206,7 +206,7 @@ def attach_self(
 
     Args:
         timeout: seconds for everything until the session stands.
-        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` that can be had.
+        capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` for all available.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
 
@@ -216,7 +216,7 @@ def attach_self(
     Raises:
         NotAJvm: no JVM has been started in this process.
         AttachError: it cannot be reached; the message says what was tried.
-        NotAvailable: a capability cannot be had.
+        NotAvailable: a capability is not available.
         ImportError: cloudpickle is not installed; ``pip install jvmti[jpype]`` does it.
     """
     _cloudpickle()

@@ -218,7 +218,7 @@ SOLO = Capabilities.of(
 
 
 def why_not_given(detail: str) -> str:
-    """What to tell of capabilities that the VM has refused to give.
+    """The message for capabilities that the VM has refused.
 
     Args:
         detail: their names, as the agent lists them, and who holds them where it knows.

@@ -581,7 +581,7 @@ class VersionShift(Constant):
 
 @constants(c="jvmtiVerboseFlag", group="jvmtiVerboseFlag", prefix="JVMTI_VERBOSE_")
 class VerboseFlag(Constant):
-    """What the VM may be told to report on its own output."""
+    """Messages that the VM can print on its own output."""
 
     #: What the other three do not cover.
     OTHER = 0

@@ -150,7 +150,7 @@ def method_of(declaration: Declaration) -> Callable[..., Any]:
 
 @cache
 def _calling(count: int) -> Callable[[Declaration], FunctionType]:
-    """What makes methods with so many parameters; compiled for each number of them only.
+    """A factory of methods with this many parameters, compiled once per number.
 
     A real signature, and no packing of arguments on the hot path.
     """
@@ -204,7 +204,7 @@ def function(
         own: the agent implements it in place of the VM's entry.
         callback: it takes a callback into the controller.
         runs_java: it may run Java code on the thread that calls, load a class there or throw, or
-            the agent does so on its behalf; so it is refused on a thread that was told to leave
+            the agent does so on its behalf; so it is refused on a thread that is to leave
             its frame and has not left it.
         c_name: the specification's spelling, where it cannot be derived from the name.
     """
@@ -244,8 +244,8 @@ def jni_function(
     """Declare one function of the JNI table.
 
     ``folds`` names the slots of its variadic and ``va_list`` twins, which need no method of
-    their own.  Most functions may throw, and making an exception runs Java code; so it is said
-    where ``runs_java`` is false.  Everything else is as in `function`.
+    their own.  Most functions may throw, and making an exception runs Java code; so
+    ``runs_java`` is true unless declared otherwise.  Everything else is as in `function`.
     """
     declare = function(
         slot,

@@ -792,7 +792,7 @@ class InHeapCallback(Error, RuntimeError):
 
 
 class LeavingFrame(Error, RuntimeError):
-    """A function may run Java code, on a thread that was told to leave its frame and has not yet.
+    """A function may run Java code, on a thread that is to leave its frame and has not yet.
 
     After `pop_frame` or an early return in a handler the thread leaves the frame when the handler
     has returned.  The VM would take the frame of any other Java code that the thread runs until
@@ -809,9 +809,9 @@ class LeavingFrame(Error, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.function}() may run Java code, which this thread cannot: it was told to leave "
-            "its frame and does so when the handler has returned; call it before that, or on "
-            "another Python thread"
+            f"{self.function}() may run Java code, which this thread cannot: it is to leave its "
+            "frame when the handler has returned; call it before that, or on another Python "
+            "thread"
         )
 
 

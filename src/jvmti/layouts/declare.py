@@ -217,7 +217,7 @@ class Columns:
         return found
 
     def views(self, memory: Any, room: dict[str, int], used: dict[str, int]) -> dict[str, Any]:
-        """The columns of a memory that was made for so many, as arrays of those that there are.
+        """The columns in a memory of this capacity, as arrays of the rows in use.
 
         Args:
             memory: a NumPy array of bytes.

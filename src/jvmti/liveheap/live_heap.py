@@ -555,7 +555,7 @@ class LiveHeap:
             stopped += found.stopped
         return objects, stopped / 1e9
 
-    # ---- who holds what --------------------------------------------------------------------
+    # ---- referrers -------------------------------------------------------------------------
 
     def referrers(
         self,

@@ -34,8 +34,8 @@ class LiveSnapshot(Snapshot):
         program; each step must come to an object of the same class and length.  For what only
         stacks or JNI hold, for garbage, and for what has got other references meanwhile, there is a
         pass over the heap that takes the object at the same place among those of its class, if it
-        has the same length; about 50 ms for each million objects, during which the program
-        stands still, and one for each 20,000 that are looked for.  What the program has made
+        has the same length; about 50 ms for each million objects, which stop the program,
+        and one for each 20,000 that are looked for.  What the program has made
         meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
         share that was found, and `LiveRows.collections` how many collections there were.  Of
         classes that several loaders have, and of classes themselves, none is found.
@@ -53,7 +53,7 @@ class LiveSnapshot(Snapshot):
             progress: called now and then with how many objects are done with.
 
         Raises:
-            TypeError: they are no objects of a snapshot.
+            TypeError: they are not objects of a snapshot.
             ValueError: the objects are of another snapshot.
             PassOverran: the time has passed.
             SessionClosed: the session that it was taken in is over.

@@ -130,7 +130,7 @@ class VM:
         jni: the JNI functions.
         threads: the live threads.
         capabilities: where each capability comes from, and what needs it.
-        heap: the objects of the VM: histograms, scans, who holds what.
+        heap: the objects of the VM: histograms, scans, referrers.
         breakpoints: the active breakpoints, watchpoints, catchpoints and steps of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
         source_path: where source code is looked for.
@@ -332,7 +332,7 @@ class VM:
 
     @property
     def heap(self) -> LiveHeap:
-        """The objects of the VM: histograms, scans, snapshots, who holds what."""
+        """The objects of the VM: histograms, scans, snapshots, referrers."""
         if self._heap is None:
             # Most sessions never look, and a prompt is there sooner.
             from jvmti.liveheap.live_heap import LiveHeap

@@ -51,8 +51,7 @@ class AgentStats(NamedTuple):
     events_overran: Long
     """Those of them whose handlers did not answer in time."""
     events_too_deep: Long
-    """Events caused by a handler's own calls that nobody was asked about, because sixteen handlers
-    were at work within each other already."""
+    """Events that no handler received, because sixteen nested handlers were running already."""
     events_waiting: Long
     """Threads of the JVM that wait for a handler to be free."""
     streams: Long
@@ -108,7 +107,7 @@ class HeapScanned(NamedTuple):
 
     rows: Long
     missed: Long
-    """Objects for which there was no row."""
+    """Objects that found no row."""
     strings: Long
     missed_text: Long
     """Strings whose text is not there."""
@@ -531,7 +530,7 @@ class Operations(Calling):
         """The objects that variables of a thread's frames refer to, without a capability for it.
 
         Args:
-            thread: the thread, which stands still.
+            thread: the thread, suspended or at an event.
             depth: the only frame to look at, 0 for the most recent; -1 for all.
 
         JVM TI: FollowReferences, which goes no further than to the roots.
@@ -577,7 +576,7 @@ class Operations(Calling):
         Args:
             event_type: the event.
             locals: the environment that its conditions read local variables in.
-            every: it is told of every so many-th pass only,
+            every: report only every n-th hit,
             after: beyond this many.
             kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
             threads: the only threads that stop; none stands for all.
@@ -634,7 +633,7 @@ class Operations(Calling):
 
     @operation(94)
     def step_thread(self, number: Int, thread: Thread, how: Int, by_line: Boolean) -> None:
-        """Let a thread run until it has made one step; it is told of once.
+        """Let a thread run until it has made one step, and report that once.
 
         Args:
             number: the stop.
@@ -646,7 +645,7 @@ class Operations(Calling):
 
     @operation(95)
     def stop_passes(self, number: Int) -> Long:
-        """How often threads have come by that a stop wants, told of or not.
+        """How often threads have hit a request, reported or not.
 
         Args:
             number: the stop.
@@ -655,10 +654,10 @@ class Operations(Calling):
 
     @operation(80, runs_java=True)
     def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
-        """Suspend threads until `resume` is told the same key.
+        """Suspend threads until `resume` receives the same key.
 
         A thread that several keys suspend runs on when the last of them is resumed.  One that
-        somebody else has suspended stays so and is left to them; the current thread runs on.
+        others have suspended stays suspended; the current thread runs on.
 
         Args:
             threads: the threads.
@@ -680,7 +679,7 @@ class Operations(Calling):
 
     @operation(84, runs_java=True)
     def enter_monitor(self, object: Object, key: Long) -> None:
-        """Enter the monitor of an object, until `leave_monitor` is told the same key.
+        """Enter the monitor of an object, until `leave_monitor` receives the same key.
 
         Args:
             object: the object.

@@ -366,7 +366,7 @@ class Memory(Issued):
             data: what to put there.
 
         Raises:
-            IllegalArgument: it has been freed, or has not so many bytes from there on.
+            IllegalArgument: it has been freed, or is shorter than that.
         """
         self._session.services[MEMORY].write_memory(self, offset, data)
 

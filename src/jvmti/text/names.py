@@ -9,7 +9,7 @@ BOOTSTRAP = "bootstrap"
 """What the class loader of the VM itself is called here."""
 
 _FEW = 12
-"""As many names can be told all at once."""
+"""Up to this many names, a message lists all."""
 
 _JDK = {
     "jdk.internal.loader.ClassLoaders$AppClassLoader": "app",
@@ -83,8 +83,8 @@ def suggestion(
     Args:
         name: what is not there.
         names: what there is.
-        most: how many near ones to tell at most.
-        shown: how a name is told.
+        most: how many similar names to list at most.
+        shown: formats a name.
     """
     known = sorted({one for one in names if one})
     found = near(name, known, most)

@@ -3,8 +3,8 @@
 Requests carry a sequence number and so do replies.  When a call is interrupted or runs out of time
 its reply comes later; it is recognised by its number and thrown away, so the channel stays usable.
 
-While a request waits, the thread it is served by may have something to tell: the agent then begins
-a conversation within, which `Channel.answer` carries on until it is answered.
+While a request waits, the thread it is served by may have an event: the agent then begins
+a nested conversation, which `Channel.answer` continues until it is answered.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _End(weakref.ref[Any]):
 
 _close = operator.methodcaller("close")
 _ends: dict[int, _End] = {}
-"""Of channels that are open: a weak reference tells of nothing unless it is alive itself."""
+"""Keeps the weak references to open channels alive, so that their callbacks run."""
 
 
 def _closing(connected: socket.socket, with_: object) -> _End:
@@ -209,7 +209,7 @@ class Channel:
             self._waited.discard(sequence)
 
     def _abandon(self, sequence: int) -> None:
-        """Tell the agent that nobody answers the callbacks of a walk any more."""
+        """Report to the agent that callbacks of a walk are not answered any more."""
         if self.broken is None:
             self._send(HEADER.pack(0, Kind.ABANDON, 0, 0, sequence, 0, 0), None, None)
 

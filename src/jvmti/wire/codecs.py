@@ -33,7 +33,7 @@ def handle_of(value: Any, session: Any, shape: shapes.Reference, where: str) -> 
     """The number of a handle, checked to be of the right kind and of this session.
 
     Raises:
-        TypeError: it is no handle.
+        TypeError: it is not a handle.
         ForeignHandle: it belongs to another session.
         JvmtiError: it is of another kind, as the kind that is wanted says; or it has been released,
             and the shape is not one that has a result of its own.

@@ -25,13 +25,13 @@ RELEASE = struct.Struct("<QI")
 
 _ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
 _ISSUED = 32
-"""Kinds from here on are kept by the agent's tables: nobody owns them."""
+"""Kinds from here on live in the agent's tables and have no owner."""
 _FIRST_ISSUED = _ISSUED << 56
 _new: Any = object.__new__
 
 
 def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
-    """Gives up handles that have come once each; those that nobody owns are left out."""
+    """Releases handles that came once each; skips those without an owner."""
     owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]
     if not owned.size:
         return b""
@@ -67,9 +67,9 @@ class Ownership:
     def __init__(self, session: Any, classes: dict[int, Any]) -> None:
         self._session = session
         self._classes = classes
-        # The collector may run a finalizer of somebody else's in here, which makes calls.
+        # The collector may run a foreign finalizer in here, which makes calls.
         self._lock = threading.RLock()
-        # A weak reference tells of nothing unless it is alive itself.
+        # The callback of a weak reference runs only while the weak reference itself is alive.
         self._wrappers: dict[int, _Wrapper] = {}
         self._columns: dict[int, ColumnOwner] = {}
         """By what they are themselves: those of columns made one after the other hash alike."""
@@ -148,11 +148,11 @@ class Ownership:
         self._blocks.append(block)
 
     def owes(self) -> bool:
-        """Whether there is something to tell the agent."""
+        """Whether there are releases to report to the agent."""
         return bool(self._gone or self._blocks)
 
     def settle(self) -> bytes:
-        """What the agent is to be told of what has been given up since the last time."""
+        """The releases since the last time, for the agent."""
         parts: list[bytes] = []
         single: list[tuple[int, int]] = []
         wrappers = self._wrappers
@@ -191,7 +191,7 @@ class Ownership:
         return block_of(array)
 
     def forget(self) -> None:
-        """The session is over: nobody has to be told of anything."""
+        """The session is over: forget the releases."""
         self._wrappers.clear()
         self._columns.clear()
         self._gone.clear()

@@ -4,9 +4,9 @@ A frame is a `HEADER` and a payload.
 
 A conversation within the channel's own begins with a frame of the agent's (EVENT, CALLBACK) and
 ends with the controller's ANSWER; the frames between them carry its number.  What carries the
-number of one that is over is refused: its thread has gone on.  All CALLBACK frames of one heap walk
-have the same number; nobody waits for a walk any more after ABANDON with the sequence number of its
-request.
+number of one that is over is refused: its thread has resumed.  All CALLBACK frames of one heap walk
+have the same number; ABANDON with the sequence number of its request ends the
+answers to a walk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import enum
 from jvmti.layouts.declare import Record
 
 VERSION = 3
-"""Of the interface: goes up with every change of it, so that an older side is told from a newer."""
+"""Of the protocol: increases with every change, so that sides can detect a mismatch."""
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
 MAXIMUM_REQUEST = 64 << 20
 MAXIMUM_REPLY = 1 << 30

@@ -94,8 +94,8 @@ class Conversation:
 class LentConversation(Conversation):
     """A conversation that another Python thread carries on while its own waits.
 
-    Whoever makes a call in it has the lock, and whoever takes it back: then no two threads speak on
-    its channel at once.
+    Calls in it, and taking it back, hold the lock, so that no two threads use its channel at
+    once.
     """
 
     __slots__ = ("lock", "outer", "over")
@@ -326,7 +326,7 @@ class Session:
             raise
 
     def _check_room(self, descriptors: int, threads: int) -> None:
-        """Raise OutOfMemory where the target has no room for so many more of each."""
+        """Raise OutOfMemory if the target cannot have this many more of each."""
         try:
             with ProcessHandle(self._target) as handle:
                 why = tell_room(handle, descriptors, threads)
@@ -608,7 +608,7 @@ class Session:
         """Whether the first connection has ended, or does within a time in seconds."""
         try:
             poll = select.poll()
-            # What there is to read is for those who call.
+            # Data on it belongs to callers.
             poll.register(self.control.socket, select.POLLRDHUP)
             return bool(poll.poll(None if timeout is None else max(timeout, 0) * 1000))
         except (OSError, ValueError):
@@ -648,7 +648,7 @@ class Session:
     def attend(self) -> None:
         """Leave this thread's channel, with the call it has given up, to a thread of its own.
 
-        The call may run into events, which somebody has to handle.
+        The call may cause events, which need a handler thread.
         """
         holder = self._local.holder
         if holder is None or not holder.channel.late or holder.channel.broken is not None:
@@ -700,7 +700,7 @@ class Session:
         return error
 
     def java_exception(self, throwable: Any) -> JavaException:
-        """A Java exception as a Python one, described where that can be had."""
+        """A Java exception as a Python one, with its description if available."""
         class_name, message = "java.lang.Throwable", None
         if throwable is not None and self.describe_exception is not None:
             try:

@@ -157,14 +157,14 @@ class Wishes(enum.IntFlag):
     WAIT = 1
     """Threads wait where there is no room; otherwise the event is dropped and counted."""
     OWN = 2
-    """Events of the controller's own work are told as well."""
+    """Record events that the controller's own work causes, too."""
     OBJECTS = 4
     """The classes of objects are looked up in events that are sent very often, too."""
     SUBCLASSES = 8
     """An exception is what its superclasses are."""
     BEGINNINGS = 16
-    """Waits are told of when they begin, too, and only they are measured unless a shortest
-    duration is given."""
+    """Record the beginnings of waits, too; only they are measured, unless there is a shortest
+    duration."""
     PLACES = 32
     """Only waits have a stack."""
 

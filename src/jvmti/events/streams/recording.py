@@ -288,7 +288,7 @@ class Streams:
         """Begin to record events; see `Env.stream`.
 
         Args:
-            enable: enable the events, too; else somebody does who has asked for them.
+            enable: enable the events, too; otherwise another user of them does.
         """
         declarations = _declarations(events)
         if waits:
@@ -391,7 +391,7 @@ def _declarations(events: Event | str | Sequence[Event | str]) -> list[EventDecl
 
 
 def beginnings(declarations: Iterable[EventDeclaration]) -> list[EventDeclaration]:
-    """The events that tell of the beginnings of what these end."""
+    """The events that begin what these end."""
     return [declaration_of(one.ends) for one in declarations if one.ends is not None]
 
 
@@ -435,11 +435,11 @@ def _check(
     name = declaration.name
     if declaration.vm_stopped and policy == "wait":
         raise ValueError(
-            f"{name} is sent while the VM is stopped, when nobody can be waited for: "
+            f"{name} is sent while the VM is stopped, which cannot wait: "
             'a stream of it can only have the policy "drop"'
         )
     if declaration.vm_stopped and stack:
-        raise ValueError(f"{name} is sent while the VM is stopped, when no stack can be had")
+        raise ValueError(f"{name} is sent while the VM is stopped, when no stack is available")
     if min_duration is not None and declaration.ends is None:
         ending = ", ".join(one.__name__ for one in EVENTS.values() if one.declaration.ends)
         raise ValueError(f"{name} ends nothing that has a duration; these do: {ending}")
@@ -464,7 +464,7 @@ def _lines(patterns: Any, name: str, *, anywhere: bool) -> str | None:
     if not listed or any("\n" in pattern for pattern in listed):
         raise ValueError(f"{name} needs patterns of one line each")
     if anywhere:
-        # Nobody thinks of the package of NumberFormatException.
+        # Users leave out the package of NumberFormatException.
         listed += [f"*.{one}" for one in listed if "." not in one and not one.startswith("*")]
     return "\n".join(listed)
 

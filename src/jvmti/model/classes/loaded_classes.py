@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _ALIKE = 3
-"""How many near names a message has at most."""
+"""How many similar names a message has at most."""
 
 _COMPARED = 100
 """How many names are compared with a misspelt one letter by letter."""
