@@ -123,7 +123,9 @@ class Thunk:
 
     def text(self) -> str:
         body = self.jni_body() if self.jni else self.jvmti_body()
+        method = self.declaration.method
         lines = [
+            f"// {method.__qualname__} in src/{method.__module__.replace('.', '/')}.py",
             f"void {self.symbol}(Call& call) {{",
             *self.input_lines(),
             *self.guard_lines(),
