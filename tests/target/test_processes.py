@@ -18,7 +18,8 @@ from jvmti.target.errors import (
     NotAJvm,
     SeveralMatch,
 )
-from jvmti.target.processes import Process, find, printable, processes
+from jvmti.target.processes import Process, find, processes
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvms import Jvm

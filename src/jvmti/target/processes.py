@@ -25,6 +25,7 @@ from jvmti.target.errors import (
     TargetNotFound,
 )
 from jvmti.target.procfs import ProcessHandle, Status, same_namespace, ticks_to_epoch
+from jvmti.text.printable import printable
 
 __all__ = ["Process", "find", "inspect", "performance_data", "processes"]
 
@@ -259,14 +260,6 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
         changed_root=changed_root,
         started=started,
         start_ticks=ticks,
-    )
-
-
-def printable(text: str) -> str:
-    """Text from a target, harmless on a terminal: control characters become escapes."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
     )
 
 
