@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import jvms
@@ -23,3 +24,25 @@ def test_every_name_stands_in_the_file_that_is_linked_behind_it() -> None:
     assert len(named) >= 10
     missing = [(name, file) for name, file in named if name not in (jvms.ROOT / file).read_text()]
     assert missing == []
+
+
+ROOMS = sorted(path.parent for path in (jvms.ROOT / "src" / "jvmti").glob("*/__init__.py"))
+
+
+def test_every_room_is_in_the_table_and_in_the_picture() -> None:
+    text = (jvms.ROOT / "docs" / "architecture.md").read_text()
+    picture = text.split("```")[1]
+    drawn = {
+        name for line in picture.splitlines() for name in re.split(r"  +", line)[0].split(", ")
+    }
+    assert len(ROOMS) > 15
+    assert [room.name for room in ROOMS if room.name not in drawn] == []
+    assert [room.name for room in ROOMS if f"`src/jvmti/{room.name}`" not in TEXT] == []
+
+
+def test_every_room_says_what_lives_there() -> None:
+    said = {
+        room.name: ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
+        for room in ROOMS
+    }
+    assert [name for name, text in said.items() if len((text or "").splitlines()) < 3] == []

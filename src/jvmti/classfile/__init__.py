@@ -1,6 +1,7 @@
 """Class files: what is in them, and how ``javap`` would write it.
 
-Nothing here needs a JVM: ``ClassFile(path.read_bytes()).methods``.
+Nothing here needs a JVM: ``ClassFile(path.read_bytes()).methods``.  Class files of a running VM
+come from `jvmti.model.classes.class_files`.
 """
 
 from jvmti.classfile.annotations import Annotation, ClassLiteral, EnumConstant, TypeAnnotation

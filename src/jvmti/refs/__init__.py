@@ -1,4 +1,8 @@
-"""Typed, owned handles: what a ``jobject``, ``jmethodID`` or ``jrawMonitorID`` is in Python."""
+"""Typed, owned handles: what a ``jobject``, ``jmethodID`` or ``jrawMonitorID`` is in Python.
+
+What lives here: the classes of handles and what they own.  What does not: attributes of what they
+stand for, which `jvmti.model` adds.
+"""
 
 from jvmti.refs.handles import (
     Array,
