@@ -96,6 +96,21 @@ def test_a_loop_over_a_breakpoint_sees_each_thread_wait_with_its_variables(
         stop.locals  # noqa: B018
 
 
+def test_a_handler_of_the_same_event_is_asked_after_each_stop_while_there_is_one(
+    program: JavaProgram,
+) -> None:
+    order: list[str] = []
+    with stopping.attached(program) as vm:
+        with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
+            with vm.breakpoints.env.on("Breakpoint", lambda event: order.append("handler")):
+                program.ask("start t add 3")
+                for _ in range(3):
+                    assert taken(stops).thread.name == "t"
+                    order.append("stop")
+        assert program.ask("join t") == str(sum(2 * n + 2 for n in range(3)))
+    assert order == ["stop", "handler", "stop", "handler", "stop"]
+
+
 def test_calls_in_the_body_run_on_the_thread_that_waits(
     vm: jvmti.VM, run: Callable[[str, str, int], None]
 ) -> None:
