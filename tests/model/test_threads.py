@@ -290,7 +290,7 @@ def test_a_thread_is_stopped_by_an_exception(
     for act in (thread.suspend, thread.interrupt, thread.suspended().__enter__):
         with pytest.raises(jvmti.errors.ThreadNotAlive):
             act()
-    vm.kept.pop("java/lang/IllegalStateException")
+    vm._bootstrap_classes.pop("java/lang/IllegalStateException")
 
 
 # ---- what they are --------------------------------------------------------------------------

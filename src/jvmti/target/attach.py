@@ -61,9 +61,11 @@ def attach(
         )
     with process.open() as handle:
         if process.needs_helper():
-            connected, preloaded = _attach_elsewhere(process, handle, deadline, options, library)
+            connected, loaded_at_startup = _attach_elsewhere(
+                process, handle, deadline, options, library
+            )
         else:
-            connected, preloaded = _attach_here(process, handle, deadline, options, library)
+            connected, loaded_at_startup = _attach_here(process, handle, deadline, options, library)
         if process.libjvm is None or not process.main:
             # It was still starting; now there is more to know of it.
             try:
@@ -71,7 +73,7 @@ def attach(
             except BaseException:
                 connected.close()
                 raise
-    return Connection(connected, process, loaded_at_startup=preloaded)
+    return Connection(connected, process, loaded_at_startup=loaded_at_startup)
 
 
 def _attach_here(
