@@ -534,7 +534,7 @@ Channel::Next Channel::serve(const Header& header) {
         if (descriptor >= 0 && (!agent.live || jni == nullptr || !is_socket(descriptor))) {
           close(descriptor);
         } else if (descriptor >= 0 && (header.flags & protocol::kFlagEvents) != 0) {
-          opened = session.add_event_channel(descriptor);
+          opened = session.event_channels.add(descriptor);
         } else if (descriptor >= 0) {
           opened = session.open_channel(jni, descriptor);
         }
@@ -578,9 +578,9 @@ namespace {
 
 void prepare(Call& call, const Header& header) {
   call.environment_number = header.environment;
-  call.environment = call.session.enter_environment(header.environment);
+  call.environment = call.session.environments.enter(header.environment);
   if (call.environment == nullptr && header.function >> 12 != protocol::kTableJvmti &&
-      call.session.disposed_environment(header.environment)) {
+      call.session.environments.disposed(header.environment)) {
     // JNI and the agent's own operations outlive the environment that they are named with.
     call.env = agent.env;
     call.session.calls.fetch_add(1, std::memory_order_relaxed);
@@ -605,7 +605,7 @@ void check_in_walk(Call& call, const Header& header, const Function& function) {
 }
 
 void finish(Call& call) {
-  if (call.environment != nullptr) call.session.leave_environment(call.jni, call.environment);
+  if (call.environment != nullptr) call.session.environments.leave(call.jni, call.environment);
 }
 
 // What a reply that could not be written says.

@@ -28,6 +28,14 @@ void unmake(T* object) {
   std::free(object);
 }
 
+// A copy to be freed; null of null, or without memory.
+inline char* copy_of(const char* text) {
+  size_t size = text == nullptr ? 0 : std::strlen(text) + 1;
+  char* copy = size == 0 ? nullptr : static_cast<char*>(std::malloc(size));
+  if (copy != nullptr) std::memcpy(copy, text, size);
+  return copy;
+}
+
 // As many zeroed items as were asked for, and never more.  False without memory for them.
 template <class T>
 class Array {

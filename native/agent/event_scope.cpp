@@ -83,7 +83,7 @@ void EventScope::unpin() {
 }
 
 bool EventScope::enter() {
-  return environment_->session->enter_environment(environment_->number) != nullptr;
+  return environment_->session->environments.enter(environment_->number) != nullptr;
 }
 
 Session& EventScope::session() const { return *environment_->session; }
@@ -94,7 +94,7 @@ bool EventScope::wants(Tap tap) const {
     return false;
   }
   // What was told before may have taken a long time.
-  return !conversed_ || !environment_->session->disposed_environment(environment_->number);
+  return !conversed_ || !environment_->session->environments.disposed(environment_->number);
 }
 
 Channel* EventScope::converse(JNIEnv* jni, int number, int event, int64_t deadline) {
@@ -131,7 +131,7 @@ Channel* EventScope::borrow(int number, int64_t deadline) {
     if (given_up) return nullptr;
   }
   place_ = kEvents;
-  Channel* channel = session.borrow_event_channel(deadline);
+  Channel* channel = session.event_channels.borrow(deadline);
   if (channel == nullptr && !session.ending()) {
     session.events_overran.fetch_add(1);
     log("event %d: no handler came for it in time", number);
@@ -144,7 +144,7 @@ void EventScope::give_back() {
   if (channel_ == nullptr) return;
   Session& session = *environment_->session;
   if (place_ == kControl) session.return_control();
-  if (place_ == kEvents) session.return_event_channel(channel_, !lost_);
+  if (place_ == kEvents) session.event_channels.give_back(channel_, !lost_);
   channel_ = nullptr;
   lost_ = false;
 }
@@ -174,7 +174,7 @@ void EventScope::leave() {
     handler_ended();
     give_back();
   }
-  environment->session->leave_environment(jni_, environment);
+  environment->session->environments.leave(jni_, environment);
   environment->in_flight.fetch_sub(1);
   // From here on the session may be gone.
   environment_ = nullptr;

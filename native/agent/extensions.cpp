@@ -1,6 +1,6 @@
 // Functions and events of the VM's own: their parameters are known only when the VM lists them.
 
-#include "extensions.h"
+#include "engine.h"
 
 #include "events.h"
 #include "jni_values.h"
@@ -118,13 +118,14 @@ constexpr jvmtiExtensionEvent kCallbacks[kMost] = {
 
 }  // namespace
 
-void silence_extensions(Environment* environment) {
-  jvmtiEnv* env = environment->env;
+// From now on nothing of the environment's extension events reaches the controller.
+static void silence_extensions(Environment& environment) {
+  jvmtiEnv* env = environment.env;
   for (int slot = 0; slot < event_count; ++slot) {
-    if ((environment->extension_events & 1u << slot) == 0 || env == nullptr) continue;
+    if ((environment.extension_events & 1u << slot) == 0 || env == nullptr) continue;
     env->SetExtensionEventCallback(events[slot].index, nullptr);
   }
-  environment->extension_events = 0;
+  environment.extension_events = 0;
 }
 
 namespace own {
@@ -237,4 +238,6 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
 }
 
 }  // namespace own
+extern const Engine kExtensionEngine{silence_extensions, nullptr, nullptr, nullptr};
+
 }  // namespace jvmti

@@ -81,36 +81,12 @@ uint8_t kind_of_object(JNIEnv* jni, jobject object) {
 
 uint64_t Objects::insert(jobject reference, uint8_t kind, bool weak, bool tagged) {
   Locked locked(mutex_);
-  uint32_t index;
-  if (!free_.empty()) {
-    index = free_.pop();
-  } else {
-    index = static_cast<uint32_t>(entries_.size());
-    if (!entries_.push(Entry{}) || !free_.reserve(entries_.capacity())) return 0;
-  }
-  Entry& entry = entries_[index];
-  entry.generation = (entry.generation + 1) & 0xFFFFFF;
-  entry.reference = reference;
-  entry.count = 1;
-  entry.pins = 0;
-  entry.framed = 0;
-  entry.global = false;
-  entry.kind = kind;
-  entry.weak = weak;
-  entry.tagged = tagged;
-  ++live_;
-  return make_handle(kind, entry.generation, index);
+  return entries_.insert(kind, Entry{reference, 1, 0, 0, weak, false, tagged});
 }
 
 Objects::Entry* Objects::find(uint64_t handle) {
-  uint32_t index = index_of(handle);
-  if (index >= entries_.size()) return nullptr;
-  Entry& entry = entries_[index];
-  if (entry.reference == nullptr || entry.count == 0 ||
-      make_handle(entry.kind, entry.generation, index) != handle) {
-    return nullptr;
-  }
-  return &entry;
+  Entry* entry = entries_.find(handle);
+  return entry != nullptr && entry->count > 0 ? entry : nullptr;
 }
 
 uint64_t Objects::issue(JNIEnv* jni, jvmtiEnv* tags, jobject object, uint8_t kind, bool identify) {
@@ -158,12 +134,9 @@ void Objects::unpin(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle) {
   Entry gone;
   {
     Locked locked(mutex_);
-    Entry& entry = entries_[index_of(handle)];
-    if (--entry.pins > 0 || entry.count > 0) return;
-    gone = entry;
-    entry.reference = nullptr;
-    --live_;
-    free_.put(index_of(handle));
+    Entry* entry = entries_.find(handle);
+    if (--entry->pins > 0 || entry->count > 0) return;
+    gone = entries_.remove(handle);
   }
   free_reference(jni, tags, handle, gone);
 }
@@ -176,10 +149,7 @@ void Objects::give_up(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, uint32_t cou
     if (entry == nullptr) return;
     entry->count = count == 0 || count >= entry->count ? 0 : entry->count - count;
     if (entry->count > 0 || entry->pins > 0) return;
-    gone = *entry;
-    entry->reference = nullptr;
-    --live_;
-    free_.put(index_of(handle));
+    gone = entries_.remove(handle);
   }
   free_reference(jni, tags, handle, gone);
 }
@@ -242,16 +212,14 @@ void Objects::free_reference(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, const
 }
 
 void Objects::clear(JNIEnv* jni) {
-  for (Entry& entry : entries_) {
-    if (entry.reference == nullptr) continue;
+  entries_.each([&](uint64_t handle, Entry& entry) {
     if (entry.weak) {
       jni->DeleteWeakGlobalRef(entry.reference);
     } else {
       let_go(jni, entry.reference);
     }
-    entry.reference = nullptr;
-  }
-  live_ = 0;
+    entries_.remove(handle);
+  });
 }
 
 uint64_t Methods::issue(jmethodID method) {
@@ -378,29 +346,12 @@ void Fields::clear(JNIEnv* jni) {
 uint64_t Pointers::issue(void* pointer, uint8_t kind, int64_t size) {
   if (pointer == nullptr) return 0;
   Locked locked(mutex_);
-  uint32_t index;
-  if (!free_.empty()) {
-    index = free_.pop();
-  } else {
-    index = static_cast<uint32_t>(entries_.size());
-    if (!entries_.push(Entry{}) || !free_.reserve(entries_.capacity())) return 0;
-  }
-  Entry& entry = entries_[index];
-  entry.generation = (entry.generation + 1) & 0xFFFFFF;
-  entry.pointer = pointer;
-  entry.size = size;
-  entry.kind = kind;
-  entry.hidden = false;
-  return make_handle(kind, entry.generation, index);
+  return entries_.insert(kind, Entry{pointer, size, false});
 }
 
 Pointers::Entry* Pointers::entry_of(uint64_t handle, uint8_t kind) {
-  uint32_t index = index_of(handle);
-  if (index >= entries_.size()) return nullptr;
-  Entry& entry = entries_[index];
-  bool it = entry.pointer != nullptr && !entry.hidden && entry.kind == kind &&
-            make_handle(kind, entry.generation, index) == handle;
-  return it ? &entry : nullptr;
+  Entry* entry = kind_of(handle) == kind ? entries_.find(handle) : nullptr;
+  return entry != nullptr && !entry->hidden ? entry : nullptr;
 }
 
 void* Pointers::find(uint64_t handle, uint8_t kind, int64_t* size) {
@@ -413,12 +364,7 @@ void* Pointers::find(uint64_t handle, uint8_t kind, int64_t* size) {
 
 void* Pointers::remove(uint64_t handle, uint8_t kind) {
   Locked locked(mutex_);
-  Entry* entry = entry_of(handle, kind);
-  if (entry == nullptr) return nullptr;
-  void* pointer = entry->pointer;
-  entry->pointer = nullptr;
-  free_.put(index_of(handle));
-  return pointer;
+  return entry_of(handle, kind) == nullptr ? nullptr : entries_.remove(handle).pointer;
 }
 
 bool Pointers::hide(uint64_t handle, uint8_t kind) {
@@ -430,17 +376,14 @@ bool Pointers::hide(uint64_t handle, uint8_t kind) {
 
 void Pointers::settle(uint64_t handle, bool gone) {
   Locked locked(mutex_);
-  Entry& entry = entries_[index_of(handle)];
-  entry.hidden = false;
-  if (!gone) return;
-  entry.pointer = nullptr;
-  free_.put(index_of(handle));
+  entries_.find(handle)->hidden = false;
+  if (gone) entries_.remove(handle);
 }
 
 size_t Pointers::live(uint8_t kind) {
   Locked locked(mutex_);
   size_t count = 0;
-  for (Entry& entry : entries_) count += entry.pointer != nullptr && entry.kind == kind;
+  entries_.each([&](uint64_t handle, Entry&) { count += kind_of(handle) == kind; });
   return count;
 }
 

@@ -1,7 +1,6 @@
 // Handles: what the controller holds instead of pointers.
 //
-// A handle is a table index (low 32 bits), a generation (24 bits) and a kind (high 8 bits).  Every
-// handle that comes in is looked up, and compared whole, before anything is done with what it
+// Every handle that comes in is looked up, and compared whole, before anything is done with what it
 // names.  Objects are global references; a use pins its entry, so that giving the handle up on
 // another channel in the middle of a call does no harm.
 #pragma once
@@ -11,17 +10,11 @@
 #include "containers.h"
 #include "kinds.h"
 #include "lock.h"
+#include "slots.h"
 
 namespace jvmti {
 
 struct Call;
-
-constexpr uint64_t make_handle(uint8_t kind, uint32_t generation, uint32_t index) {
-  return static_cast<uint64_t>(kind) << 56 | static_cast<uint64_t>(generation & 0xFFFFFF) << 32 |
-         index;
-}
-constexpr uint8_t kind_of(uint64_t handle) { return static_cast<uint8_t>(handle >> 56); }
-constexpr uint32_t index_of(uint64_t handle) { return static_cast<uint32_t>(handle); }
 
 class Objects {
  public:
@@ -40,28 +33,24 @@ class Objects {
   void note_global(uint64_t handle);
   bool is_global(uint64_t handle);
   void clear(JNIEnv* jni);
-  size_t live() const { return live_; }
+  size_t live() const { return entries_.live(); }
 
  private:
   struct Entry {
     jobject reference;
-    uint32_t generation;
     uint32_t count;
     uint32_t pins;
     uint32_t framed;  // how often it was issued in the local frame that is ending
-    uint8_t kind;
     bool weak;
     bool global;  // made by NewGlobalRef
     bool tagged;
   };
   uint64_t insert(jobject reference, uint8_t kind, bool weak, bool tagged);
-  Entry* find(uint64_t handle);
+  Entry* find(uint64_t handle);  // not one that is only pinned
   void free_reference(JNIEnv* jni, jvmtiEnv* tags, uint64_t handle, const Entry& entry);
 
   Mutex mutex_{Guards::kLists};
-  Vector<Entry> entries_;
-  Vector<uint32_t> free_;
-  size_t live_ = 0;
+  Slots<Entry> entries_;
 };
 
 // What JNI calls and breakpoints need to know of a method; filled when first needed.
@@ -133,9 +122,7 @@ class Pointers {
   void settle(uint64_t handle, bool gone);
   template <class Visit>
   void each(Visit visit) {
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      if (entries_[i].pointer != nullptr) visit(entries_[i].kind, entries_[i].pointer);
-    }
+    entries_.each([&](uint64_t handle, Entry& entry) { visit(kind_of(handle), entry.pointer); });
   }
   size_t live(uint8_t kind);
 
@@ -143,15 +130,12 @@ class Pointers {
   struct Entry {
     void* pointer;
     int64_t size;
-    uint32_t generation;
-    uint8_t kind;
     bool hidden;
   };
   Entry* entry_of(uint64_t handle, uint8_t kind);
 
   Mutex mutex_{Guards::kLists};
-  Vector<Entry> entries_;
-  Vector<uint32_t> free_;
+  Slots<Entry> entries_;
 };
 
 // The kind of an object by its class; needs the start phase.

@@ -84,8 +84,9 @@ bool Stops::remove(Call& call, uint32_t number) {
     if (klass == nullptr) continue;
     if (last && env != nullptr) {
       clear_place(env, stop->event, klass, *place);
-      call.session.note_cleared(call.jni, what_of(stop->event), env, place->member,
-                                place->location);
+      call.session.undo_list.forget(
+          call.jni,
+          Placed{what_of(stop->event), env, place->member, place->location, nullptr});
     }
     call.jni->DeleteLocalRef(klass);
   }
@@ -146,7 +147,8 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
     error = set_place(env, stop->event, klass, *made);
   }
   if (error == JVMTI_ERROR_NONE) {
-    if (call.session.note_placed(call.jni, what_of(stop->event), env, klass, member, location)) {
+    if (call.session.undo_list.note(
+            call.jni, Placed{what_of(stop->event), env, member, location, nullptr}, klass)) {
       return;
     }
     error = JVMTI_ERROR_OUT_OF_MEMORY;
@@ -184,7 +186,8 @@ bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocati
       clear_place(call.env, stop->event, klass, *found);
       call.jni->DeleteLocalRef(klass);
     }
-    call.session.note_cleared(call.jni, what_of(stop->event), call.env, found->member, location);
+    call.session.undo_list.forget(
+        call.jni, Placed{what_of(stop->event), call.env, found->member, location, nullptr});
   }
   // Threads that have met it may still look at its condition: it goes with the stop.
   found->key = found;

@@ -182,15 +182,16 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
 
 }  // namespace
 
-void release_jni_table(Environment* environment) {
+// Gives the table back, where the environment has it.
+static void release_jni_table(Environment& environment) {
   {
     Locked locked(mutex);
-    if (environment == nullptr || holder.load() != environment) return;
+    if (holder.load() != &environment) return;
     for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
     holder = nullptr;
     ++wishes;
   }
-  jvmtiEnv* env = environment->env;
+  jvmtiEnv* env = environment.env;
   if (env == nullptr || install(env) != JVMTI_ERROR_NONE) install(agent.env);
 }
 
@@ -246,4 +247,6 @@ jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes) {
 }
 
 }  // namespace own
+extern const Engine kJniInterceptionEngine{release_jni_table, nullptr, nullptr, nullptr};
+
 }  // namespace jvmti

@@ -48,9 +48,6 @@ struct JniCall {
   JniBuffer buffers[2];  // of an argument and of the result
 };
 
-// Gives the table back, where the environment has it.
-void release_jni_table(Environment* environment);
-
 template <class R>
 constexpr char result_letter() {
   if constexpr (std::is_void<R>::value) {

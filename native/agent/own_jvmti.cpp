@@ -358,7 +358,7 @@ jvmtiError GetFieldModifiers(Call& call, const In<kinds::Class>& klass,
 }
 
 jvmtiError DisposeEnvironment(Call& call) {
-  call.session.dispose_environment(call.environment_number);
+  call.session.environments.dispose(call.environment_number);
   return JVMTI_ERROR_NONE;
 }
 
@@ -425,10 +425,10 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   names_of(missing, names, sizeof names);
   char holder[256] = "";
   visit_sessions(call.jni, [&](Session& other) {
-    if (&other == &call.session || (other.held_capabilities() & missing) == 0) return;
+    if (&other == &call.session || (other.environments.capabilities() & missing) == 0) return;
     snprintf(holder, sizeof holder, "%s", other.name());
   });
-  if (holder[0] == '\0' && (call.session.held_capabilities() & missing) != 0) {
+  if (holder[0] == '\0' && (call.session.environments.capabilities() & missing) != 0) {
     snprintf(holder, sizeof holder, "another environment of this session");
   }
   if (holder[0] != '\0') {

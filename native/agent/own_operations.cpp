@@ -45,7 +45,7 @@ jvmtiError NewEnv(Call& call, const In<jint>& version, jint* number) {
   bool is_jvmti = version.c() == 0 || (version.c() & JVMTI_VERSION_MASK_INTERFACE_TYPE) ==
                                           JVMTI_VERSION_INTERFACE_JVMTI;
   uint32_t made = 0;
-  jvmtiError error = is_jvmti ? call.session.new_environment(version.c(), &made)
+  jvmtiError error = is_jvmti ? call.session.environments.add(version.c(), &made)
                               : JVMTI_ERROR_UNSUPPORTED_VERSION;
   *number = static_cast<jint>(made);
   if (error == JVMTI_ERROR_UNSUPPORTED_VERSION) {
@@ -86,7 +86,7 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
   *service_threads = static_cast<jlong>(agent.service_threads.size());
   Session& session = call.session;
   *channels = static_cast<jlong>(session.channel_count());
-  *environments = static_cast<jlong>(session.environment_count());
+  *environments = static_cast<jlong>(session.environments.count());
   *objects = static_cast<jlong>(session.objects.live());
   *methods = static_cast<jlong>(session.methods.size());
   *fields = static_cast<jlong>(session.fields.size());
@@ -96,14 +96,14 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
   *events_answered = static_cast<jlong>(session.events_answered.load());
   *events_overran = static_cast<jlong>(session.events_overran.load());
   *events_too_deep = static_cast<jlong>(session.events_too_deep.load());
-  *events_waiting = static_cast<jlong>(session.events_waiting.load());
-  uint64_t open = 0;
-  uint64_t streamed = 0;
-  uint64_t dropped = 0;
-  session.count_streams(&open, &streamed, &dropped);
-  *streams = static_cast<jlong>(open);
-  *events_streamed = static_cast<jlong>(streamed);
-  *events_dropped = static_cast<jlong>(dropped);
+  *events_waiting = static_cast<jlong>(session.event_channels.waiting.load());
+  Counts counts;
+  each_engine([&](const Engine& engine) {
+    if (engine.count != nullptr) engine.count(session, &counts);
+  });
+  *streams = static_cast<jlong>(counts.streams);
+  *events_streamed = static_cast<jlong>(counts.streamed);
+  *events_dropped = static_cast<jlong>(counts.dropped);
   return JVMTI_ERROR_NONE;
 }
 
@@ -131,7 +131,7 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   Stream* stream = Stream::open(call, request, call.channel.take_descriptor());
   if (stream == nullptr) return static_cast<jvmtiError>(call.status);
-  if (!call.session.keep_stream(stream)) {
+  if (!call.session.streams.keep(stream)) {
     stream->unlink();
     stream->free(call.jni, 1000);
     return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -142,7 +142,7 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
 
 jvmtiError CloseStream(Call& call, const In<jlong>& number) {
   Environment* environment =
-      call.session.close_stream(call.jni, static_cast<uint64_t>(number.c()));
+      call.session.streams.close(call.jni, static_cast<uint64_t>(number.c()));
   if (environment == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   return environment == call.environment ? set_callbacks(*environment) : JVMTI_ERROR_NONE;
 }

@@ -10,8 +10,9 @@ inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>
   call.session.suspensions.all_virtual = false;
 }
 inline void breakpoint(Call& call, MethodRecord* method, jlocation location, bool placed) {
+  const Placed one{Placed::kBreakpoint, call.env, method->id, location, nullptr};
   if (!placed) {
-    call.session.note_cleared(call.jni, Placed::kBreakpoint, call.env, method->id, location);
+    call.session.undo_list.forget(call.jni, one);
     return;
   }
   LocalRef<jclass> klass(call.jni);
@@ -20,10 +21,7 @@ inline void breakpoint(Call& call, MethodRecord* method, jlocation location, boo
     call.refuse(JVMTI_ERROR_INVALID_METHODID);
     return;
   }
-  if (!call.session.note_placed(call.jni, Placed::kBreakpoint, call.env, klass, method->id,
-                                location)) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-  }
+  if (!call.session.undo_list.note(call.jni, one, klass)) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
 }
 inline void set_breakpoint(Call& call, const In<kinds::Method>& method,
                            const In<jlocation>& location) {
@@ -35,9 +33,10 @@ inline void clear_breakpoint(Call& call, const In<kinds::Method>& method,
 }
 template <Placed::What what, bool placed>
 void watch(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
+  const Placed one{what, call.env, field.c(), 0, nullptr};
   if (!placed) {
-    call.session.note_cleared(call.jni, what, call.env, field.c(), 0);
-  } else if (!call.session.note_placed(call.jni, what, call.env, klass.c(), field.c(), 0)) {
+    call.session.undo_list.forget(call.jni, one);
+  } else if (!call.session.undo_list.note(call.jni, one, klass.c())) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
 }

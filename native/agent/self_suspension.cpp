@@ -165,4 +165,11 @@ bool forget_self_suspensions(JNIEnv* jni, Session& session) {
   return false;
 }
 
+extern const Engine kSelfSuspensionEngine{
+    nullptr, nullptr,
+    [](JNIEnv* jni, Session& session, Stage stage) {
+      return stage != Stage::kSettle || forget_self_suspensions(jni, session);
+    },
+    nullptr};
+
 }  // namespace jvmti

@@ -56,10 +56,10 @@ bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jth
   if (stop->removed || !is_wanted_thread(jni, stop, thread)) return false;
   if (stop->callers && !is_called_by(env, jni, stop)) return false;
   if (hit.condition != nullptr) {
-    Environment* locals = session.enter_environment(stop->locals);
+    Environment* locals = session.environments.enter(stop->locals);
     if (locals != nullptr) {
       bool holds = hit.condition->holds(locals->env, jni, thread);
-      session.leave_environment(jni, locals);
+      session.environments.leave(jni, locals);
       if (!holds) return false;
     }
   }

@@ -117,4 +117,11 @@ jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes) {
 
 }  // namespace own
 
+extern const Engine kStopEngine{nullptr, nullptr,
+                                [](JNIEnv* jni, Session& session, Stage stage) {
+                                  if (stage == Stage::kForget) session.stops.clear(jni);
+                                  return true;
+                                },
+                                nullptr};
+
 }  // namespace jvmti

@@ -27,14 +27,6 @@ Mutex registry_mutex{Guards::kLists};  // the lists of streams, and who is which
 Stream* registered[kMaximumStreams];
 uint64_t last_serial = 0;
 
-char* copy_of(const char* text) {
-  if (text == nullptr) return nullptr;
-  size_t size = std::strlen(text) + 1;
-  char* made = static_cast<char*>(std::malloc(size));
-  if (made != nullptr) std::memcpy(made, text, size);
-  return made;
-}
-
 // A thread of the system can be another Java thread later, with its JNI environment at the same
 // address: the one that has run `main` comes again as DestroyJavaVM.  What a stream knows of the
 // first ends with it, after the stream itself has been told, whose environment is the older one.

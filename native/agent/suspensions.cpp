@@ -181,7 +181,7 @@ void Suspensions::resume_all(JNIEnv* jni) {
   jvmtiEnv* made = nullptr;
   jobject thread = nullptr;
   for (size_t place; (place = noted_.take(&thread)) != KnownThreads::kNone;) {
-    bool resumed = session_.any_environment([&](Environment& one) {
+    bool resumed = session_.environments.any([&](Environment& one) {
       jvmtiEnv* env = one.env;
       return env != nullptr && resume_with(env, thread);
     });
@@ -194,7 +194,7 @@ void Suspensions::resume_all(JNIEnv* jni) {
     noted_.drop(jni, place);
   }
   if (all_virtual.exchange(false)) {
-    bool resumed = session_.any_environment([](Environment& one) {
+    bool resumed = session_.environments.any([](Environment& one) {
       jvmtiEnv* env = one.env;
       return env != nullptr &&
              env->ResumeAllVirtualThreads(0, nullptr) != JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
@@ -210,7 +210,7 @@ bool Suspensions::resume_by_others(JNIEnv* jni, jthread thread) {
   bool resumed = false;
   visit_sessions(jni, [&](Session& other) {
     if (resumed || &other == &session_) return;
-    resumed = other.any_environment([&](Environment& one) {
+    resumed = other.environments.any([&](Environment& one) {
       if (!other.pin(&one)) return false;
       jvmtiEnv* env = one.env;
       bool able = env != nullptr && resume_with(env, thread);
@@ -225,5 +225,14 @@ void Suspensions::clear(JNIEnv* jni) {
   for (const Suspension& left : kept_) let_go(jni, left.thread);
   kept_.clear();
 }
+
+extern const Engine kSuspensionEngine{
+    nullptr, nullptr,
+    [](JNIEnv* jni, Session& session, Stage stage) {
+      if (stage == Stage::kResume) session.suspensions.resume_all(jni);
+      if (stage == Stage::kFree) session.suspensions.clear(jni);
+      return stage != Stage::kSettle || session.suspensions.ended();
+    },
+    nullptr};
 
 }  // namespace jvmti
