@@ -67,6 +67,8 @@ class Unserved {
 bool prepare_serving();
 
 void close_socket(int descriptor);
+// What a channel can be made of: a connected Unix stream socket.
+bool is_socket(int descriptor);
 
 struct JniCall;
 
