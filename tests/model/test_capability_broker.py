@@ -9,7 +9,6 @@ import pytest
 import jvmti
 from jvmti.interface.capabilities import ALL, Capabilities
 from jvmti.model.capability_broker import Source
-from jvmti.model.capability_status import capability_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,7 @@ def test_each_capability_has_its_source_and_what_depends_on_it(vm: jvmti.VM) -> 
     assert known["can_get_bytecodes"].source is Source.NATIVE
     assert known["can_get_bytecodes"].functions == ("get_bytecodes",)
     assert known["can_generate_exception_events"].events == ("Exception", "ExceptionCatch")
-    missing = {one.capability: (one.why, one.how) for one in capability_status(vm).unavailable}
+    missing = {one.capability: (one.why, one.how) for one in vm.capabilities.status().unavailable}
     for one in supports:
         if one.capability in missing:
             assert one.source is Source.UNAVAILABLE
@@ -52,3 +51,6 @@ def test_an_engine_stands_in_for_what_the_vm_does_not_give(vm: jvmti.VM) -> None
     assert known["can_get_bytecodes"].source is Source.NATIVE
     early = known["can_generate_early_vmstart"]
     assert (early.source, early.why, early.how) == (Source.EMULATED, "stand-in", "")
+    status = vm.capabilities.status()
+    assert "can_generate_early_vmstart" in status.available.names()
+    assert "can_generate_early_vmstart" not in {one.capability.name for one in status.unavailable}

@@ -34,7 +34,7 @@ def test_who_asks_after_the_model_gets_it_and_the_model_goes_on(
     with thread.suspended():
         assert thread.is_suspended
     assert env.get_potential_capabilities() & SUSPEND
-    assert "can_suspend" in jvmti.model.capability_status.capability_status(vm).available.names()
+    assert "can_suspend" in vm.capabilities.status().available.names()
     env.add_capabilities({"can_suspend", "can_tag_objects"})
     assert env.get_capabilities() & SUSPEND
     # The model goes on, by the one that has it now.

@@ -26,7 +26,6 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.frozen import frozen
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.model.capability_status import reason
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
@@ -169,7 +168,7 @@ def _one(
 def _lacking(vm: VM, declaration: Declaration, error: JvmtiError) -> str:
     available = vm.env.get_potential_capabilities()
     for one in Capabilities.of(declaration.capabilities) & ~available:
-        why, _ = reason(vm, one, available)
+        why, _ = vm.capabilities.reason(one, available)
         return f"needs {one.name}: {why}"
     return str(error)
 

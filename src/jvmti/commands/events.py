@@ -39,7 +39,6 @@ from jvmti.events.streams.records import Records, has_thread
 from jvmti.events.streams.waits import ENDED_BY, Waits
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import Error, TargetLost
-from jvmti.model.capability_status import reason
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
@@ -485,7 +484,7 @@ def _open(
             needed |= own
         else:
             # It was not asked for by name.
-            why = reason(vm, next(iter(own & ~potential)), potential)
+            why = vm.capabilities.reason(next(iter(own & ~potential)), potential)
             print(
                 f"jvmti: without {declaration.name}: {'; '.join(filter(None, why))}",
                 file=sys.stderr,
@@ -494,7 +493,7 @@ def _open(
     if not declarations:
         raise CommandFailed("this JVM gives none of these events now; see `jvmti info`")
     if missing := needed & ~potential:
-        why = reason(vm, next(iter(missing)), potential)
+        why = vm.capabilities.reason(next(iter(missing)), potential)
         raise CommandFailed(
             f"this JVM does not give {', '.join(sorted(missing.names()))} now: "
             f"{'; '.join(filter(None, why))}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.targets import add_json, add_target, opened
 from jvmti.interface.capabilities import Capabilities
-from jvmti.model.capability_status import capability_status
 from jvmti.model.usage import usage
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
@@ -55,7 +54,7 @@ class Command:
 def _found(vm: VM) -> dict[str, Any]:
     process = vm.process
     properties = vm.properties
-    allows = capability_status(vm)
+    allows = vm.capabilities.status()
     threads = len(vm.threads)
     return {
         "pid": process.pid,

@@ -16,7 +16,6 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
-from jvmti.model.capability_status import reason
 from jvmti.model.values.conversion import to_python
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
-
-_FREE = Capabilities.of(
-    "can_get_line_numbers", "can_get_source_file_name", "can_support_virtual_threads"
-)
 
 _AT_STOPS = Capabilities.of(
     "can_access_local_variables",
@@ -89,7 +84,7 @@ class BreakpointTable:
             if self._env is None:
                 env = self._vm.own_env()
                 potential = env.get_potential_capabilities()
-                env.add_capabilities(potential & _FREE)
+                env.add_capabilities(potential & Capabilities.can_support_virtual_threads)
                 if self._vm.held:
                     # Only available now; relinquished, they stay available.
                     env.add_capabilities(potential & _AT_STOPS)
@@ -307,7 +302,7 @@ def _how_to_have(missing: Capabilities, error: Error, vm: VM, potential: Capabil
     if "held by" in detail:
         holder = detail[detail.index("held by") :].rstrip("]")
         return f"{names}: {holder}; only one environment of a JVM can have it at a time"
-    why, how = reason(vm, next(iter(lacking)), potential)
+    why, how = vm.capabilities.reason(next(iter(lacking)), potential)
     if vm.popen is not None and "jvmti.launch" in how:
         how = "`jvmti.launch` takes capabilities=, or hold=True to place the first stop in time"
     return f"{names}: {why}; {how}" if how else f"{names}: {why}"

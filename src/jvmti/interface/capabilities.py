@@ -217,6 +217,17 @@ SOLO = Capabilities.of(
 """What only one environment of a HotSpot VM can hold at a time."""
 
 
+FREE = Capabilities.of(
+    "can_get_line_numbers",
+    "can_get_source_file_name",
+    "can_get_bytecodes",
+    "can_get_constant_pool",
+    "can_get_thread_cpu_time",
+    "can_get_monitor_info",
+)
+"""What costs a VM nothing until it is used; the model's own environments take these."""
+
+
 def why_not_given(detail: str) -> str:
     """The message for capabilities that the VM has refused.
 
@@ -237,4 +248,12 @@ def why_not_given(detail: str) -> str:
 WantedCapabilities = Annotated[Capabilities | str | Iterable[str], CapabilityBits()]
 """Capabilities as flags, as one name, or as several names."""
 
-__all__ = ["ALL", "ONLOAD_ONLY", "SOLO", "Capabilities", "WantedCapabilities", "why_not_given"]
+__all__ = [
+    "ALL",
+    "FREE",
+    "ONLOAD_ONLY",
+    "SOLO",
+    "Capabilities",
+    "WantedCapabilities",
+    "why_not_given",
+]

@@ -1,18 +1,27 @@
-"""Where a capability comes from: the VM, an engine of this package, or nowhere, and why."""
+"""Capabilities of a JVM: held, available, emulated by an engine, or unavailable with the reason.
+
+Everything that asks what a VM allows asks here: the model, the commands, the prompt, the errors.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
-from jvmti.interface.capabilities import ALL, Capabilities
+from jvmti.interface.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
 from jvmti.interface.frozen import frozen
-from jvmti.model.capability_status import reason
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
+
+
+_AT_START = "HotSpot grants it only while the VM starts"
+_START_IT = (
+    "start the program with the agent: `jvmti shell -- java …`, `jvmti.launch` in Python, or the "
+    "options that `jvmti agent-options --reserve` prints"
+)
 
 
 class Source(Enum):
@@ -56,6 +65,28 @@ class Support:
     """The events that need it."""
 
 
+class Unavailable(NamedTuple):
+    """A capability that is not available."""
+
+    capability: Capabilities
+    """The capability."""
+    why: str
+    """The reason."""
+    how: str
+    """The remedy; empty if there is none."""
+
+
+class CapabilityStatus(NamedTuple):
+    """The capabilities of ``vm.env``."""
+
+    held: Capabilities
+    """Those that it holds."""
+    available: Capabilities
+    """Those that it could add."""
+    unavailable: list[Unavailable]
+    """Those that it cannot add now."""
+
+
 class CapabilityBroker:
     """Answers for every capability of a VM; engines register with it."""
 
@@ -67,6 +98,20 @@ class CapabilityBroker:
         """Take an engine into account from now on; the VM comes first, then who came first."""
         self._engines.append(engine)
 
+    def status(self) -> CapabilityStatus:
+        """The capabilities of ``vm.env`` now; those that an engine emulates are available.
+
+        JVM TI: GetCapabilities, GetPotentialCapabilities.
+        """
+        held, potential = self._vm.env.get_capabilities(), self._vm.env.get_potential_capabilities()
+        available = potential & ~held
+        for engine in self._engines:
+            available |= engine.emulates & ~held
+        unavailable = [
+            Unavailable(one, *self.reason(one, potential)) for one in ALL & ~held & ~available
+        ]
+        return CapabilityStatus(held, available, unavailable)
+
     def supports(self) -> list[Support]:
         """What there is of each capability for ``vm.env`` at this moment, in their order.
 
@@ -76,6 +121,28 @@ class CapabilityBroker:
         native = potential | self._vm.env.get_capabilities()
         return [self._support(one, native, potential) for one in ALL]
 
+    def reason(self, one: Capabilities, potential: Capabilities) -> tuple[str, str]:
+        """Why a capability is not available, and what to do; empty if there is nothing.
+
+        Args:
+            one: the capability.
+            potential: what the VM gives at this moment.
+        """
+        if one & Capabilities.can_support_virtual_threads:
+            if self._vm.version.major < 21:
+                return "virtual threads came with Java 21", "use a newer Java"
+            return "this VM has no virtual threads of its own", "use a VM that has them"
+        # If others of the OnLoad phase are there, they were reserved or this is that phase.
+        reserved = bool(potential & ONLOAD_ONLY & ~SOLO)
+        if one & SOLO and (reserved or not one & ONLOAD_ONLY):
+            return (
+                "another agent holds it, and only one can at a time",
+                "`jvmti doctor --attach` names the agents; end that tool, or have it relinquished",
+            )
+        if one & ONLOAD_ONLY:
+            return _AT_START, _START_IT
+        return "this VM does not offer it", ""
+
     def _support(self, one: Capabilities, native: Capabilities, potential: Capabilities) -> Support:
         source, why, how = Source.NATIVE, "", ""
         if one not in native:
@@ -84,7 +151,7 @@ class CapabilityBroker:
                 source, why = Source.EMULATED, engine.name
             else:
                 source = Source.UNAVAILABLE
-                why, how = reason(self._vm, one, potential)
+                why, how = self.reason(one, potential)
         name = one.name
         functions = [key for key, declared in FUNCTIONS.items() if name in declared.capabilities]
         events = [
@@ -95,4 +162,4 @@ class CapabilityBroker:
         return Support(one, source, why, how, tuple(functions), tuple(events))
 
 
-__all__ = ["CapabilityBroker", "Engine", "Source", "Support"]
+__all__ = ["CapabilityBroker", "CapabilityStatus", "Engine", "Source", "Support", "Unavailable"]

@@ -21,7 +21,7 @@ from jvmti.events.callbacks import Callbacks
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
 from jvmti.events.streams.recording import Streams
-from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.capabilities import FREE, Capabilities
 from jvmti.interface.constants import VMPhase
 from jvmti.interface.errors import InHeapCallback, TargetLost
 from jvmti.jni.calls import COUNTER, JNI
@@ -81,16 +81,6 @@ _MODEL: tuple[Any, ...] = (
 )
 
 _KINDS: dict[int, Any] = {cls.KIND: cls for cls in _MODEL}
-
-_FREE = Capabilities.of(
-    "can_get_line_numbers",
-    "can_get_source_file_name",
-    "can_get_bytecodes",
-    "can_get_constant_pool",
-    "can_get_thread_cpu_time",
-    "can_get_monitor_info",
-)
-"""What the model's own environment takes: these cost the VM nothing until they are used."""
 
 _EARLY = Capabilities.of("can_generate_early_vmstart")
 """Lets it look things up for the handler of an early ``VMStart``."""
@@ -349,7 +339,7 @@ class VM:
         """
         if self._lookup_env is None:
             env = self.own_env()
-            env.add_capabilities(env.get_potential_capabilities() & (_FREE | _EARLY))
+            env.add_capabilities(env.get_potential_capabilities() & (FREE | _EARLY))
             self._lookup_env = env
         return self._lookup_env
 

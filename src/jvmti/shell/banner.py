@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 from jvmti.interface.capabilities import Capabilities
-from jvmti.model.capability_status import capability_status
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 
@@ -70,7 +69,7 @@ def banner(vm: VM, *, bold: bool = False) -> str:
 
     version = process.java_version or properties.get("java.version") or ""
     name = f"{properties.get('java.vm.name', '')} {properties.get('java.vm.version', '')}"
-    allows = capability_status(vm)
+    allows = vm.capabilities.status()
     held = sorted(allows.held.names())
     lines = [
         marked(printable(process.main or "?", width)) + f", pid {process.pid}: "

@@ -342,13 +342,12 @@ def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
     What a capability costs the program is in its documentation: `jvmti.Capabilities?`.
     """
-    from jvmti.model.capability_status import capability_status
     from jvmti.report.tables import print_table
 
     wanted = text.replace(",", " ").split()
     if wanted:
         vm.env.add_capabilities(wanted)
-    allows = capability_status(vm)
+    allows = vm.capabilities.status()
     if wanted:
         print("vm.env holds " + ", ".join(sorted(allows.held.names())))
         return
