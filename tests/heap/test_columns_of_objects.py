@@ -196,7 +196,7 @@ def test_static_fields_are_found_by_name(snapshot: Snapshot, dumped: Snapshot) -
         snapshot.static("com.acme.Customer.LIMITS")
     with pytest.raises(jvmti.heap.NoSuchClass, match=r"com\.acme\.Customer"):
         snapshot.static("com.acme.Customers.LIMIT")
-    with pytest.raises(ValueError, match="as in"):
+    with pytest.raises(ValueError, match="such as"):
         snapshot.static("LIMIT")
     with pytest.raises(jvmti.heap.HeapError, match="2 classes are called"):
         dumped.static("Dumped$Customer.NAME")
