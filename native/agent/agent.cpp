@@ -13,6 +13,7 @@
 #include "answers.h"
 #include "channel.h"
 #include "failing_allocations.h"
+#include "frame_trace.h"
 #include "listener.h"
 #include "lock_check.h"
 #include "log.h"
@@ -206,6 +207,7 @@ jint load(JavaVM* vm, const char* text) {
   Options options;
   const char* wrong = parse_options(text, &options);
   log_to(options.log[0] != '\0' ? options.log : getenv("JVMTI_LOG"));
+  trace_frames_as(getenv("JVMTI_TRACE"));
   if (wrong == nullptr) wrong = prepare(vm);
   if (wrong != nullptr) {
     fprintf(stderr, "jvmti: %s: %s\n", wrong, text == nullptr ? "" : text);
@@ -242,6 +244,7 @@ jint attach(JavaVM* vm, const char* text) {
   Options asked;
   const char* wrong = parse_options(text, &asked);
   log_to(asked.log[0] != '\0' ? asked.log : getenv("JVMTI_LOG"));
+  trace_frames_as(getenv("JVMTI_TRACE"));
   if (wrong == nullptr) wrong = prepare_live(vm);
   if (wrong != nullptr) {
     fprintf(stderr, "jvmti: %s: %s\n", wrong, text == nullptr ? "" : text);

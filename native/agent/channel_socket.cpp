@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "frame_trace.h"
 #include "lock_check.h"
 #include "log.h"
 
@@ -76,6 +77,7 @@ bool Channel::send(const Header& header, const void* payload, size_t size, int p
       message.msg_iov->iov_len -= gone;
     }
   }
+  if (tracing_frames) trace_frame('>', descriptor_, header);
   return true;
 }
 
@@ -244,6 +246,7 @@ bool Channel::receive(Header* header) {
   if (!fill(sizeof *header + header->size)) return false;
   payload_ = inbox_.data + inbox_.start + sizeof *header;
   inbox_.start += sizeof *header + header->size;
+  if (tracing_frames) trace_frame('<', descriptor_, *header);
   return true;
 }
 

@@ -26,6 +26,9 @@ def protocol_header() -> str:
     for group, prefix in ((protocol.Kind, ""), (protocol.Flag, "Flag"), (protocol.Status, "")):
         for member in group:
             lines.append(f"constexpr int k{prefix}{camel(member.name)} = {int(member)};")
+    lines.append("inline const char* kind_name(int kind) {\n  switch (kind) {")
+    lines += [f'    case {int(one)}:\n      return "{one.name}";' for one in protocol.Kind]
+    lines.append('  }\n  return "?";\n}')
     for group in (event_records.Words, event_records.Wishes, event_records.Announced):
         for member in group:
             lines.append(f"constexpr int k{group.__name__}{camel(member.name)} = {int(member)};")

@@ -58,6 +58,7 @@ from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
 from jvmti.target.processes import Process
 from jvmti.text.printable import escaped
+from jvmti.wire import trace
 from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
@@ -131,6 +132,10 @@ class VM:
         self.process: Process = connection.process
         self.popen: subprocess.Popen[bytes] | None = connection.popen
         self.loaded_at_startup = connection.loaded_at_startup
+        if trace.FRAMES:
+            from jvmti.events.trace_names import name_frames
+
+            name_frames()
         self._session = Session(
             connection.socket, CLASSES | _KINDS, timeout=timeout, digest=interface_digest()
         )

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jvmti.interface.errors import CallTimeout, ProtocolError, TargetLost
-from jvmti.wire import protocol
+from jvmti.wire import protocol, trace
 from jvmti.wire.protocol import Kind
 
 Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
@@ -113,6 +113,8 @@ class Channel:
     """A socket to one service thread of the agent."""
 
     def __init__(self, connected: socket.socket) -> None:
+        if trace.FRAMES:
+            connected = trace.TracedSocket(connected)
         self.socket = connected
         self.late: dict[int, str] = {}
         """Calls whose replies are still to come: what they were, by sequence number."""

@@ -203,7 +203,7 @@ class Session:
         self._next_token = 1
         self._process = os.getpid()
         # Asked now: another thread may close the connection while one opens a channel.
-        self._target = peer_credentials(connected)[0]
+        self._target = peer_credentials(self.control.socket)[0]
         self.greeting = self._greet(timeout)
         self.held = self.greeting.held
         self.live = not self.held
