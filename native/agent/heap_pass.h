@@ -81,17 +81,33 @@ class PassTags {
   bool left_ = false;  // classes that may be tagged still
 };
 
+// Leaves out objects of classes that are not tagged.
+constexpr jint kOnlyTaggedClasses = JVMTI_HEAP_FILTER_CLASS_UNTAGGED;
+
+// The VM passes over objects of other classes than a single one without looking up any tag.
+inline jclass single(const In<List<kinds::Class>>& classes) {
+  return classes.count() == 1 ? classes.items()[0] : nullptr;
+}
+
+// Memory of the VM's for a list that is a result; null without memory.
+template <class T>
+T* result_list(size_t count) {
+  unsigned char* memory = nullptr;
+  jlong size = static_cast<jlong>((count + 1) * sizeof(T));
+  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
+  return reinterpret_cast<T*>(memory);
+}
+
 // Numbers, or rows that are made of numbers, as a result of a call; null without memory.
 template <class Row>
 jlong* as_result(const Vector<Row>& from, jint* count) {
   static_assert(sizeof(Row) % sizeof(jlong) == 0);
-  size_t size = from.size() * sizeof(Row);
-  unsigned char* memory = nullptr;
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>(size + sizeof(jlong)), &memory);
-  if (error != JVMTI_ERROR_NONE) return nullptr;
-  if (size > 0) std::memcpy(memory, from.begin(), size);
-  *count = static_cast<jint>(size / sizeof(jlong));
-  return reinterpret_cast<jlong*>(memory);
+  size_t numbers = from.size() * (sizeof(Row) / sizeof(jlong));
+  jlong* made = result_list<jlong>(numbers);
+  if (made == nullptr) return nullptr;
+  if (numbers > 0) std::memcpy(made, from.begin(), numbers * sizeof(jlong));
+  *count = static_cast<jint>(numbers);
+  return made;
 }
 
 }  // namespace jvmti

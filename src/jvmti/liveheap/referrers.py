@@ -1,6 +1,6 @@
 """Referrers, path to a GC root and retained size of an object of a running VM.
 
-The agent walks over the heap to find them (`native/agent/heap_holders.cpp`).  The references behind
+The agent walks over the heap to find them (`native/agent/heap_referrers.cpp`).  The references behind
 handles in Python do not count: they are neither roots nor keep anything reachable.
 """
 
