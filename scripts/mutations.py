@@ -1,0 +1,210 @@
+"""Puts small faults into the agent and the package, one at a time, and says which test finds each.
+
+``python scripts/mutations.py`` goes through all of them, ``… 7 12`` through some, ``--list`` shows
+them.  For each the file is changed, the agent built, and the tests named for it run on the newest
+JVM; ``--quick`` lets ``make quick`` look where these find nothing.  Then the file is as before.
+
+A fault is an exact piece of text in the only file of that name that has it, where it is there first;
+where no file has it any more, the script says so and fails: a list that has gone stale shows nothing.
+A fault that nothing finds needs a test.
+
+It works in a checkout that has been built (``make install java``) and has no changes of its own in
+the files that it touches.
+"""
+
+# ruff: noqa: E501  the list is a table
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Mutation(NamedTuple):
+    """A fault: what it is, where, the text before and after, and the tests that should find it."""
+
+    what: str
+    file: str
+    before: str
+    after: str
+    tests: str
+
+
+CALLS = "tests/conformance/test_thread.py tests/conformance/test_class.py tests/test_columns.py"
+HEAP = "tests/heap/test_scan.py tests/heap/test_live_rows.py tests/heap/test_referrers.py"
+WALKS = "tests/conformance/test_heap_walks.py"
+STOPS = "tests/model/test_stops.py"
+STREAMS = "tests/events/test_streams.py"
+HANDLERS = "tests/events"
+JNI = "tests/conformance"
+LEAVING = "tests/robustness/test_leaving.py tests/robustness/test_locks.py"
+MODEL = "tests/model"
+CLASSES = "tests/test_class_files.py"
+
+MUTATIONS = (
+    # ---- the agent: calls and handles
+    Mutation("a handle's generation is not compared", "slots.h", "0xFFFFFF)", "0x0)", f"{CALLS} tests/test_wrong_handles.py"),
+    Mutation("a handle that is issued twice counts once", "handles.cpp", "      ++entry->count;", "      ;", "tests/model tests/test_codecs.py"),
+    Mutation("an object is not identified by its tag", "handles.cpp", "if (identify) tags->SetTag", "if (!identify) tags->SetTag", MODEL),
+    Mutation("a call on a thread is not measured against its stack", "guards.cpp", "    return false;\n", "    return true;\n", "tests/robustness/test_nulls.py tests/conformance"),
+    Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
+    Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/test_wrong_handles.py"),
+    Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/test_nulls.py"),
+    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/test_codecs.py tests/conformance tests/test_columns.py"),
+    Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/test_columns.py"),
+    Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
+    Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/test_environments.py tests/events"),
+    # ---- the agent: events, streams, stops
+    Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
+    Mutation("a stream has no time", "recording.h", "if (stream_->words_ & protocol::kWordsTime) time();", "if (false) time();", STREAMS),
+    Mutation("objects are not filtered", "recording.h", "if (object == nullptr || !usable()) return Stream::kWanted;", "return Stream::kWanted;", STREAMS),
+    Mutation("exceptions match every pattern", "stream_names.cpp", "if (exception_patterns_ == nullptr || matches_any(exception_patterns_, name)) return true;", "return true;", f"{STREAMS} tests/test_events_command.py"),
+    Mutation("an event's environment is not pinned", "event_scope.cpp", "environment->in_flight.fetch_add(1);", "environment->in_flight.fetch_add(0);", LEAVING),
+    Mutation("a channel is not given back", "event_scope.cpp", "session.event_channels.give_back(channel_, !lost_);", "session.event_channels.give_back(channel_, false);", HANDLERS),
+    Mutation("every hit counts as the first", "stop_hits.cpp", "stop->passes.fetch_add(1) + 1", "stop->passes.fetch_add(0) + 1", STOPS),
+    Mutation("a breakpoint of a thread stops others", "stop_hits.cpp", "for (size_t i = 0; i < stop->threads.size(); ++i) {", "for (size_t i = 0; i <= stop->threads.size(); ++i) { return true;", STOPS),
+    Mutation("== is != in conditions", "stop_condition.cpp", "      return left == right;", "      return left != right;", STOPS),
+    Mutation("<= is < in conditions", "stop_condition.cpp", "      return left <= right;", "      return left < right;", STOPS),
+    Mutation("a step out stops at once", "stepping.cpp", "return stepping.how == Step::kOut ? Arrival::kStepAway : Arrival::kGoOn;", "return Arrival::kGoOn;", STOPS),
+    Mutation("a step stops inside lines", "stepping.cpp", "return line >= 0 && starts ? Arrival::kArrived : Arrival::kGoOn;", "return Arrival::kArrived;", STOPS),
+    Mutation("every class of exceptions is caught", "catchpoints.cpp", "  return fits;", "  return true;", STOPS),
+    # ---- the agent: heap
+    Mutation("a walk waits for no callback", "heap_walk.cpp", "if (modes_[static_cast<int>(visit)] == CallbackMode::kAtOnce)", "if (false)", WALKS),
+    Mutation("the last block of a walk is lost", "heap_walk.cpp", "if (error == JVMTI_ERROR_NONE && !over_ && order_.size() > 0) send(nullptr, nullptr);", "", WALKS),
+    Mutation("a referrer is taken for the object", "heap_walk.cpp", "if (referrer_tag == tag) about", "if (referrer_tag != tag) about", WALKS),
+    Mutation("the class column of a scan is off by one", "heap_scan.cpp", "class_[rows] = static_cast<uint32_t>(class_tag);", "class_[rows] = static_cast<uint32_t>(class_tag) + 1;", HEAP),
+    Mutation("sizes are not in units", "heap_scan.cpp", "static_cast<uint32_t>(size / kUnits)", "static_cast<uint32_t>(size)", HEAP),
+    Mutation("places of found objects keep the tag", "heap_find.cpp", "(*places)[i] -= kFoundTag;", "(*places)[i] -= 0;", HEAP),
+    Mutation("roots of ours are shown", "heap_referrers.cpp", "if (root && trace.ours(kind, info, *tag)) return 0;", "", f"{HEAP} tests/heap/test_own_references.py"),
+    Mutation("retained sizes count the target's owners", "heap_referrers.cpp", "if ((mark.flags & kTarget) != 0) return 0;", "", HEAP),
+    # ---- the agent: values, JNI, ends
+    Mutation("boxes are not opened", "values.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
+    Mutation("one element too many is read", "values.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
+    Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", f"{LEAVING} tests/conformance"),
+    Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;", "", "tests/conformance tests/events"),
+    # ---- the package: what travels
+    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/test_codecs.py tests/robustness/test_interruptions.py tests/conformance/test_thread.py"),
+    Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/test_interruptions.py tests/test_ways_in.py"),
+    Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/test_layouts.py"),
+    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/test_codecs.py tests/test_crash_probes.py tests/test_ways_in.py"),
+    Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/test_columns.py"),
+    Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/test_codecs.py"),
+    Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/test_escaped_text.py tests/test_commands.py"),
+    Mutation("the last row of a record list is dropped", "declare.py", "if len(numbers) % self.length:", "if False:", "tests/test_layouts.py"),
+    Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/test_layouts.py tests/heap/test_scan.py"),
+    # ---- the package: events and debugging
+    Mutation("stream columns are swapped", "records.py", "at += numpy.dtype(field.code).itemsize", "at += 4", STREAMS),
+    Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/events"),
+    Mutation("waits are sorted the wrong way", "waits.py", 'key=lambda row: -row["duration"]', 'key=lambda row: row["duration"]', "tests/test_events_command.py tests/test_locks_command.py tests/events"),
+    Mutation("a variable is there one instruction too long", "conditions.py", "variable.start_location <= location < variable.start_location + variable.length", "variable.start_location <= location <= variable.start_location + variable.length", STOPS),
+    Mutation("text constants are cut", "conditions.py", "units = texts[2 * start : 2 * (start + length)]", "units = texts[2 * start : 2 * (start + length) - 2]", STOPS),
+    Mutation("a block of one record is read as several", "heap_walks.py", "if size == visits.record.size:", "if size >= visits.record.size:", WALKS),
+    # ---- the package: the model
+    Mutation("longs take one slot", "locals.py", 'slot += 2 if signature in "JD" else 1', "slot += 1", MODEL),
+    Mutation("lengths of texts are read for objects", "reading.py", "text_at = letters_at + count", "text_at = letters_at + count + 1", MODEL),
+    Mutation("a lent capability is never found", "lending.py", "if self._own is not None and not wanted & ~self._held:", "if False:", "tests/model/test_lending.py"),
+    Mutation("ints and longs are mixed up", "conversion.py", 'return "I" if value <= LIMITS["I"][1] else "J"', 'return "J"', MODEL),
+    Mutation("a dead lock is not seen", "locks.py", "if lock not in found[number].owned:", "if lock in found[number].owned:", MODEL),
+    Mutation("counts of a tree are lost", "tree.py", "        node.count += count", "        node.count = count", "tests/model/test_stack_tree.py"),
+    # ---- the package: heap, class files, target
+    Mutation("strings of a scan are cut", "scan.py", "rows = numpy.flatnonzero(self.class_number == number)[: len(self._string_words)]", "rows = numpy.flatnonzero(self.class_number == number)[1 : len(self._string_words)]", HEAP),
+    Mutation("classes are suspects", "leaks.py", "top = top[(dump.extent[top] & EXTENT_CLASS) == 0]", "top = top[(dump.extent[top] & EXTENT_CLASS) != 0]", "tests/heap/test_leaks.py"),
+    Mutation("long constants take one place", "constant_pool.py", "index += 2 if tag in (5, 6) else 1", "index += 1", CLASSES),
+    Mutation("jumps are relative to the file", "instructions.py", "target = at + reader.s2()", "target = reader.s2()", CLASSES),
+    Mutation("signed bytes are unsigned", "reading.py", "return (self.u1() ^ 0x80) - 0x80", "return self.u1()", CLASSES),
+    Mutation("nested types end too early", "generic.py", '            name = self.until(":>")', '            name = self.until(":")', CLASSES),
+    Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target"),
+    Mutation("options hold anything", "options.py", "    if not _VALUE.match(text):", "    if False:", "tests/target"),
+)  # fmt: skip
+
+
+def find(mutation: Mutation) -> Path:
+    """The only file of that name that has the text.
+
+    Raises:
+        LookupError: there is none, or there are several.
+    """
+    files = [
+        path
+        for folder in ("native", "src/jvmti")
+        for path in (ROOT / folder).rglob(mutation.file)
+        if mutation.before in path.read_text()
+    ]
+    if len(files) != 1:
+        raise LookupError(f"{len(files)} files called {mutation.file} have {mutation.before!r}")
+    return files[0]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the checkout; its output is kept."""
+    environment = {**os.environ, "JVMTI_TEST_JVMS": os.environ.get("JVMTI_TEST_JVMS", "newest")}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def built() -> bool:
+    """Build; false where the compiler itself finds the fault."""
+    return run("make", "-s", "install").returncode == 0
+
+
+def found_by(tests: str, quick: bool) -> str | None:
+    """The first test that fails; ``None`` if all pass."""
+    chosen = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-n", "2", *tests.split()]
+    commands = [chosen, ["make", "-s", "quick", "ARGS=-x --no-header"]][: 2 if quick else 1]
+    for command in commands:
+        done = run(*command)
+        if done.returncode:
+            failed = [
+                line.split(" - ")[0].removeprefix("FAILED ").removeprefix("ERROR ")
+                for line in done.stdout.splitlines()
+                if line.startswith(("FAILED", "ERROR"))
+            ]
+            return failed[0] if failed else "a run that did not come to its end"
+    return None
+
+
+def main() -> int:
+    """Go through the faults that were asked for; the exit status is how many nothing found."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("numbers", nargs="*", type=int, help="which ones (default: all)")
+    parser.add_argument("--list", action="store_true", help="show them and check that they fit")
+    parser.add_argument("--quick", action="store_true", help="let `make quick` look as well")
+    given = parser.parse_args()
+    numbers = given.numbers or range(1, len(MUTATIONS) + 1)
+    stale = missed = 0
+    for number in numbers:
+        mutation = MUTATIONS[number - 1]
+        try:
+            path = find(mutation)
+        except LookupError as error:
+            stale += 1
+            print(f"{number:3} STALE     {mutation.what}: {error}", flush=True)
+            continue
+        if given.list:
+            print(f"{number:3} {mutation.file:22} {mutation.what}")
+            continue
+        before, begun = path.read_bytes(), time.monotonic()
+        try:
+            path.write_text(path.read_text().replace(mutation.before, mutation.after, 1))
+            by = found_by(mutation.tests, given.quick) if built() else "the compiler"
+        finally:
+            path.write_bytes(before)
+        missed += by is None
+        outcome = "NOT FOUND" if by is None else "found    "
+        took = time.monotonic() - begun
+        print(f"{number:3} {outcome} {mutation.what} ({took:.0f} s): {by}", flush=True)
+    if not given.list:
+        built()
+    if stale:
+        print(f"{stale} do not fit the sources any more", file=sys.stderr)
+    return min(stale + missed, 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
