@@ -136,6 +136,15 @@ def test_growth_is_shown(file: Path, leaking_program: programs.JavaProgram, tmp_
     assert "objects" in printed("diff", leaking_program.pid, "--duration", "0.2")
 
 
+@pytest.mark.parametrize("how", [("--redact-arrays", "byte[]"), ("--redact-fields", "*.value")])
+def test_each_of_the_options_that_redact_does_so_alone(
+    how: tuple[str, str], file: Path, tmp_path: Path
+) -> None:
+    redacted = tmp_path / "redacted.hprof"
+    printed("dump", file, redacted, *how)
+    assert b"again and again" not in redacted.read_bytes()
+
+
 def test_a_redacted_dump_has_no_texts(file: Path, tmp_path: Path) -> None:
     redacted = tmp_path / "redacted.hprof"
     printed("dump", file, redacted, "--redact")
