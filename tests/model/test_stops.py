@@ -97,14 +97,12 @@ def test_a_loop_over_a_breakpoint_sees_each_thread_wait_with_its_variables(
 
 
 def test_a_handler_of_the_same_event_is_asked_after_each_stop_while_there_is_one(
-    program: JavaProgram,
+    jvm: Jvm, java_program: JavaPrograms
 ) -> None:
     order: list[str] = []
+    # A program of its own: in the shared one another session has the breakpoints.
+    program = stopping.start(java_program, jvm)
     with stopping.attached(program) as vm:
-        # A controller that was killed in the test before may still have the capability.
-        until = time.monotonic() + SOON
-        while vm.stats.agent.sessions > 1 and time.monotonic() < until:
-            time.sleep(0.05)
         with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
             with vm.breakpoints.env.on("Breakpoint", lambda event: order.append("handler")):
                 program.ask("start t add 3")
