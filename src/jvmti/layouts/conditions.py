@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import enum
 
-from jvmti.layouts.declare import Constants, Words, shared
+from jvmti.layouts.declare import Constants, Row, shared
 
-INSTRUCTION = Words("Instruction", "operation", "type", "slot", "relation", "constant")
+INSTRUCTION = Row("Instruction", "operation", "type", "slot", "relation", "constant")
 """Of a test: the type to compare by (``I J F D``, ``L`` for a reference and null, ``T`` for text),
 the variable's slot, the relation, and the constant: an integer, the bits of a double, or where a
 text begins in the texts and, below, its length.  Of a jump the relation is where to."""

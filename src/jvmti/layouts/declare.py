@@ -161,7 +161,7 @@ class Record:
             yield f"static_assert(offsetof({self.name}, {name}) == {at});"
 
 
-class Words(Record):
+class Row(Record):
     """A record whose fields are all 64-bit: a row in a list of numbers."""
 
     def __init__(self, name: str, *fields: str) -> None:
@@ -263,7 +263,7 @@ __all__ = [
     "Constants",
     "Layout",
     "Record",
-    "Words",
+    "Row",
     "cpp",
     "register",
     "shared",

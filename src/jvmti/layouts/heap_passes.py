@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jvmti.layouts.declare import Columns, Constants, Words
+from jvmti.layouts.declare import Columns, Constants, Row
 
 CONTROL = Constants("PassControlPage", SIZE=4096, CANCELLED=0, VISITED=1)
 """The page's bytes, and its 64-bit words: the controller sets ``CANCELLED`` to end the pass, the
@@ -29,10 +29,10 @@ characters, primitive fields and elements themselves."""
 UNITS = Constants("ScanUnits", SIZE=8, NO_TEXT=0xFFFFFFFF)
 """The bytes that sizes are counted in; the length of a string whose text is not there."""
 
-FIELD = Words("ScannedField", "klass", "index", "type")
+FIELD = Row("ScannedField", "klass", "index", "type")
 """A primitive field whose values a scan writes: its class's number, its index, its type."""
 
-EDGE = Words("Edge", "referrer", "kind", "index", "thread", "depth", "method", "weak")
+EDGE = Row("Edge", "referrer", "kind", "index", "thread", "depth", "method", "weak")
 """A reference: the mark of the object that refers, 0 for a root; the ``jvmtiHeapReferenceKind``;
 the index of the field, element, constant or slot, -1 without one; of a frame its thread, depth and
 method; whether a weak or phantom reference is on the way."""

@@ -595,7 +595,7 @@ class Operations(Calling):
             number: the stop.
             method: where.
             location: where in the method.
-            condition: instructions of `jvmti.debug.conditions`, five numbers each; none for none.
+            condition: rows of `jvmti.layouts.conditions.INSTRUCTION`; none for no condition.
             texts: the texts that they compare with, in UTF-16.
         """
         ...
