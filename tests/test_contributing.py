@@ -46,3 +46,11 @@ def test_every_room_says_what_lives_there() -> None:
         for room in ROOMS
     }
     assert [name for name, text in said.items() if len((text or "").splitlines()) < 3] == []
+
+
+def test_every_source_of_the_agent_is_in_the_table_of_its_folder() -> None:
+    folder = jvms.ROOT / "native" / "agent"
+    named = set(re.findall(r"`([\w.]+)`", (folder / "README.md").read_text()))
+    sources = [path for path in folder.iterdir() if path.suffix in (".cpp", ".h")]
+    assert len(sources) > 100
+    assert [path.name for path in sources if not {path.name, path.stem} & named] == []
