@@ -27,7 +27,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test quick check checked format docs wheels wheel-test sanitize bench install java clean distclean
+.PHONY: help demo test test-all quick check checked format docs wheels wheel-test sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -40,6 +40,10 @@ demo: install $(VENV)/.demo
 ## test        install what the tests need and run them all
 test: install java $(VENV)/.spark
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
+
+## test-all    the same with every test on every JVM where it may show anything of its own
+test-all:
+	$(MAKE) test ARGS="--every-jvm $(ARGS)"
 
 ## quick       some of each kind of test on the newest JVM: under three minutes
 quick: install java

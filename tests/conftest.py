@@ -32,6 +32,7 @@ import compiler
 import cost
 import jvms
 import programs
+import turns
 from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence, counts
 from scheduling import is_long, unit_of
 
@@ -240,29 +241,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         BOOK.open(SAVED)
 
 
-INTERPRETED = (
-    *("conformance", "events", "robustness"),
-    *("test_crash_probes.py", "test_java_programs.py"),
-)
-"""The tests that the interpreter-only VM runs too, which differs in what it offers and survives."""
-
-
-def left_to_others(item: pytest.Item, two: set[jvms.Jvm]) -> bool:
-    """Whether a test is left to other JVMs, because it shows nothing more on its own.
-
-    Args:
-        item: the test.
-        two: the oldest and the newest JVM of this run.
-    """
-    jvm = item.callspec.params.get("jvm") if hasattr(item, "callspec") else None
-    if not isinstance(jvm, jvms.Jvm):
-        return False
-    if item.get_closest_marker("newest"):
-        return jvm.name != jvms.NEWEST
-    if item.get_closest_marker("oldest_and_newest"):
-        return jvm not in two
-    below = item.path.relative_to(Path(__file__).parent).parts[0]
-    return jvm.name == "zero" and jvm not in two and below not in INTERPRETED
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--every-jvm`, for the whole that nobody waits for."""
+    parser.addoption(
+        "--every-jvm", action="store_true", help="no test is left to the turn of another JVM"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -270,8 +253,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Those of completeness look at what all the others have shown.
     """
-    two = jvms.oldest_and_newest()
-    left_out = {item for item in items if left_to_others(item, two)}
+    choice = turns.Choice(every=config.option.every_jvm)
+    left_out = {item for item in items if not choice.is_for(item)}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
@@ -306,12 +289,26 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Name what failed in the run before and passes alone: a test or a race to be mended."""
-    passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
-    if config.getoption("lf", False) and passed:
-        terminalreporter.section("passed only the second time")
-        for nodeid in passed:
-            terminalreporter.line(nodeid)
+    """Name what a run should not have: tests that pass the second time, and that nothing runs."""
+    named = {
+        how: [report.nodeid for report in terminalreporter.stats.get(how, [])]
+        for how in ("passed", "failed", "skipped")
+    }
+    if config.getoption("lf", False):
+        # A test or a race to be mended.
+        tell(terminalreporter, "passed only the second time", named["passed"])
+    elif is_whole(config):
+        ran = {turns.without_jvm(one) for one in (*named["passed"], *named["failed"])}
+        skipped = {turns.without_jvm(one) for one in named["skipped"]}
+        tell(terminalreporter, "skipped on each JVM whose turn it was", sorted(skipped - ran))
+
+
+def tell(terminalreporter: pytest.TerminalReporter, title: str, names: list[str]) -> None:
+    """Write names of tests under a title, if there are any."""
+    if names:
+        terminalreporter.section(title)
+        for name in names:
+            terminalreporter.line(name)
 
 
 @pytest.hookimpl(optionalhook=True)

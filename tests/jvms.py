@@ -107,12 +107,6 @@ def selected() -> list[Jvm]:
     )
 
 
-def oldest_and_newest() -> set[Jvm]:
-    """Those of the selected JVMs that suffice for what does not depend on the JVM."""
-    there = [jvm for jvm in selected() if not jvm.missing]
-    return {choose(there, key=lambda jvm: jvm.feature) for choose in (min, max) if there}
-
-
 def was_named() -> bool:
     """Tell whether somebody asked for these JVMs, so that a missing one is a failure."""
     return bool(os.environ.get("JVMTI_TEST_JVMS"))

@@ -84,6 +84,7 @@ def test_both_compilers_write_debug_information_when_asked(
         assert int.from_bytes(data[6:8], "big") == 55  # Java 11
 
 
+@pytest.mark.since(21)
 def test_a_program_for_a_newer_release_runs_where_it_can(
     jvm: Jvm, java_program: JavaPrograms
 ) -> None:

@@ -44,8 +44,16 @@ DECLARED = {
     "JNI": JNI_FUNCTIONS,
     "event": {event.__name__: event.declaration for event in EVENTS.values()},
 }
+
+
+def needed(declaration: Any) -> list[pytest.MarkDecorator]:
+    """The release that a function came with; JNI's oldest are of versions 1.1 to 1.6."""
+    named = declaration.since
+    return [] if named.startswith("1.") else [pytest.mark.since(int(named))]
+
+
 ALL = [
-    pytest.param(declaration, id=f"{interface} {name}")
+    pytest.param(declaration, id=f"{interface} {name}", marks=needed(declaration))
     for interface, functions in DECLARED.items()
     for name, declaration in functions.items()
 ]
@@ -127,8 +135,6 @@ def test_an_example_does_what_it_shows(
 ) -> None:
     env = names["env"]
     missing = Capabilities.of(declaration.capabilities) & ~env.get_capabilities()
-    if not declaration.since.startswith("1.") and int(declaration.since) > jvm.feature:
-        pytest.skip(f"{declaration.name} needs Java {declaration.since}")
     if missing:
         pytest.skip(f"{declaration.name} needs {[one.name for one in missing]}")
     example = doctest.DocTestParser().get_doctest(

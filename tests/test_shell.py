@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import jvms
 import jvmti
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
@@ -34,8 +33,6 @@ WITHOUT_IPYTHON = [
     "import sys; sys.modules['IPython'] = None; import jvmti.commands as c; sys.exit(c.main())",
     "shell",
 ]
-ONE_JVM = pytest.mark.parametrize("jvm", jvms.selected()[:1], indirect=True, ids=str)
-"""For what is the same whatever the JVM."""
 
 PROMPT = r"^In \[\d+\]:"
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -197,7 +194,6 @@ def test_a_held_program_runs_when_it_is_let_go(
         assert terminal.end() == 0
 
 
-@ONE_JVM
 def test_a_held_program_that_is_not_let_go_never_runs(jvm: Jvm, tmp_path: Path) -> None:
     log = tmp_path / "log"
     options = ["--hold", "-c", "print(vm.held, vm.process.pid)", "--"]
@@ -239,7 +235,6 @@ def test_pythons_own_prompt_where_there_is_no_ipython(
 # scripts -----------------------------------------------------------------------------------
 
 
-@ONE_JVM
 def test_code_on_the_command_line(witness: JavaProgram) -> None:
     done = run(
         witness.pid, "-c", "import sys; print(vm.threads['blocked'].java_state, sys.argv)", "a"
@@ -257,7 +252,6 @@ def test_code_on_the_command_line(witness: JavaProgram) -> None:
     assert (said.returncode, said.stderr) == (1, "enough\n")
 
 
-@ONE_JVM
 def test_a_script_with_arguments_that_look_like_options(
     witness: JavaProgram, tmp_path: Path
 ) -> None:
@@ -280,7 +274,6 @@ def test_a_script_with_arguments_that_look_like_options(
     assert "No such file" in missing.stderr
 
 
-@ONE_JVM
 def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     done = run(witness.pid, stdin="print(len(vm.threads))\n%threads parked\n")
     assert done.returncode == 0, done.stderr
@@ -292,7 +285,6 @@ def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     assert "nothing.like.it" in failed.stderr
 
 
-@ONE_JVM
 def test_capabilities_are_taken_or_the_reason_is_told(witness: JavaProgram) -> None:
     code = "print(sorted(env.get_capabilities().names()))"
     done = run(witness.pid, "--capabilities", "can_tag_objects,can_get_bytecodes", "-c", code)
@@ -304,7 +296,6 @@ def test_capabilities_are_taken_or_the_reason_is_told(witness: JavaProgram) -> N
     assert run("no such program", "-c", code).returncode == 3
 
 
-@ONE_JVM
 def test_names_that_command_terminals_are_shown_harmlessly(java_program: JavaPrograms) -> None:
     program = java_program("Deadlock")
     program.expect("ready")
@@ -359,7 +350,6 @@ def test_what_a_tab_finds(vm: jvmti.VM) -> None:
         assert completer.find(text) is None
 
 
-@ONE_JVM
 def test_a_jvm_that_does_not_answer_costs_a_tab_a_moment(
     java_program: JavaPrograms, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -384,7 +374,6 @@ def test_a_jvm_that_does_not_answer_costs_a_tab_a_moment(
         assert "main" in found.names
 
 
-@ONE_JVM
 def test_what_goes_wrong_in_a_tab_is_logged_and_not_shown(
     vm: jvmti.VM, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -427,7 +416,6 @@ def test_the_expression_before_the_cursor(text: str, primary: str) -> None:
     assert last_primary(text) == primary
 
 
-@ONE_JVM
 def test_completion_evaluates_nothing_that_acts(vm: jvmti.VM) -> None:
     names = {"vm": vm, "list": [1], "os": os}
     assert evaluate("list[0]", names) == 1
@@ -465,7 +453,6 @@ def test_the_variables_of_a_frame_are_completed(java_program: JavaPrograms, jvm:
         assert program.running()
 
 
-@ONE_JVM
 def test_source_and_code(witness: JavaProgram) -> None:
     java = Path(__file__).parent / "java"
     code = (

@@ -18,6 +18,8 @@ import jvmti.heap
 from heap.conftest import Dumped
 from heap.test_other_readers import differing_retained
 
+pytestmark = pytest.mark.on("17")  # making an archive takes a few seconds
+
 OBJECT_ARRAY_HEAD = 25
 """Bytes of the record of an array of objects before its elements."""
 
@@ -25,8 +27,6 @@ OBJECT_ARRAY_HEAD = 25
 @pytest.fixture
 def dumped(jvm: jvms.Jvm, tmp_path: Path, dump_of: Callable[..., Dumped]) -> Dumped:
     """Archived objects are for G1 only, which a small machine would not choose."""
-    if jvm.name != "17":
-        pytest.skip("one release is enough: making an archive takes a few seconds")
     archive = ["-XX:+UseG1GC", f"-XX:SharedArchiveFile={tmp_path / 'classes.jsa'}"]
     jvm.run("-Xshare:dump", *archive, timeout=60)
     return dump_of("-Xshare:on", *archive)

@@ -160,13 +160,12 @@ class Given:
         yield "heap.histogram", lambda: vm.heap.histogram()
 
 
-@pytest.fixture(scope="module", params=["default", "ZGC"])
+# The collector that objects move under is looked at once.
+@pytest.fixture(scope="module", params=["default", pytest.param("ZGC", marks=pytest.mark.on("21"))])
 def program(
     request: pytest.FixtureRequest, jvm: jvms.Jvm, shared_java_program: programs.JavaPrograms
 ) -> programs.JavaProgram:
     """The program Events with all capabilities reserved."""
-    if request.param == "ZGC" and jvm.name != "21":
-        pytest.skip("the collector that objects move under is looked at once")
     library = library_for_executable(jvm.java)
     collector = ["-XX:+UseZGC"] if request.param == "ZGC" else []
     arguments = [f"-agentpath:{library}=reserve", NO_SIGNAL, *QUICK, *collector]
