@@ -468,7 +468,7 @@ NAMING = {"classes": "Long*"}
 
 
 def naming(streamed: Streamed, classes: int, threads: int) -> None:
-    """Classes with names of some 75 MiB where there are 50,000: the ring of names has one."""
+    """Classes with names of some 15 MiB where there are 10,000: the ring of names has one."""
     letters = int(streamed.ask(f"names {classes // threads} {threads}"))
     assert letters > classes * 1480
 
@@ -476,7 +476,7 @@ def naming(streamed: Streamed, classes: int, threads: int) -> None:
 @pytest.mark.parametrize("size", [4096, 1 << 20])
 def test_more_names_than_there_is_room_for_are_waited_for(streamed: Streamed, size: int) -> None:
     """With room for all records too: then the names alone make the threads wait."""
-    classes, threads = (50_000, 4) if size > 4096 else (10_000, 4)
+    classes, threads = 10_000, 4
     names: set[str] = set()
     rows = 0
     done = threading.Event()

@@ -6,7 +6,8 @@ import java.util.Arrays;
 /**
  * Works at a steady rate and tells it, while others do to it what they like.
  *
- * <p>The thread {@code counter} counts, a second one writes down the count every 10 ms. What may be
+ * <p>The thread {@code counter} counts, a second one writes down the count every 10 ms. It leaves most
+ * of a processor to others, unless the argument {@code spin} has it take a whole one. What may be
  * written, called, stopped or suspended from outside is {@link Prey} and the threads {@code prey-0}
  * to {@code prey-3}, which start again when something ends them. One command a line on standard
  * input, one line of answer:
@@ -27,6 +28,7 @@ public class Steady {
     static final long[] times = new long[KEPT];
     static final long[] counts = new long[KEPT];
     static volatile int written;
+    static boolean spins;
 
     static final Prey prey = new Prey();
     static final Spare spare = new Spare();
@@ -34,6 +36,7 @@ public class Steady {
     static final Object[] locks = {new Object(), new Object(), new Object()};
 
     public static void main(String[] arguments) throws Exception {
+        spins = arguments.length > 0 && arguments[0].equals("spin");
         for (int i = 0; i < threads.length; i++) {
             start(i);
         }
@@ -106,7 +109,18 @@ public class Steady {
                 // The interpreter-only VM does not stop at the end of a loop, nor for an object that it
                 // has room for, but for every array.
                 stop = new int[0];
+                if (!spins && (own & 0x3FFF) == 0) {
+                    rest();
+                }
             }
+        }
+    }
+
+    static void rest() {
+        try {
+            Thread.sleep(1);
+        } catch (InterruptedException ignored) {
+            // Whoever interrupts it lets it count on.
         }
     }
 

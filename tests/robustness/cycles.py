@@ -75,7 +75,7 @@ def main() -> None:
     directory = Path(tempfile.mkdtemp(prefix=f"cycles-{chosen.jvm}-"))
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     try:
-        target = steady.launch(started, jvm_args=SMALL_HEAP)
+        target = steady.launch(started, spins=True, jvm_args=SMALL_HEAP)
         growth = cycle(target, chosen.cycles, chosen.warm_up)
     finally:
         started.close()

@@ -81,7 +81,7 @@ def main() -> None:
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     begun = time.monotonic()
     try:
-        target = steady.launch(started, jvm_args=chosen.jvm_arg)
+        target = steady.launch(started, spins=True, jvm_args=chosen.jvm_arg)
         fuzzer = fuzz(target, chosen.calls, chosen.seed, directory)
     except BaseException:
         print(f"see {directory}", file=sys.stderr)

@@ -278,7 +278,7 @@ def main() -> None:
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     begun = time.monotonic()
     try:
-        sent, kinds = fuzz(steady.launch(started), chosen.frames, chosen.seed)
+        sent, kinds = fuzz(steady.launch(started, spins=True), chosen.frames, chosen.seed)
     except BaseException:
         print(f"see {directory}", file=sys.stderr)
         for program in started.started:

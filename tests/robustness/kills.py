@@ -120,7 +120,11 @@ def main() -> None:
     started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     try:
         outcome = kill(
-            steady.launch(started), chosen.kills, chosen.seed, chosen.controller, chosen.how
+            steady.launch(started, spins=True),
+            chosen.kills,
+            chosen.seed,
+            chosen.controller,
+            chosen.how,
         )
     except BaseException:
         print(f"see {directory}", file=sys.stderr)

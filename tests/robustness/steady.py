@@ -150,13 +150,18 @@ def launch(
     java_program: programs.JavaPrograms,
     *,
     reserve: bool = True,
+    spins: bool = False,
     jvm_args: Sequence[str] = (),
     log: Path | None = None,
 ) -> Steady:
-    """Start the program; with `reserve` a later attach can have every capability."""
+    """Start the program; with `reserve` a later attach can have every capability.
+
+    With `spins` one of its threads is in Java code at every moment.  That takes a whole processor,
+    and what runs beside it twice as long.
+    """
     arguments = ["-Xmx256m", "-XX:+UseSerialGC", *FIXED_THREADS, NO_SIGNAL]
     arguments += [*LOG_APART, *jvm_args]
     if reserve:
         where = f",log={log}" if log else ""
         arguments.append(f"-agentpath:{own_library()}=reserve{where}")
-    return Steady(java_program("Steady", jvm_args=arguments))
+    return Steady(java_program("Steady", *(["spin"] if spins else []), jvm_args=arguments))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,7 @@ from jvmti.interface.constants import (
 from jvmti.interface.errors import CallTimeout, Error
 
 SLEEPS = "sleeping-"
-"""Before a walk: its callback sleeps instead of waiting to be stopped."""
+"""Before a walk: its callback waits for a line instead of being stopped."""
 HANDLED = "event-"
 """Before an event: it is answered by a handler."""
 SERVED = "events"
@@ -63,7 +62,7 @@ def walk(vm: jvmti.VM, name: str, limit: float | None) -> None:
             say("busy")
             while not sleeps:
                 later.get_time()  # what is stopped may be anywhere in a conversation
-            time.sleep(10)
+            sys.stdin.readline()
             say("awake")
         return goes_on
 

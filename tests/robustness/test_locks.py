@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CHECKED = ROOT / "build" / "checked" / "agent" / "libjvmti.so"
-SECONDS = 3.0
+SECONDS = 1.5
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -50,11 +50,11 @@ def is_whole(target: steady.Steady) -> bool:
 
 @pytest.mark.parametrize("what", ["faithful", "model", "walking"])
 def test_threads_that_suspend_each_other_all_come_to_their_end(
-    shared_java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
+    java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
 ) -> None:
-    if shared_java_program.jvm.name == "zero" and what != "walking":
+    if java_program.jvm.name == "zero" and what != "walking":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
-    target = steady.launch(shared_java_program)
+    target = steady.launch(java_program)
     script = HERE / "suspending_controller.py"
     controllers.append(Controller(script, target.pid, what, SECONDS))
     assert int(controllers[-1].says("done").split()[1]) > 0
@@ -63,11 +63,11 @@ def test_threads_that_suspend_each_other_all_come_to_their_end(
 
 @pytest.mark.parametrize("what", ["faithful", "model", "walking"])
 def test_a_controller_that_is_killed_among_suspensions_leaves_nothing_suspended(
-    shared_java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
+    java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
 ) -> None:
-    if shared_java_program.jvm.name == "zero" and what != "walking":
+    if java_program.jvm.name == "zero" and what != "walking":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
-    target = steady.launch(shared_java_program)
+    target = steady.launch(java_program)
     script = HERE / "suspending_controller.py"
     for _ in range(3):
         controllers.append(Controller(script, target.pid, what, 60))

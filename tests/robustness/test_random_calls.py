@@ -27,7 +27,7 @@ CALLS, FRAMES = 5_000, 4_000
 def test_random_calls_leave_the_program_running(
     java_program: programs.JavaPrograms, tmp_path: Path
 ) -> None:
-    target = steady.launch(java_program)
+    target = steady.launch(java_program, spins=True)
     fuzzer = fuzz_calls.fuzz(target, CALLS, seed=7, directory=tmp_path, seconds=120)
     assert fuzzer.calls >= CALLS
     assert fuzzer.statuses[0] > fuzzer.calls / 20, "hardly any call was a good one"

@@ -146,7 +146,7 @@ def test_the_program_goes_on_when_the_limit_has_passed(
     (declared,) = (one.declaration for one in EVENTS.values() if one.__name__ == event)
     if jvmti.Capabilities.of(*declared.capabilities) & ~potential:
         pytest.skip("this VM does not send it")
-    limit = 0.1 if event in OFTEN else 0.5
+    limit = 0.1 if event in OFTEN else 0.25
     served.begin(MET, event, ACTS[event], limit).says(f"ready {event}")
     program.send(ACTS[event])
     served.stop_in(event)

@@ -144,6 +144,7 @@ def test_a_walk_gives_the_vm_back_at_its_limit_whatever_its_callback_does(
     walking.says("busy")
     assert target.goes_on()
     assert "awake" not in walking.lines
+    walking.write()
     assert "has been ended" in walking.says("raised CallTimeout")
     leave(walking)
 
@@ -159,7 +160,8 @@ def test_a_handler_whose_controller_is_stopped_lets_threads_go_on_at_its_limit(
     handling = controller(HANDLED + event, 0.05)
     handling.says("busy")
     stop(handling)
-    assert moves(target)
+    # A round has one of these, where the thread stands nearly all the time; of others it has many.
+    assert target.prey_runs() if event == "FieldModification" else moves(target)
     leave(handling)
 
 
@@ -208,7 +210,7 @@ def test_an_answer_larger_than_the_socket_waits_no_longer_than_the_handler(
 ) -> None:
     if jvm.name == "zero":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
-    handling = controller("answer", 3)
+    handling = controller("answer", 1.5)
     handling.says("busy")
     time.sleep(0.5)
     stop(handling)
