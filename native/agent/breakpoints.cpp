@@ -30,10 +30,8 @@ namespace {
 // An instance field's id is its place in an object, which other classes have, too.
 size_t of_class(JNIEnv* jni, jclass klass, StopHit* hits, size_t count) {
   return only(jni, hits, count, [&](const StopHit& one) {
-    jclass declaring = static_cast<jclass>(jni->NewLocalRef(one.klass));
-    bool same = declaring != nullptr && jni->IsAssignableFrom(klass, declaring);
-    if (declaring != nullptr) jni->DeleteLocalRef(declaring);
-    return same;
+    LocalRef<jclass> declaring = class_behind(jni, static_cast<jweak>(one.klass));
+    return declaring != nullptr && jni->IsAssignableFrom(klass, declaring);
   });
 }
 
@@ -74,14 +72,13 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
   StopCondition* read =
       StopCondition::read(call, condition.items(), condition.count(), texts.data(), texts.size());
   if (call.refused()) return outcome(call);
-  jclass klass = nullptr;
-  jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), &klass);
+  LocalRef<jclass> klass(call.jni);
+  jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), klass.out());
   if (error != JVMTI_ERROR_NONE) {
     unmake(read);
     return error;
   }
   call.session.stops.place(call, stop.get(), klass, method.c(), method.c(), location.c(), read);
-  call.jni->DeleteLocalRef(klass);
   return outcome(call);
 }
 

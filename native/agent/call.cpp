@@ -56,7 +56,7 @@ uint64_t Call::issue(jobject object, uint8_t kind) {
 }
 
 void Call::deallocate(void* memory) {
-  if (memory != nullptr) agent.env->Deallocate(static_cast<unsigned char*>(memory));
+  jvmti::deallocate(agent.env, memory);
 }
 
 namespace {
@@ -104,7 +104,7 @@ bool Borrowed::borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array)
 
 void Borrowed::release() {
   if (call_ == nullptr) return;
-  if (local_ && reference_ != nullptr) call_->jni->DeleteLocalRef(reference_);
+  if (local_) delete_local(call_->jni, reference_);
   call_->session.objects.unpin(call_->jni, call_->session.tags(), handle_);
   call_ = nullptr;
   reference_ = nullptr;

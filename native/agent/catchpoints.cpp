@@ -8,23 +8,6 @@
 
 namespace jvmti {
 
-namespace {
-
-bool is_of_classes(jvmtiEnv* env, JNIEnv* jni, jobject thrown, const char* classes) {
-  char name[kLongestClassName];
-  jclass klass = jni->GetObjectClass(thrown);
-  bool fits = false;
-  while (klass != nullptr) {
-    fits = class_name(env, klass, name, sizeof name) && matches_any(classes, name);
-    jclass super = fits ? nullptr : jni->GetSuperclass(klass);
-    jni->DeleteLocalRef(klass);
-    klass = super;
-  }
-  return fits;
-}
-
-}  // namespace
-
 void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                     jlocation location, jobject exception, jmethodID catch_method,
                     jlocation catch_location) {
@@ -33,7 +16,8 @@ void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread threa
   jint kind = catch_method == nullptr ? Caught::kUncaught : Caught::kCaught;
   count = only(jni, hits, count, [&](const StopHit& one) {
     return (one.stop->kinds & kind) != 0 &&
-           is_of_classes(env, jni, exception, one.stop->classes.get());
+           matches_any_super(env, jni, LocalRef<jclass>(jni, jni->GetObjectClass(exception)),
+                             one.stop->classes.get());
   });
   report(scope, env, jni, kExceptionEvent, hits, count, nullptr, thread, method, location,
          [&](Delivery& it) {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "vm_memory.h"
+#include "patterns.h"
 
 namespace jvmti {
 
@@ -39,6 +39,14 @@ bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t room) {
   if (env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return false;
   write_class_name(signature, name, room);
   return true;
+}
+
+bool matches_any_super(jvmtiEnv* env, JNIEnv* jni, LocalRef<jclass> klass, const char* patterns) {
+  char name[kLongestClassName];
+  for (; klass != nullptr; klass.reset(jni->GetSuperclass(klass))) {
+    if (class_name(env, klass, name, sizeof name) && matches_any(patterns, name)) return true;
+  }
+  return false;
 }
 
 }  // namespace jvmti

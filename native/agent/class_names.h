@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "vm_memory.h"
+
 namespace jvmti {
 
 constexpr size_t kLongestClassName = 4096;  // with the zero at its end; the rest is cut off
@@ -14,5 +16,8 @@ void write_class_name(const char* signature, char* name, size_t room);
 
 // That of a class; false where the VM does not say.
 bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t room);
+
+// Whether the name of a class, or of one that it extends, matches one of the patterns.
+bool matches_any_super(jvmtiEnv* env, JNIEnv* jni, LocalRef<jclass> klass, const char* patterns);
 
 }  // namespace jvmti

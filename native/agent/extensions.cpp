@@ -30,35 +30,48 @@ bool is_object(jvmtiParamTypes type) {
   return type == JVMTI_TYPE_JOBJECT || type == JVMTI_TYPE_JTHREAD || type == JVMTI_TYPE_JCLASS;
 }
 
-void free_parameters(jvmtiParamInfo* parameters, jint count) {
-  for (jint i = 0; i < count; ++i) {
-    agent.env->Deallocate(reinterpret_cast<unsigned char*>(parameters[i].name));
+// What the VM lists of its extensions, with all that hangs on it.
+template <class Info>
+class Extensions {
+ public:
+  explicit Extensions(jvmtiEnv* env) : env_(env), infos_(env) {}
+  ~Extensions() {
+    for (const Info& info : *this) {
+      deallocate(env_, info.id);
+      deallocate(env_, info.short_description);
+      for (jint i = 0; i < info.param_count; ++i) deallocate(env_, info.params[i].name);
+      deallocate(env_, info.params);
+      if constexpr (std::is_same<Info, jvmtiExtensionFunctionInfo>::value) {
+        deallocate(env_, info.errors);
+      }
+    }
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(parameters));
-}
+  jint* count_out() { return &count_; }
+  Info** out() { return infos_.out(); }
+  const Info* begin() const { return infos_; }
+  const Info* end() const { return infos_ + count_; }
+
+ private:
+  jvmtiEnv* env_;
+  Deallocated<Info> infos_;
+  jint count_ = 0;
+};
 
 void learn_events(jvmtiEnv* env) {
   ExtensionEvent learned[kMost] = {};
   int known = 0;
-  jint count = 0;
-  jvmtiExtensionEventInfo* found = nullptr;
-  if (env->GetExtensionEvents(&count, &found) != JVMTI_ERROR_NONE) return;
-  for (jint i = 0; i < count; ++i) {
-    jvmtiExtensionEventInfo& info = found[i];
-    if (known < kMost && info.param_count <= kMost) {
-      ExtensionEvent& event = learned[known++];
-      event.index = info.extension_event_index;
-      event.count = info.param_count;
-      for (jint k = 0; k < info.param_count; ++k) {
-        event.kinds[k] = info.params[k].kind;
-        event.types[k] = info.params[k].base_type;
-      }
+  Extensions<jvmtiExtensionEventInfo> found(env);
+  if (env->GetExtensionEvents(found.count_out(), found.out()) != JVMTI_ERROR_NONE) return;
+  for (const jvmtiExtensionEventInfo& info : found) {
+    if (known == kMost || info.param_count > kMost) continue;
+    ExtensionEvent& event = learned[known++];
+    event.index = info.extension_event_index;
+    event.count = info.param_count;
+    for (jint k = 0; k < info.param_count; ++k) {
+      event.kinds[k] = info.params[k].kind;
+      event.types[k] = info.params[k].base_type;
     }
-    env->Deallocate(reinterpret_cast<unsigned char*>(info.id));
-    env->Deallocate(reinterpret_cast<unsigned char*>(info.short_description));
-    free_parameters(info.params, info.param_count);
   }
-  env->Deallocate(reinterpret_cast<unsigned char*>(found));
   Locked locked(mutex);
   if (event_count > 0) return;  // another thread was first
   std::memcpy(events, learned, sizeof events);
@@ -155,80 +168,102 @@ jvmtiError SetExtensionEventCallback(Call& call, const In<jint>& index,
   return error;
 }
 
+namespace {
+
 // Parameters travel as whole registers, which is how the processors that we build for pass what is
 // no floating-point number.
-jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>& function,
-                                 const In<Arguments>& arguments, jint* count,
-                                 unsigned char** bytes) {
-  jint known = 0;
-  jvmtiExtensionFunctionInfo* found = nullptr;
-  jvmtiError error = call.env->GetExtensionFunctions(&known, &found);
-  if (error != JVMTI_ERROR_NONE) return error;
-  uint64_t passed[kMost] = {};
+struct Passed {
+  int count = -1;
+  uint64_t values[kMost] = {};
   uint64_t out[kMost] = {};
-  jvmtiParamTypes types[kMost] = {};
-  int parameters = -1;
-  uint32_t given = 0;
-  for (jint i = 0; i < known; ++i) {
-    jvmtiExtensionFunctionInfo& info = found[i];
-    if (info.func == function.c() && info.param_count <= kMost) {
-      parameters = info.param_count;
-      for (int k = 0; k < parameters && !call.refused(); ++k) {
-        jvmtiParamInfo& parameter = info.params[k];
-        jvmtiParamTypes type = parameter.base_type;
-        bool real = type == JVMTI_TYPE_JFLOAT || type == JVMTI_TYPE_JDOUBLE;
-        if (parameter.kind == JVMTI_KIND_OUT && !real) {
-          types[k] = type;
-          passed[k] = reinterpret_cast<uint64_t>(&out[k]);
-        } else if (parameter.kind != JVMTI_KIND_IN || real) {
-          call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "%s: parameters of this kind cannot be passed",
-                      parameter.name);
-        } else if (given >= arguments.count()) {
-          call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s is missing", parameter.name);
-        } else if (is_object(type) != (arguments.type(given) == 'L')) {
-          call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s is of another type", parameter.name);
-        } else {
-          jvalue value = const_cast<In<Arguments>&>(arguments).value(given++);
-          if (is_object(type) && value.l == nullptr && !parameter.null_ok) {
-            call.refuse(JVMTI_ERROR_NULL_POINTER, "%s is null", parameter.name);
-          } else if (type == JVMTI_TYPE_JTHREAD && value.l != nullptr &&
-                     kind_of_object(call.jni, value.l) != kinds::Thread::kind) {
-            call.refuse(JVMTI_ERROR_INVALID_THREAD, "%s is no thread", parameter.name);
-          } else if (type == JVMTI_TYPE_JCLASS && value.l != nullptr &&
-                     kind_of_object(call.jni, value.l) != kinds::Class::kind) {
-            call.refuse(JVMTI_ERROR_INVALID_CLASS, "%s is no class", parameter.name);
-          }
-          passed[k] = static_cast<uint64_t>(value.j);
-        }
-      }
-    }
-    call.deallocate(info.id);
-    call.deallocate(info.short_description);
-    free_parameters(info.params, info.param_count);
-    call.deallocate(info.errors);
+  jvmtiParamTypes types[kMost] = {};  // of results, else 0
+};
+
+// One that goes in, by what its function says of it.
+uint64_t argument_of(Call& call, const jvmtiParamInfo& parameter, In<Arguments>& arguments,
+                     uint32_t number) {
+  jvmtiParamTypes type = parameter.base_type;
+  if (number >= arguments.count()) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s is missing", parameter.name);
+    return 0;
   }
-  call.deallocate(found);
-  if (parameters < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (is_object(type) != (arguments.type(number) == 'L')) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s is of another type", parameter.name);
+    return 0;
+  }
+  jvalue value = arguments.value(number);
+  if (is_object(type) && value.l == nullptr && !parameter.null_ok) {
+    call.refuse(JVMTI_ERROR_NULL_POINTER, "%s is null", parameter.name);
+  } else if (type == JVMTI_TYPE_JTHREAD && value.l != nullptr &&
+             kind_of_object(call.jni, value.l) != kinds::Thread::kind) {
+    call.refuse(JVMTI_ERROR_INVALID_THREAD, "%s is no thread", parameter.name);
+  } else if (type == JVMTI_TYPE_JCLASS && value.l != nullptr &&
+             kind_of_object(call.jni, value.l) != kinds::Class::kind) {
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "%s is no class", parameter.name);
+  }
+  return static_cast<uint64_t>(value.j);
+}
+
+// What a function of these parameters is given.
+void pass_all(Call& call, const jvmtiExtensionFunctionInfo& info, In<Arguments>& arguments,
+              Passed* passed) {
+  uint32_t given = 0;
+  passed->count = info.param_count;
+  for (int k = 0; k < passed->count && !call.refused(); ++k) {
+    const jvmtiParamInfo& parameter = info.params[k];
+    jvmtiParamTypes type = parameter.base_type;
+    bool real = type == JVMTI_TYPE_JFLOAT || type == JVMTI_TYPE_JDOUBLE;
+    if (parameter.kind == JVMTI_KIND_OUT && !real) {
+      passed->types[k] = type;
+      passed->values[k] = reinterpret_cast<uint64_t>(&passed->out[k]);
+    } else if (parameter.kind != JVMTI_KIND_IN || real) {
+      call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "%s: parameters of this kind cannot be passed",
+                  parameter.name);
+    } else {
+      passed->values[k] = argument_of(call, parameter, arguments, given++);
+    }
+  }
   if (!call.refused() && given < arguments.count()) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "it takes %u arguments", given);
   }
+}
+
+}  // namespace
+
+jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>& function,
+                                 const In<Arguments>& arguments, jint* count,
+                                 unsigned char** bytes) {
+  Passed passed;
+  {
+    Extensions<jvmtiExtensionFunctionInfo> found(call.env);
+    jvmtiError error = call.env->GetExtensionFunctions(found.count_out(), found.out());
+    if (error != JVMTI_ERROR_NONE) return error;
+    for (const jvmtiExtensionFunctionInfo& info : found) {
+      if (info.func != function.c() || info.param_count > kMost) continue;
+      pass_all(call, info, const_cast<In<Arguments>&>(arguments), &passed);
+      break;
+    }
+  }
+  if (passed.count < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (call.refused()) return JVMTI_ERROR_NONE;
-  error = function.c()(call.env, passed[0], passed[1], passed[2], passed[3], passed[4], passed[5],
-                       passed[6], passed[7]);
+  const uint64_t* in = passed.values;
+  jvmtiError error =
+      function.c()(call.env, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]);
   if (error != JVMTI_ERROR_NONE) return error;
   Writer results;
   JniValues values(call, results, Owner::kInstance);
-  for (int k = 0; k < parameters; ++k) {
-    if (types[k] == 0) continue;
-    if (is_object(types[k])) {
-      LocalRef<> object(call.jni, reinterpret_cast<jobject>(out[k]));
+  for (int k = 0; k < passed.count; ++k) {
+    uint64_t out = passed.out[k];
+    if (passed.types[k] == 0) continue;
+    if (is_object(passed.types[k])) {
+      LocalRef<> object(call.jni, reinterpret_cast<jobject>(out));
       values.put(object.get());
-    } else if (types[k] == JVMTI_TYPE_JBOOLEAN) {
-      values.put(static_cast<jboolean>(out[k]));
-    } else if (types[k] == JVMTI_TYPE_JINT) {
-      values.put(static_cast<jint>(out[k]));
+    } else if (passed.types[k] == JVMTI_TYPE_JBOOLEAN) {
+      values.put(static_cast<jboolean>(out));
+    } else if (passed.types[k] == JVMTI_TYPE_JINT) {
+      values.put(static_cast<jint>(out));
     } else {
-      values.put(static_cast<jlong>(out[k]));
+      values.put(static_cast<jlong>(out));
     }
   }
   *count = static_cast<jint>(results.size());

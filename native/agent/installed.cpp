@@ -80,7 +80,7 @@ bool Stops::remove(Call& call, uint32_t number) {
     }
     if (call.jni == nullptr) continue;  // there are no classes yet
     // Of a class that has been unloaded nothing is left.
-    jclass klass = static_cast<jclass>(call.jni->NewLocalRef(place->klass));
+    LocalRef<jclass> klass = class_behind(call.jni, place->klass);
     if (klass == nullptr) continue;
     if (last && env != nullptr) {
       clear_place(env, stop->event, klass, *place);
@@ -88,7 +88,6 @@ bool Stops::remove(Call& call, uint32_t number) {
           call.jni,
           Placed{what_of(stop->event), env, place->member, place->location, nullptr});
     }
-    call.jni->DeleteLocalRef(klass);
   }
   if (stop->event == kStepEvent && env != nullptr) {
     jthread thread = nullptr;
@@ -105,11 +104,11 @@ bool Stops::remove(Call& call, uint32_t number) {
 
 void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, void* member,
                   jlocation location, StopCondition* condition) {
-  Installed* made = static_cast<Installed*>(std::calloc(1, sizeof(Installed)));
+  Installed* made = make<Installed>();
   jweak kept = made == nullptr ? nullptr : call.jni->NewWeakGlobalRef(klass);
   if (kept == nullptr) {
     unmake(condition);
-    std::free(made);
+    unmake(made);
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
@@ -132,7 +131,7 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
   if (others >= kMost || stop->removed) {
     call.jni->DeleteWeakGlobalRef(kept);
     unmake(condition);
-    std::free(made);
+    unmake(made);
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there are %d stops at this place already",
                 static_cast<int>(others));
     return;
@@ -181,11 +180,8 @@ bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocati
     last = !shared(*found);
   }
   if (last) {
-    jclass klass = static_cast<jclass>(call.jni->NewLocalRef(found->klass));
-    if (klass != nullptr) {
-      clear_place(call.env, stop->event, klass, *found);
-      call.jni->DeleteLocalRef(klass);
-    }
+    LocalRef<jclass> klass = class_behind(call.jni, found->klass);
+    if (klass != nullptr) clear_place(call.env, stop->event, klass, *found);
     call.session.undo_list.forget(
         call.jni, Placed{what_of(stop->event), call.env, found->member, location, nullptr});
   }

@@ -42,19 +42,15 @@ JniScope::JniScope()
 void JniPending::take() {
   // Through the original table: these calls are our own.
   if (!original()->ExceptionCheck(jni_)) return;
-  thrown_ = original()->ExceptionOccurred(jni_);
+  thrown_.reset(original()->ExceptionOccurred(jni_));
   original()->ExceptionClear(jni_);
 }
 
 void JniPending::put_back() {
-  throw_unseen(jni_, thrown_);
-  thrown_ = nullptr;
+  throw_unseen(jni_, thrown_.release());
 }
 
-void JniPending::replace(jthrowable thrown) {
-  if (thrown_ != nullptr) original()->DeleteLocalRef(jni_, thrown_);
-  thrown_ = thrown;
-}
+void JniPending::replace(jthrowable thrown) { thrown_.reset(thrown); }
 
 void throw_unseen(JNIEnv* jni, jthrowable thrown) {
   if (thrown == nullptr) return;
@@ -102,10 +98,10 @@ namespace {
 // Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so who
 // finds that more was wanted meanwhile does it again, and the last one is right.
 jvmtiError install(jvmtiEnv* env) {
-  jniNativeInterface* table = nullptr;
-  jvmtiError error = env->GetJNIFunctionTable(&table);
+  Deallocated<jniNativeInterface> table(env);
+  jvmtiError error = env->GetJNIFunctionTable(table.out());
   if (error != JVMTI_ERROR_NONE) return error;
-  void** entries = reinterpret_cast<void**>(table);
+  void** entries = reinterpret_cast<void**>(table.get());
   for (uint64_t installed = 0;;) {
     {
       Locked locked(mutex);
@@ -119,34 +115,29 @@ jvmtiError install(jvmtiEnv* env) {
     error = env->SetJNIFunctionTable(table);
     if (error != JVMTI_ERROR_NONE) break;
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
   return error;
 }
 
 // The VM's own table, where no wrapper is in it.
 jvmtiError find_original(Call& call) {
-  jniNativeInterface* table = nullptr;
-  jvmtiError error = call.env->GetJNIFunctionTable(&table);
+  Deallocated<jniNativeInterface> table(call.env);
+  jvmtiError error = call.env->GetJNIFunctionTable(table.out());
   if (error != JVMTI_ERROR_NONE) return error;
   size_t slots = slots_of(call.jni);
-  void** entries = reinterpret_cast<void**>(table);
+  void** entries = reinterpret_cast<void**>(table.get());
   bool clean = true;
   for (size_t slot = 0; slot < slots; ++slot) {
     clean = clean && (entries[slot] == nullptr || entries[slot] != kJniWrappers[slot]);
   }
-  {
-    // What was found before is kept for good, because a thread may still be between two of its steps.
-    // It is found anew only where another agent has changed the table since.
-    Locked locked(mutex);
-    bool known = original() != nullptr && known_slots == slots &&
-                 std::memcmp(original(), table, slots * sizeof *entries) == 0;
-    if (holder.load() == nullptr && clean && !known) {
-      found_table.store(table, std::memory_order_release);
-      known_slots = slots;
-      table = nullptr;
-    }
+  // What was found before is kept for good, because a thread may still be between two of its steps.
+  // It is found anew only where another agent has changed the table since.
+  Locked locked(mutex);
+  bool known = original() != nullptr && known_slots == slots &&
+               std::memcmp(original(), table, slots * sizeof *entries) == 0;
+  if (holder.load() == nullptr && clean && !known) {
+    found_table.store(table.release(), std::memory_order_release);
+    known_slots = slots;
   }
-  if (table != nullptr) agent.env->Deallocate(reinterpret_cast<unsigned char*>(table));
   return JVMTI_ERROR_NONE;
 }
 

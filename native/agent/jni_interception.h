@@ -29,6 +29,15 @@ struct JniTally {
 // The VM's own table, while another is in its place.
 jniNativeInterface* jni_original_table();
 
+// A local reference of our own, which goes past the wrappers.
+struct DeleteByOriginal {
+  static void drop(JNIEnv* jni, jobject reference) {
+    jni_original_table()->DeleteLocalRef(jni, reference);
+  }
+};
+template <class T = jobject>
+using OriginalRef = LocalRef<T, DeleteByOriginal>;
+
 // What a wrapper asks on its way; the original of a slot.
 void* jni_original(int slot);
 JniTally& jni_tally(int slot);
@@ -124,7 +133,7 @@ class JniPending {
 
  private:
   JNIEnv* jni_;
-  jthrowable thrown_ = nullptr;
+  OriginalRef<jthrowable> thrown_{jni_};
 };
 
 void begin_jni_call(Delivery& it, JniCall* call);

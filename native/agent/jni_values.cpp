@@ -16,11 +16,10 @@ jniNativeInterface* original() { return jni_original_table(); }
 jclass JniValues::class_of_field() {
   JNIEnv* jni = call_.jni;
   if (says_ == Owner::kClass) return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
-  jclass type = original()->GetObjectClass(jni, owner_);
-  if (says_ == Owner::kInstance) return type;
+  OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, owner_));
+  if (says_ == Owner::kInstance) return type.release();
   jmethodID getter =
       original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
-  original()->DeleteLocalRef(jni, type);
   jobject declaring =
       getter == nullptr ? nullptr : original()->CallObjectMethodA(jni, owner_, getter, nullptr);
   original()->ExceptionClear(jni);
@@ -28,12 +27,12 @@ jclass JniValues::class_of_field() {
 }
 
 void JniValues::put_field(jfieldID field) {
-  jclass klass = field == nullptr || owner_ == nullptr ? nullptr : class_of_field();
+  OriginalRef<jclass> klass(call_.jni,
+                            field == nullptr || owner_ == nullptr ? nullptr : class_of_field());
   letter('f');
   out_.number(klass == nullptr
                   ? uint64_t{0}
                   : call_.session.fields.issue(call_.jni, call_.session.tags(), klass, field));
-  if (klass != nullptr) original()->DeleteLocalRef(call_.jni, klass);
 }
 
 void JniValues::put_arguments(const jvalue* values) {
@@ -78,11 +77,11 @@ void JniValues::put_arguments(const jvalue* values) {
 // Read from the descriptor itself: nothing may be asked of the session here, which a call that is
 // only counted does not enter.
 JniArguments::JniArguments(jmethodID method, va_list* given) {
-  char* signature = nullptr;
-  if (agent.env->GetMethodName(method, nullptr, &signature, nullptr) != JVMTI_ERROR_NONE) return;
-  values_ = static_cast<jvalue*>(std::calloc(256, sizeof(jvalue)));
-  int at = 0;
-  for (const char* type = signature + 1; values_ != nullptr && *type != ')' && at < 255; ++type) {
+  Deallocated<char> signature(agent.env);
+  if (agent.env->GetMethodName(method, nullptr, signature.out(), nullptr) != JVMTI_ERROR_NONE) return;
+  if (!values_.allocate(255)) return;
+  size_t at = 0;
+  for (const char* type = signature + 1; *type != ')' && at < values_.size(); ++type) {
     jvalue& value = values_[at++];
     switch (*type) {
       case 'Z':
@@ -115,7 +114,6 @@ JniArguments::JniArguments(jmethodID method, va_list* given) {
         if (*type == 'L') type = std::strchr(type, ';');
     }
   }
-  agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
 }
 
 namespace {
@@ -163,22 +161,15 @@ jlong element_size(JNIEnv* jni, jobject buffer) {
                   {"Ljava/nio/ShortBuffer;", 2}, {"Ljava/nio/IntBuffer;", 4},
                   {"Ljava/nio/FloatBuffer;", 4}, {"Ljava/nio/LongBuffer;", 8},
                   {"Ljava/nio/DoubleBuffer;", 8}};
-  jlong size = 0;
-  jclass type = original()->GetObjectClass(jni, buffer);
-  while (type != nullptr && size == 0) {
-    char* signature = nullptr;
-    if (agent.env->GetClassSignature(type, &signature, nullptr) == JVMTI_ERROR_NONE) {
-      for (const auto& one : kBuffers) {
-        if (std::strcmp(signature, one.signature) == 0) size = one.size;
-      }
-      agent.env->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, buffer));
+  for (; type != nullptr; type.reset(original()->GetSuperclass(jni, type))) {
+    Deallocated<char> signature(agent.env);
+    if (agent.env->GetClassSignature(type, signature.out(), nullptr) != JVMTI_ERROR_NONE) continue;
+    for (const auto& one : kBuffers) {
+      if (std::strcmp(signature, one.signature) == 0) return one.size;
     }
-    jclass above = original()->GetSuperclass(jni, type);
-    original()->DeleteLocalRef(jni, type);
-    type = above;
   }
-  if (type != nullptr) original()->DeleteLocalRef(jni, type);
-  return size;
+  return 0;
 }
 
 }  // namespace

@@ -154,13 +154,12 @@ class JniValues {
 class JniArguments {
  public:
   JniArguments(jmethodID method, va_list* given);
-  ~JniArguments() { std::free(values_); }
   JniArguments(const JniArguments&) = delete;
   JniArguments& operator=(const JniArguments&) = delete;
-  const jvalue* values() const { return values_; }
+  const jvalue* values() const { return values_.get(); }
 
  private:
-  jvalue* values_ = nullptr;
+  Array<jvalue> values_;
 };
 
 }  // namespace jvmti

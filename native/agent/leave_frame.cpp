@@ -82,20 +82,12 @@ jvmtiEnv* marking() {
   return env;
 }
 
-bool is_current(Call& call, jthread thread) {
-  if (thread == nullptr) return true;
-  jthread current = nullptr;
-  call.env->GetCurrentThread(&current);
-  bool is = current != nullptr && call.jni->IsSameObject(current, thread);
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
-  return is;
-}
-
 // Tells the thread by a function of JVM TI, unless it has been told already.
 template <class Function, class... Values>
 jvmtiError tell(Call& call, jthread named, Function function, Values... values) {
-  jthread thread = named;
-  if (thread == nullptr) call.env->GetCurrentThread(&thread);
+  LocalRef<jthread> current(call.jni);
+  if (named == nullptr) call.env->GetCurrentThread(current.out());
+  jthread thread = named == nullptr ? current : named;
   jvmtiError error = JVMTI_ERROR_NONE;
   if (!telling.take_within(kLongestTelling)) {
     call.refuse(JVMTI_ERROR_INTERNAL, "another thread is being told to leave its frame");
@@ -112,7 +104,8 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
                              : "the thread was told to leave a frame, and without "
                                "can_generate_single_step_events nothing says whether it has");
     } else {
-      const Serving* serving = is_current(call, named) ? Serving::innermost() : nullptr;
+      bool own = named == nullptr || is_current(call.env, call.jni, named);
+      const Serving* serving = own ? Serving::innermost() : nullptr;
       uint64_t mark = place_of(env, thread) << kPlaceShift |
                       event_bits(serving == nullptr ? 0 : serving->event,
                                  serving == nullptr ? nullptr : serving->env);
@@ -124,7 +117,6 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
     }
     telling.give_back();
   }
-  if (named == nullptr && thread != nullptr) call.jni->DeleteLocalRef(thread);
   return call.refused() ? static_cast<jvmtiError>(call.status) : error;
 }
 
@@ -188,12 +180,25 @@ std::atomic<bool> expected{false};
 Mutex fixed_mutex{Guards::kLists};
 FixedFrames* fixed = nullptr;
 
+// Threads are told apart by their objects' hash codes: references would have to be compared by the
+// VM, which may stop a thread that asks, with the mutex.  Null is the current thread.
+jint hash_of(JNIEnv* jni, jthread thread) {
+  jint hash = 0;
+  if (thread == nullptr && jni == nullptr) {
+    agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
+  }
+  if (thread != nullptr) {
+    agent.env->GetObjectHashCode(thread, &hash);
+  } else if (jni != nullptr) {
+    agent.env->GetObjectHashCode(current_thread(agent.env, jni), &hash);
+  }
+  return hash;
+}
+
 }  // namespace
 
 void expect_leaving() { expected = true; }
 
-// Threads are told apart by their objects' hash codes: references would have to be compared by the
-// VM, which may stop a thread that asks, with the mutex.
 FixedFrames::FixedFrames(JNIEnv* jni, jthread thread, bool returnable) : returnable_(returnable) {
   if (!expected.load(std::memory_order_relaxed) || !agent.live) return;
   {
@@ -203,16 +208,7 @@ FixedFrames::FixedFrames(JNIEnv* jni, jthread thread, bool returnable) : returna
     fixed = this;
     listed_ = true;
   }
-  jthread current = nullptr;
-  if (thread == nullptr) agent.env->GetCurrentThread(&current);
-  jint hash = 0;
-  if (thread != nullptr || current != nullptr) {
-    agent.env->GetObjectHashCode(thread == nullptr ? current : thread, &hash);
-  }
-  if (current != nullptr) {
-    if (jni == nullptr) agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
-    if (jni != nullptr) jni->DeleteLocalRef(current);
-  }
+  jint hash = hash_of(jni, thread);
   Locked locked(fixed_mutex);
   hash_ = hash;
   named_ = true;
@@ -228,15 +224,7 @@ FixedFrames::~FixedFrames() {
 
 bool FixedFrames::hold(jthread thread, bool pop) {
   constexpr int kLooks = 50;
-  jint hash = 0;
-  jthread current = nullptr;
-  if (thread == nullptr) agent.env->GetCurrentThread(&current);
-  agent.env->GetObjectHashCode(thread == nullptr ? current : thread, &hash);
-  if (current != nullptr) {
-    JNIEnv* jni = nullptr;
-    agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
-    if (jni != nullptr) jni->DeleteLocalRef(current);
-  }
+  jint hash = hash_of(nullptr, thread);
   // One that stays without a name is stopped there, and may be the thread that is asked about.
   for (int look = 0; look < kLooks; ++look) {
     bool unnamed = false;

@@ -51,7 +51,7 @@ void end_loan(JNIEnv* jni, const Loan& gone) {
     last = last && !is_lent(gone.memory);
   }
   jni->DeleteWeakGlobalRef(gone.buffer);
-  if (last) agent.env->Deallocate(static_cast<unsigned char*>(gone.memory));
+  if (last) deallocate(agent.env, gone.memory);
 }
 
 // Ends the loans whose buffers are gone; one thread at a time, and nobody waits for it.

@@ -201,8 +201,8 @@ void* symbol_of_any_library(const char* symbol) {
   // Collected first: the loader is locked while it lists them.
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* collected) {
-        char* name = strdup(info->dlpi_name);
-        if (name != nullptr && !static_cast<Vector<char*>*>(collected)->push(name)) std::free(name);
+        char* name = copy_of(info->dlpi_name);
+        if (name != nullptr && !static_cast<Vector<char*>*>(collected)->push(name)) unmake(name);
         return 0;
       },
       &libraries);
@@ -213,7 +213,7 @@ void* symbol_of_any_library(const char* symbol) {
       found = dlsym(library, symbol);
       dlclose(library);
     }
-    std::free(name);
+    unmake(name);
   }
   return found;
 }

@@ -59,7 +59,7 @@ void Recording::leave_out(jfieldID field, uint64_t method, jmethodID id, jlocati
 }
 
 bool Recording::wants_name(const char* name) {
-  if (stream_->class_patterns_ == nullptr) return true;
+  if (!stream_->class_patterns_) return true;
   if (name == nullptr) return false;
   char dotted[kLongestClassName];
   size_t at = 0;
@@ -67,7 +67,7 @@ bool Recording::wants_name(const char* name) {
     dotted[at] = name[at] == '/' ? '.' : name[at];
   }
   dotted[at] = '\0';
-  return matches_any(stream_->class_patterns_, dotted);
+  return matches_any(stream_->class_patterns_.get(), dotted);
 }
 
 void Recording::begin(const void* what) {

@@ -108,10 +108,7 @@ class Recording {
   uint64_t object(jobject object, bool often) {
     if (often && !stream_->objects_) return Stream::kWanted;
     if (object == nullptr || !usable()) return Stream::kWanted;
-    jclass type = jni_->GetObjectClass(object);
-    uint64_t found = klass(type);
-    jni_->DeleteLocalRef(type);
-    return found;
+    return klass(LocalRef<jclass>(jni_, jni_->GetObjectClass(object)));
   }
   uint32_t field(jclass klass, jfieldID field, uint64_t method, jmethodID id, jlocation at);
   void leave_out(jfieldID field, uint64_t method, jmethodID id, jlocation at);

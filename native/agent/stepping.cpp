@@ -40,21 +40,20 @@ namespace {
 // The line of a location; -1 where there is no table.  `starts` says that the line begins there.
 jint line_of(Session& session, jmethodID method, jlocation location, bool* starts) {
   jint count = 0;
-  jvmtiLineNumberEntry* table = nullptr;
   jvmtiEnv* env = session.tags();
+  Deallocated<jvmtiLineNumberEntry> table(env);
   *starts = false;
-  if (env == nullptr || env->GetLineNumberTable(method, &count, &table) != JVMTI_ERROR_NONE) {
+  if (env == nullptr || env->GetLineNumberTable(method, &count, table.out()) != JVMTI_ERROR_NONE) {
     return -1;
   }
   jlocation best = -1;
   jint line = -1;
   for (jint i = 0; i < count; ++i) {
-    if (table[i].start_location > location || table[i].start_location < best) continue;
-    best = table[i].start_location;
-    line = table[i].line_number;
+    if (table.get()[i].start_location > location || table.get()[i].start_location < best) continue;
+    best = table.get()[i].start_location;
+    line = table.get()[i].line_number;
   }
   *starts = best == location;
-  env->Deallocate(reinterpret_cast<unsigned char*>(table));
   return line;
 }
 
@@ -224,11 +223,8 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   begun.by_line = by_line.c() != 0;
   begun.state = Stepping::kFresh;
   // A thread that stands still starts from where it is, any other from where it comes by next.
-  jthread current = nullptr;
   jint state = 0;
-  call.env->GetCurrentThread(&current);
-  bool still = current != nullptr && call.jni->IsSameObject(current, thread.c());
-  if (current != nullptr) call.jni->DeleteLocalRef(current);
+  bool still = is_current(call.env, call.jni, thread.c());
   if (!still && call.env->GetThreadState(thread.c(), &state) == JVMTI_ERROR_NONE) {
     if ((state & JVMTI_THREAD_STATE_ALIVE) == 0) return JVMTI_ERROR_THREAD_NOT_ALIVE;
     still = (state & JVMTI_THREAD_STATE_SUSPENDED) != 0;

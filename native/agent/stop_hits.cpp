@@ -20,18 +20,15 @@ bool is_called_by(jvmtiEnv* env, JNIEnv* jni, StopRequest* stop) {
     if (known != 0) return known == 2;
   }
   char name[2 * kLongestClassName];
-  char* method = nullptr;
-  jclass klass = nullptr;
+  Deallocated<char> method(env);
+  LocalRef<jclass> klass(jni);
   bool fits = false;
-  if (env->GetMethodDeclaringClass(caller, &klass) == JVMTI_ERROR_NONE) {
-    if (class_name(env, klass, name, kLongestClassName) &&
-        env->GetMethodName(caller, &method, nullptr, nullptr) == JVMTI_ERROR_NONE) {
-      size_t length = std::strlen(name);
-      snprintf(name + length, sizeof name - length, ".%s", method);
-      fits = matches_any(stop->callers.get(), name);
-      env->Deallocate(reinterpret_cast<unsigned char*>(method));
-    }
-    jni->DeleteLocalRef(klass);
+  if (env->GetMethodDeclaringClass(caller, klass.out()) == JVMTI_ERROR_NONE &&
+      class_name(env, klass, name, kLongestClassName) &&
+      env->GetMethodName(caller, method.out(), nullptr, nullptr) == JVMTI_ERROR_NONE) {
+    size_t length = std::strlen(name);
+    snprintf(name + length, sizeof name - length, ".%s", method.get());
+    fits = matches_any(stop->callers.get(), name);
   }
   constexpr uint32_t kMostKnown = 10000;
   Locked locked(stop->mutex);

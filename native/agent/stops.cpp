@@ -12,7 +12,7 @@ void free_stop(JNIEnv* jni, StopRequest* stop) {
     Installed* next = place->next_of_stop;
     if (jni != nullptr && place->klass != nullptr) jni->DeleteWeakGlobalRef(place->klass);
     unmake(place->condition);
-    std::free(place);
+    unmake(place);
     place = next;
   }
   if (jni != nullptr) {

@@ -86,11 +86,11 @@ StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
   Writer payload;
   payload.number(layouts::AnnouncedThread{info.is_daemon != 0});
   put_text(payload, info.name);
-  lookup_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
-  if (info.thread_group != nullptr) jni->DeleteLocalRef(info.thread_group);
-  if (info.context_class_loader != nullptr) jni->DeleteLocalRef(info.context_class_loader);
-  bool wanted = threads_ == nullptr;
-  for (jint i = 0; i < thread_count_ && !wanted; ++i) {
+  deallocate(lookup_, info.name);
+  delete_local(jni, info.thread_group);
+  delete_local(jni, info.context_class_loader);
+  bool wanted = !threads_;
+  for (size_t i = 0; i < threads_.size() && !wanted; ++i) {
     wanted = jni->IsSameObject(thread, threads_[i]);
   }
   uint32_t number = 0;
@@ -111,38 +111,24 @@ StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
 }
 
 bool Stream::wants_exception(JNIEnv* jni, jclass klass, const char* name) {
-  if (exception_patterns_ == nullptr || matches_any(exception_patterns_, name)) return true;
-  bool wanted = false;
-  jclass above = subclasses_ ? jni->GetSuperclass(klass) : nullptr;
-  while (above != nullptr && !wanted) {
-    char* signature = nullptr;
-    if (lookup_->GetClassSignature(above, &signature, nullptr) == JVMTI_ERROR_NONE) {
-      char above_name[kLongestClassName];
-      write_class_name(signature, above_name, sizeof above_name);
-      wanted = matches_any(exception_patterns_, above_name);
-      lookup_->Deallocate(reinterpret_cast<unsigned char*>(signature));
-    }
-    jclass next = wanted ? nullptr : jni->GetSuperclass(above);
-    jni->DeleteLocalRef(above);
-    above = next;
-  }
-  if (above != nullptr) jni->DeleteLocalRef(above);
-  return wanted;
+  if (matches_any(exception_patterns_.get(), name)) return true;
+  return subclasses_ &&
+         matches_any_super(lookup_, jni, LocalRef<jclass>(jni, jni->GetSuperclass(klass)),
+                           exception_patterns_.get());
 }
 
 // Two threads that meet a class at once give it two numbers, which say the same.
 uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
-  char* signature = nullptr;
-  if (lookup_->GetClassSignature(klass, &signature, nullptr) != JVMTI_ERROR_NONE) {
+  Deallocated<char> signature(lookup_);
+  if (lookup_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
     return kKnown | kWanted | kWantedException;
   }
   Writer payload;
   put_text(payload, signature);
   char name[kLongestClassName];
   write_class_name(signature, name, sizeof name);
-  lookup_->Deallocate(reinterpret_cast<unsigned char*>(signature));
   uint64_t bits = kKnown;
-  if (matches_any(class_patterns_, name)) bits |= kWanted;
+  if (matches_any(class_patterns_.get(), name)) bits |= kWanted;
   if (wants_exception(jni, klass, name)) bits |= kWantedException;
   uint32_t number = announce(protocol::kAnnouncedClass, payload, nullptr, 0, 0);
   if (number == 0) return 0;
@@ -153,27 +139,28 @@ uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
 // A method that the filters leave out is announced only where it is named nevertheless.
 uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
   uint64_t key = key_of(method);
-  char* name = nullptr;
-  char* signature = nullptr;
-  char* file = nullptr;
-  jclass klass = nullptr;
+  Deallocated<char> name(lookup_);
+  Deallocated<char> signature(lookup_);
+  Deallocated<char> file(lookup_);
+  Deallocated<jvmtiLineNumberEntry> lines(lookup_);
+  LocalRef<jclass> klass(jni);
   jint modifiers = 0;
   jint count = 0;
-  jvmtiLineNumberEntry* lines = nullptr;
   jlocation start = 0;
   jlocation end = -1;
   uint64_t class_bits = kKnown | kWanted;
-  if (lookup_->GetMethodName(method, &name, &signature, nullptr) == JVMTI_ERROR_NONE &&
-      lookup_->GetMethodDeclaringClass(method, &klass) == JVMTI_ERROR_NONE) {
+  if (lookup_->GetMethodName(method, name.out(), signature.out(), nullptr) == JVMTI_ERROR_NONE &&
+      lookup_->GetMethodDeclaringClass(method, klass.out()) == JVMTI_ERROR_NONE) {
     class_bits = class_of(jni, klass);
     lookup_->GetMethodModifiers(method, &modifiers);
   }
   uint64_t bits = kKnown;
-  if (class_bits & kWanted && matches_any(method_patterns_, name == nullptr ? "" : name)) {
+  if (class_bits & kWanted &&
+      matches_any(method_patterns_.get(), name == nullptr ? "" : name.get())) {
     bits |= kWanted;
   }
   if (modifiers & 0x0100) bits |= kNative;
-  const char* closing = signature == nullptr ? nullptr : std::strrchr(signature, ')');
+  const char* closing = signature == nullptr ? nullptr : std::strrchr(signature.get(), ')');
   char type = closing == nullptr ? 'V' : closing[1];
   bits |= static_cast<uint64_t>(type == '[' ? 'L' : type) << kReturnType;
   uint64_t found = 0;
@@ -185,9 +172,9 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
     found = there != 0 ? there : methods_.put(key, bits) ? bits : 0;
   } else {
     if (klass != nullptr) {
-      lookup_->GetSourceFileName(klass, &file);
+      lookup_->GetSourceFileName(klass, file.out());
       lookup_->GetMethodLocation(method, &start, &end);
-      if (lookup_->GetLineNumberTable(method, &count, &lines) != JVMTI_ERROR_NONE) count = 0;
+      if (lookup_->GetLineNumberTable(method, &count, lines.out()) != JVMTI_ERROR_NONE) count = 0;
     }
     constexpr jint kMostLines = kNamesSize / 32;
     Writer payload;
@@ -195,8 +182,8 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
     payload.number(layouts::AnnouncedMethod{static_cast<uint32_t>(class_bits), modifiers,
                                             static_cast<int32_t>(end), count});
     for (jint i = 0; i < count; ++i) {
-      payload.number(layouts::AnnouncedLine{static_cast<int32_t>(lines[i].start_location),
-                                            static_cast<int32_t>(lines[i].line_number)});
+      payload.number(layouts::AnnouncedLine{static_cast<int32_t>(lines.get()[i].start_location),
+                                            static_cast<int32_t>(lines.get()[i].line_number)});
     }
     put_text(payload, name);
     put_text(payload, signature);
@@ -205,11 +192,6 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
         announce(protocol::kAnnouncedMethod, payload, &methods_, key, bits);
     found = number == 0 ? 0 : bits | number;
   }
-  if (klass != nullptr) jni->DeleteLocalRef(klass);
-  char* const texts[] = {name, signature, file};
-  // The VM takes null as well.
-  for (char* one : texts) lookup_->Deallocate(reinterpret_cast<unsigned char*>(one));
-  lookup_->Deallocate(reinterpret_cast<unsigned char*>(lines));
   return found;
 }
 
@@ -220,17 +202,15 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
   uint64_t key = key_of_both(static_cast<uint32_t>(class_bits), reinterpret_cast<uint64_t>(field));
   uint64_t known = fields_.find(key);
   if (known != 0) return known;
-  char* name = nullptr;
-  char* signature = nullptr;
+  Deallocated<char> name(lookup_);
+  Deallocated<char> signature(lookup_);
   jint modifiers = 0;
-  lookup_->GetFieldName(klass, field, &name, &signature, nullptr);
+  lookup_->GetFieldName(klass, field, name.out(), signature.out(), nullptr);
   lookup_->GetFieldModifiers(klass, field, &modifiers);
   Writer payload;
   payload.number(layouts::AnnouncedField{static_cast<uint32_t>(class_bits), modifiers});
   put_text(payload, name);
   put_text(payload, signature);
-  lookup_->Deallocate(reinterpret_cast<unsigned char*>(name));
-  lookup_->Deallocate(reinterpret_cast<unsigned char*>(signature));
   uint32_t number = announce(protocol::kAnnouncedField, payload, &fields_, key, kKnown);
   return number == 0 ? 0 : kKnown | number;
 }

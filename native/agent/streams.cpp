@@ -150,19 +150,18 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     return false;
   }
 
-  class_patterns_ = copy_of(request.classes);
-  method_patterns_ = copy_of(request.methods);
-  exception_patterns_ = copy_of(request.exceptions);
-  if (request.thread_count > 0) {
-    threads_ = static_cast<jobject*>(
-        std::calloc(static_cast<size_t>(request.thread_count), sizeof(jobject)));
-    if (threads_ == nullptr) return false;
-    for (jint i = 0; i < request.thread_count; ++i) {
-      threads_[i] = hold(call.jni, request.threads[i]);
-    }
-    thread_count_ = request.thread_count;
+  if ((request.classes != nullptr && !class_patterns_.copy(request.classes)) ||
+      (request.methods != nullptr && !method_patterns_.copy(request.methods)) ||
+      (request.exceptions != nullptr && !exception_patterns_.copy(request.exceptions))) {
+    return false;
   }
-  unknown_thread_.wanted = threads_ == nullptr;
+  if (request.thread_count > 0) {
+    if (!threads_.allocate(static_cast<size_t>(request.thread_count))) return false;
+    for (jint i = 0; i < request.thread_count; ++i) {
+      threads_[static_cast<size_t>(i)] = hold(call.jni, request.threads[i]);
+    }
+  }
+  unknown_thread_.wanted = !threads_;
 
   jvmtiCapabilities held{};
   environment.env.load()->GetCapabilities(&held);
@@ -202,8 +201,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
 
 void Stream::link(const StreamRequest& request) {
   remember_environment(&environment);
-  bool timed_first = words_ == protocol::kWordsTime && class_patterns_ == nullptr &&
-                     method_patterns_ == nullptr;
+  bool timed_first = words_ == protocol::kWordsTime && !class_patterns_ && !method_patterns_;
   Locked locked(registry_mutex);
   for (jint i = 0; i < request.event_count; ++i) {
     StreamLink* link = new (&links_[i]) StreamLink{
@@ -252,14 +250,10 @@ bool Stream::free(JNIEnv* jni, int milliseconds) {
     registered[number] = nullptr;
   }
   if (lookup_ != nullptr) lookup_->DisposeEnvironment();
-  for (jint i = 0; i < thread_count_; ++i) {
+  for (size_t i = 0; i < threads_.size(); ++i) {
     if (jni != nullptr && threads_[i] != nullptr) let_go(jni, threads_[i]);
   }
   for (size_t i = 0; i < met_threads_.size(); ++i) std::free(met_threads_.at(i)->begun);
-  std::free(threads_);
-  std::free(class_patterns_);
-  std::free(method_patterns_);
-  std::free(exception_patterns_);
   this->~Stream();
   std::free(this);
   return true;

@@ -135,11 +135,10 @@ class alignas(4096) Stream {
   uint32_t words_;
   uint32_t record_size_ = 0;
   uint64_t capacity_ = 0;  // records of a lane, a power of two
-  char* class_patterns_ = nullptr;
-  char* method_patterns_ = nullptr;
-  char* exception_patterns_ = nullptr;
-  jobject* threads_ = nullptr;  // global references; null for all
-  jint thread_count_ = 0;
+  Array<char> class_patterns_;
+  Array<char> method_patterns_;
+  Array<char> exception_patterns_;
+  Array<jobject> threads_;  // global references; none for all
   jvmtiEnv* lookup_ = nullptr;  // whose tags are the classes' numbers
   SharedMemory memory_;
 

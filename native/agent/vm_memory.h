@@ -9,8 +9,12 @@
 
 namespace jvmti {
 
+struct DeleteByJni {
+  static void drop(JNIEnv* jni, jobject reference) { jni->DeleteLocalRef(reference); }
+};
+
 // A local reference, deleted at the end; null is none.
-template <class T = jobject>
+template <class T = jobject, class Delete = DeleteByJni>
 class LocalRef {
  public:
   explicit LocalRef(JNIEnv* jni, jobject reference = nullptr)
@@ -29,7 +33,7 @@ class LocalRef {
     return &reference_;
   }
   void reset(T reference = nullptr) {
-    if (reference_ != nullptr) jni_->DeleteLocalRef(reference_);
+    if (reference_ != nullptr) Delete::drop(jni_, reference_);
     reference_ = reference;
   }
   T release() { return std::exchange(reference_, nullptr); }
@@ -57,11 +61,16 @@ inline LocalRef<jthread> current_thread(jvmtiEnv* env, JNIEnv* jni) {
   return thread;
 }
 
+inline bool is_current(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
+  LocalRef<jthread> current = current_thread(env, jni);
+  return current != nullptr && jni->IsSameObject(current, thread);
+}
+
 // Memory of a result, given back with the environment that allocated it.
 template <class T>
 class Deallocated {
  public:
-  explicit Deallocated(jvmtiEnv* env) : env_(env) {}
+  explicit Deallocated(jvmtiEnv* env, T* memory = nullptr) : env_(env), memory_(memory) {}
   Deallocated(const Deallocated&) = delete;
   Deallocated& operator=(const Deallocated&) = delete;
   ~Deallocated() { reset(); }
@@ -75,11 +84,15 @@ class Deallocated {
     if (memory_ != nullptr) env_->Deallocate(reinterpret_cast<unsigned char*>(memory_));
     memory_ = nullptr;
   }
+  T* release() { return std::exchange(memory_, nullptr); }
 
  private:
   jvmtiEnv* env_;
-  T* memory_ = nullptr;
+  T* memory_;
 };
+
+// Of a structure that owns none of its memory.
+inline void deallocate(jvmtiEnv* env, void* memory) { Deallocated<void> last(env, memory); }
 
 // An array of local references as the VM lists objects: both go at the end.
 template <class T>
