@@ -65,7 +65,7 @@ MUTATIONS = (
     Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
     Mutation("a stream has no time", "recording.h", "if (stream_->words_ & protocol::kWordsTime) time();", "if (false) time();", STREAMS),
     Mutation("objects are not filtered", "recording.h", "if (object == nullptr || !usable()) return Stream::kWanted;", "return Stream::kWanted;", STREAMS),
-    Mutation("exceptions match every pattern", "stream_names.cpp", "if (exception_patterns_ == nullptr || matches_any(exception_patterns_, name)) return true;", "return true;", f"{STREAMS} tests/test_events_command.py"),
+    Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/test_events_command.py"),
     Mutation("an event's environment is not pinned", "event_scope.cpp", "environment->in_flight.fetch_add(1);", "environment->in_flight.fetch_add(0);", LEAVING),
     Mutation("a channel is not given back", "event_scope.cpp", "session.event_channels.give_back(channel_, !lost_);", "session.event_channels.give_back(channel_, false);", HANDLERS),
     Mutation("every hit counts as the first", "stop_hits.cpp", "stop->passes.fetch_add(1) + 1", "stop->passes.fetch_add(0) + 1", STOPS),
@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation("<= is < in conditions", "stop_condition.cpp", "      return left <= right;", "      return left < right;", STOPS),
     Mutation("a step out stops at once", "stepping.cpp", "return stepping.how == Step::kOut ? Arrival::kStepAway : Arrival::kGoOn;", "return Arrival::kGoOn;", STOPS),
     Mutation("a step stops inside lines", "stepping.cpp", "return line >= 0 && starts ? Arrival::kArrived : Arrival::kGoOn;", "return Arrival::kArrived;", STOPS),
-    Mutation("every class of exceptions is caught", "catchpoints.cpp", "  return fits;", "  return true;", STOPS),
+    Mutation("every class of exceptions is caught", "class_names.cpp", "matches_any(patterns, name)) return true;", "true) return true;", STOPS),
     # ---- the agent: heap
     Mutation("a walk waits for no callback", "heap_walk.cpp", "if (modes_[static_cast<int>(visit)] == CallbackMode::kAtOnce)", "if (false)", WALKS),
     Mutation("the last block of a walk is lost", "heap_walk.cpp", "if (error == JVMTI_ERROR_NONE && !over_ && order_.size() > 0) send(nullptr, nullptr);", "", WALKS),

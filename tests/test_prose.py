@@ -14,10 +14,8 @@ PAGES = sorted(
     [
         *jvms.ROOT.glob("*.md"),
         *(jvms.ROOT / "docs").rglob("*.md"),
-        *(
-            jvms.ROOT / one
-            for one in ("tests/README.md", "native/README.md", "benchmarks/README.md")
-        ),
+        *(jvms.ROOT / one for one in ("tests/README.md", "benchmarks/README.md")),
+        *(jvms.ROOT / "native").rglob("*.md"),
     ]
 )
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")

@@ -142,8 +142,8 @@ def test_the_agent_makes_its_references_in_one_place() -> None:
     call = re.compile(r"->\s*(?:NewGlobalRef|DeleteGlobalRef)\s*\(")
     found = {
         path.name
-        for path in [*AGENT.glob("*.cpp"), *AGENT.glob("*.h"), *AGENT.glob("generate/*.py")]
-        if call.search(path.read_text())
+        for path in AGENT.rglob("*")
+        if path.suffix in (".cpp", ".h", ".py") and call.search(path.read_text())
     }
     # What a JNI function of the program's own answers is the program's.
     assert found == {"own_references.cpp", "jni_interception.cpp"}

@@ -102,7 +102,7 @@ def answers_source() -> str:
     return "\n".join(
         [
             HEAD,
-            '#include "answers.h"\n',
+            '#include "agent/calls/answers.h"\n',
             "namespace jvmti {",
             "namespace {\n",
             "const jvmtiInterface_1_* of_the_vm;",

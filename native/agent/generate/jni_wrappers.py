@@ -30,7 +30,7 @@ def jni_wrappers_source() -> str:
         wrappers[slot] = f"JniWrapper<{slot}, Owner::{says}, {type_}>::call"
     lines = [
         HEAD,
-        '#include "jni_interception.h"\n',
+        '#include "agent/engines/interception/jni_interception.h"\n',
         "namespace jvmti {\n",
         "void* const kJniWrappers[kJniSlots] = {",
     ]

@@ -58,7 +58,7 @@ def overrides_header() -> str:
     lines = [
         HEAD,
         "#pragma once\n",
-        '#include "call.h"\n',
+        '#include "agent/calls/call.h"\n',
         "namespace jvmti {",
         "namespace own {\n",
         *(Override(one).text() for one in functions() if one.own),

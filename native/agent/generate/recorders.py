@@ -231,7 +231,7 @@ def recorders_source() -> str:
     }
     lines = [
         HEAD,
-        '#include "leave_frame.h"\n#include "recorders.h"\n',
+        '#include "agent/engines/threads/leave_frame.h"\n#include "generated/recorders.h"\n',
         "namespace jvmti {",
         "namespace {\n",
         *(f"const char record_{name}_pair = 0;" for name in sorted(map(str, pairs))),
@@ -256,7 +256,11 @@ def recorders_source() -> str:
 def recorders_header() -> str:
     """The recorders' declarations."""
     made = [Recorder(event.declaration) for event in EVENTS.values()]
-    lines = [HEAD, '#pragma once\n\n#include "recording.h"\n', "namespace jvmti {\n"]
+    lines = [
+        HEAD,
+        '#pragma once\n\n#include "agent/engines/streams/recording.h"\n',
+        "namespace jvmti {\n",
+    ]
     lines += [f"void JNICALL {one.symbol}({', '.join(one.c_parameters())});" for one in made]
     lines += ["", "}  // namespace jvmti", ""]
     return "\n".join(lines)

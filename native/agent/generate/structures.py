@@ -78,7 +78,7 @@ def structures_header() -> str:
     for event in EVENTS.values():
         for item in event.declaration.parameters:
             structures_in(shapes.shape_of(item.annotation), structures)
-    lines = [HEAD, '#pragma once\n\n#include "call.h"\n', "namespace jvmti {\n"]
+    lines = [HEAD, '#pragma once\n\n#include "agent/calls/call.h"\n', "namespace jvmti {\n"]
     lines += [structure_text(shape) for shape in structures.values()]
     lines += ["", "}  // namespace jvmti", ""]
     return "\n".join(lines)

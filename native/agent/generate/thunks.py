@@ -152,7 +152,8 @@ def thunks_source() -> str:
     thunks = [Thunk(declaration) for declaration in functions()]
     parts = [
         HEAD,
-        '#include "guards.h"\n#include "own.h"\n#include "records.h"\n#include "structures.h"\n',
+        '#include "agent/calls/guards.h"\n#include "agent/core/records.h"',
+        '#include "generated/own.h"\n#include "generated/structures.h"\n',
         "namespace jvmti {\n",
         """
 template <class... T>

@@ -39,7 +39,7 @@ class EventTap:
         return own.name
 
 
-TAPS = (EventTap("Stops", "stops.h", "stop", lambda one: one.stops),)
+TAPS = (EventTap("Stops", "agent/engines/stops/stops.h", "stop", lambda one: one.stops),)
 
 
 class Trampoline:
@@ -216,9 +216,11 @@ def trampolines_source() -> str:
     answered = [one for one in made if not one.declaration.vm_stopped]
     lines = [
         HEAD,
-        '#include "events.h"\n#include "jni_interception.h"\n#include "leave_frame.h"\n',
-        '#include "recorders.h"',
-        '#include "structures.h"',
+        '#include "agent/engines/interception/jni_interception.h"',
+        '#include "agent/engines/threads/leave_frame.h"',
+        '#include "agent/events/events.h"',
+        '#include "generated/recorders.h"',
+        '#include "generated/structures.h"',
         *(f'#include "{one.header}"' for one in TAPS),
         "",
         "namespace jvmti {",

@@ -1,4 +1,4 @@
-"""Heap walks: the Python side of `native/agent/heap_walk.h`.
+"""Heap walks: the Python side of `native/agent/engines/heap/heap_walk.h`.
 
 The agent sends a block of records, one for each call that it wants made, and waits; the calls are
 made here in their order, and the answer tells what the last one said.  After an ABORT, or an

@@ -1,7 +1,8 @@
 """Referrers, path to a GC root and retained size of an object of a running VM.
 
-The agent walks over the heap to find them (`native/agent/heap_referrers.cpp`).  The references
-behind handles in Python do not count: they are neither roots nor keep anything reachable.
+The agent walks over the heap to find them (`native/agent/engines/heap/heap_referrers.cpp`).  The
+references behind handles in Python do not count: they are neither roots nor keep anything
+reachable.
 """
 
 from __future__ import annotations

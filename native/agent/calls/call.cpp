@@ -1,0 +1,407 @@
+#include "agent/calls/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent/core/own_references.h"
+#include "agent/engines/threads/leave_frame.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+void Call::refuse(int error, const char* format, ...) {
+  if (status != 0) return;  // the first reason counts
+  if (error == kNothingAnswered) {
+    error = JVMTI_ERROR_INTERNAL;
+    format = "the VM says that it has succeeded, and answers nothing";
+  }
+  status = error;
+  if (format == nullptr) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(detail, sizeof detail, format, arguments);
+  va_end(arguments);
+}
+
+bool Call::settled() {
+  if (jni == nullptr || !jni->ExceptionCheck()) return status == 0;
+  LocalRef<jthrowable> thrown(jni, jni->ExceptionOccurred());
+  jni->ExceptionClear();
+  if (channel.pending != nullptr) let_go(jni, channel.pending);
+  channel.pending = hold(jni, thrown);
+  if (throws) {
+    if (channel.thrown != nullptr) let_go(jni, channel.thrown);
+    channel.thrown = hold(jni, thrown);
+  }
+  status = protocol::kJavaException;
+  if (identify) exception = issue(thrown, kinds::Throwable::kind);
+  return false;
+}
+
+uint64_t Call::issue(jobject object, uint8_t kind) {
+  if (object == nullptr) return 0;
+  uint64_t handle = session.objects.issue(jni, session.tags(), object, kind, identify);
+  if (handle == 0) refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  if (global) {
+    session.objects.note_global(handle);
+  } else if (!channel.frames.empty()) {
+    // What is not listed would not end with its frame.
+    if (handle != 0 && !channel.issued.push(handle)) {
+      session.objects.give_up(jni, session.tags(), handle, 1);
+      refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+      return 0;
+    }
+  }
+  return handle;
+}
+
+void Call::deallocate(void* memory) {
+  jvmti::deallocate(agent.env, memory);
+}
+
+namespace {
+
+// Before the start phase there are no objects, methods or fields, so it is the phase that is wrong
+// with a handle of one.
+bool too_early(Call& call) {
+  if (call.jni != nullptr) return false;
+  call.refuse(JVMTI_ERROR_WRONG_PHASE, "there are no objects yet");
+  return true;
+}
+
+}  // namespace
+
+bool Borrowed::borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array) {
+  if (too_early(call) || handle == 0) return false;
+  uint8_t own = kind_of(handle);
+  if (own > kinds::kLastObjectKind) return false;
+  bool weak = false;
+  jobject reference = call.session.objects.pin(handle, &weak);
+  if (reference == nullptr) return false;
+  call_ = &call;
+  handle_ = handle;
+  reference_ = reference;
+  if (weak) {
+    reference_ = call.jni->NewLocalRef(reference);
+    local_ = true;
+    if (reference_ == nullptr) {
+      release();
+      collected_ = true;
+      return false;
+    }
+    own = kind == kinds::Object::kind && !any_array ? kind : kind_of_object(call.jni, reference_);
+  }
+  // An array of any kind has no kind of its own but that of objects, which all would fit.
+  bool fits = any_array ? own >= kinds::ObjectArray::kind && own <= kinds::DoubleArray::kind
+                        : kind == kinds::Object::kind || own == kind;
+  if (kind == kinds::WeakReference::kind) fits = weak;
+  if (!fits) {
+    release();
+    return false;
+  }
+  return true;
+}
+
+void Borrowed::release() {
+  if (call_ == nullptr) return;
+  if (local_) delete_local(call_->jni, reference_);
+  call_->session.objects.unpin(call_->jni, call_->session.tags(), handle_);
+  call_ = nullptr;
+  reference_ = nullptr;
+}
+
+In<kinds::Method>::In(Call& call, int parameter) {
+  uint64_t handle = call.reader(parameter).number<uint64_t>();
+  record_ = call.session.methods.find(handle);
+  if (record_ == nullptr && !too_early(call)) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "parameter %d: method %llx was not issued here",
+                parameter + 1, static_cast<unsigned long long>(handle));
+  }
+}
+
+In<kinds::Field>::In(Call& call, int parameter) {
+  uint64_t handle = call.reader(parameter).number<uint64_t>();
+  record_ = call.session.fields.find(handle);
+  if (record_ == nullptr && !too_early(call)) {
+    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "parameter %d: field %llx was not issued here",
+                parameter + 1, static_cast<unsigned long long>(handle));
+  }
+}
+
+In<List<kinds::Field>>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > reader.remaining() / sizeof(uint64_t)) {
+    reader.fail();
+    return;
+  }
+  Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
+  if (!items_.allocate(count)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t handle = items.number<uint64_t>();
+    items_[i] = call.session.fields.find(handle);
+    if (items_[i] == nullptr) {
+      call.refuse(JVMTI_ERROR_INVALID_FIELDID, "item %u: field %llx was not issued here", i,
+                  static_cast<unsigned long long>(handle));
+      return;
+    }
+    count_ = static_cast<jint>(i) + 1;
+  }
+}
+
+namespace {
+
+// Modified UTF-8 has one-, two- and three-byte forms, no four-byte form and no zero byte.
+bool well_formed(const uint8_t* text, size_t length) {
+  size_t i = 0;
+  while (i < length) {
+    uint8_t lead = text[i];
+    size_t more;
+    if (lead != 0 && lead < 0x80) {
+      more = 0;
+    } else if ((lead & 0xE0) == 0xC0) {
+      more = 1;
+    } else if ((lead & 0xF0) == 0xE0) {
+      more = 2;
+    } else {
+      return false;
+    }
+    if (length - i <= more) return false;
+    for (size_t k = 1; k <= more; ++k) {
+      if ((text[i + k] & 0xC0) != 0x80) return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+// A length, the bytes, and a terminating zero; -1 for null.
+const char* read_text(Call& call, Reader& reader) {
+  int32_t length = reader.number<int32_t>();
+  if (length == -1) return nullptr;
+  if (length < 0) {
+    reader.fail();
+    return nullptr;
+  }
+  const uint8_t* text = reader.take(static_cast<size_t>(length) + 1);
+  if (text == nullptr) return nullptr;
+  if (text[length] != 0 || !well_formed(text, static_cast<size_t>(length))) {
+    call.refuse(protocol::kMalformedRequest, "a string is not well-formed modified UTF-8");
+    return nullptr;
+  }
+  return reinterpret_cast<const char*>(text);
+}
+
+}  // namespace
+
+In<Nullable<Text>>::In(Call& call, int parameter)
+    : text_(read_text(call, call.reader(parameter))) {}
+
+In<List<Text>>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > reader.remaining() / sizeof(int32_t)) {
+    reader.fail();
+    return;
+  }
+  if (!items_.allocate(count)) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  // To the end also if it is refused: in a map request the next row's follows.
+  for (uint32_t i = 0; i < count; ++i) {
+    char* text = const_cast<char*>(read_text(call, reader));
+    if (text == nullptr) call.refuse(JVMTI_ERROR_NULL_POINTER, "item %u is null", i);
+    if (items_) items_[i] = text;
+  }
+  if (!call.refused()) count_ = static_cast<jint>(count);
+}
+
+In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > reader.remaining() / 12) {
+    reader.fail();
+    return;
+  }
+  if (!items_.allocate(count) || !borrowed_.allocate(count)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t handle = reader.number<uint64_t>();
+    uint32_t size = reader.number<uint32_t>();
+    const uint8_t* bytes = reader.take(size);
+    if (call.refused()) continue;
+    if (!borrowed_[i].borrow(call, handle, kinds::Class::kind, false)) {
+      call.refuse(JVMTI_ERROR_INVALID_CLASS, "definition %u: not a live class", i);
+      continue;
+    }
+    items_[i].klass = static_cast<jclass>(borrowed_[i].reference());
+    items_[i].class_byte_count = static_cast<jint>(size);
+    items_[i].class_bytes = bytes;
+    count_ = static_cast<jint>(i) + 1;
+  }
+}
+
+In<Arguments>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > kMaximum || count > reader.remaining()) {
+    reader.fail();
+    return;
+  }
+  if (!values_.allocate(count) || !borrowed_.allocate(count)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    count_ = i + 1;
+    types_[i] = static_cast<char>(reader.number<uint8_t>());
+    switch (types_[i]) {
+      case 'J':
+        values_[i].j = reader.number<jlong>();
+        break;
+      case 'D':
+        values_[i].d = reader.number<jdouble>();
+        break;
+      case 'L': {
+        uint64_t handle = reader.number<uint64_t>();
+        if (handle == 0) break;
+        if (!borrowed_[i].borrow(call, handle, kinds::Object::kind, false)) {
+          call.refuse(JVMTI_ERROR_INVALID_OBJECT,
+                      "argument %u: handle %llx is not a live object of this session", i + 1,
+                      static_cast<unsigned long long>(handle));
+          return;
+        }
+        values_[i].l = borrowed_[i].reference();
+        break;
+      }
+      default:
+        reader.fail();
+        return;
+    }
+  }
+}
+
+const Function* find_function(uint16_t number) {
+  unsigned low = 0;
+  unsigned high = kFunctionCount;
+  while (low < high) {
+    unsigned middle = (low + high) / 2;
+    if (kFunctions[middle].number < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < kFunctionCount && kFunctions[low].number == number ? &kFunctions[low] : nullptr;
+}
+
+namespace {
+
+// Whether this VM has the function: older tables are shorter, and reserved slots are null.
+bool present(const Call& call, const Function& function) {
+  unsigned table = function.number >> 12;
+  unsigned slot = function.number & 0xFFF;
+  if (table == protocol::kTableJvmti) {
+    if (function.since > major_version(agent.version)) return false;
+    return function.own ||
+           reinterpret_cast<void* const*>(call.env->functions)[slot - 1] != nullptr;
+  }
+  if (table == protocol::kTableJni) {
+    if (call.jni == nullptr) return true;  // the phase is what is wrong
+    return function.since <= major_version(call.jni->GetVersion());
+  }
+  return true;
+}
+
+// The functions that JNI allows while an exception is pending: those about exceptions, and those
+// that give something back.  Comparing references, which equality in Python does, is one more.
+bool allowed_while_pending(unsigned slot) {
+  switch (slot) {
+    case 15:   // ExceptionOccurred
+    case 16:   // ExceptionDescribe
+    case 17:   // ExceptionClear
+    case 19:   // PushLocalFrame
+    case 20:   // PopLocalFrame
+    case 22:   // DeleteGlobalRef
+    case 23:   // DeleteLocalRef
+    case 24:   // IsSameObject
+    case 218:  // MonitorExit
+    case 223:  // ReleasePrimitiveArrayCritical
+    case 227:  // DeleteWeakGlobalRef
+    case 228:  // ExceptionCheck
+      return true;
+  }
+  return slot >= 191 && slot <= 198;  // Release…ArrayElements
+}
+
+// What neither throws, runs Java code nor loads a class; memory there is plenty so early.
+bool harmless(unsigned slot) {
+  switch (slot) {
+    case 4:    // GetVersion
+    case 6:    // FindClass, which a guard looks at
+    case 10:   // GetSuperclass
+    case 11:   // IsAssignableFrom
+    case 15:   // ExceptionOccurred
+    case 17:   // ExceptionClear
+    case 31:   // GetObjectClass
+    case 32:   // IsInstanceOf
+    case 163:  // NewString
+    case 164:  // GetStringLength
+    case 165:  // GetStringChars
+    case 167:  // NewStringUTF
+    case 168:  // GetStringUTFLength
+    case 171:  // GetArrayLength
+    case 228:  // ExceptionCheck
+      return true;
+  }
+  return (slot >= 19 && slot <= 25) ||    // local frames, references
+         (slot >= 95 && slot <= 103) ||   // Get…Field
+         (slot >= 145 && slot <= 153) ||  // GetStatic…Field
+         (slot >= 226 && slot <= 227) ||  // weak references
+         slot >= 232;                     // GetObjectRefType, GetModule, …
+}
+
+}  // namespace
+
+// In the early start phase (with can_generate_early_vmstart), the classes of exceptions are not
+// initialised yet.  HotSpot does so where it is about to throw one, runs code of classes that are not
+// linked, and crashes or ends.  To an environment without the capability it is the primordial phase.
+bool can_throw() {
+  jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
+  return agent.live || agent.plain_env == nullptr ||
+         (agent.plain_env->GetPhase(&phase) == JVMTI_ERROR_NONE &&
+          phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_PRIMORDIAL);
+}
+
+void invoke(Call& call, const Function& function) {
+  if (!present(call, function)) {
+    call.refuse(protocol::kNotInThisVersion);
+    return;
+  }
+  if (function.number >> 12 == protocol::kTableJni && call.jni == nullptr) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "JNI needs the start phase");
+    return;
+  }
+  if (function.number >> 12 == protocol::kTableJni && !harmless(function.number & 0xFFF) &&
+      !can_throw()) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
+    return;
+  }
+  if (function.runs_java && call.jni != nullptr && is_leaving()) {
+    call.refuse(protocol::kLeavingFrame);
+    return;
+  }
+  call.parameters = function.parameters;
+  call.jni_function = function.number >> 12 == protocol::kTableJni;
+  call.global = false;
+  call.throws = false;
+  if (call.channel.pending != nullptr && call.jni_function &&
+      !allowed_while_pending(function.number & 0xFFF)) {
+    own::forget_pending(call);
+  }
+  function.thunk(call);
+}
+
+}  // namespace jvmti

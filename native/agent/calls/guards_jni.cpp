@@ -1,0 +1,351 @@
+// Checks of JNI calls: receiver, staticness, types and arguments, all of which the VM believes.
+
+#include "agent/calls/guards.h"
+#include "agent/calls/method_details.h"
+
+namespace jvmti {
+
+namespace {
+
+bool is_instance_of_weak(Call& call, jobject object, jweak weak) {
+  LocalRef<jclass> klass = class_behind(call.jni, weak);
+  return klass != nullptr && call.jni->IsInstanceOf(object, klass);
+}
+
+// The classes of the parameters, through reflection: the declaring class's own view of them.
+bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* details) {
+  if (details->argument_classes_known) return true;
+  JNIEnv* jni = call.jni;
+  if (jni->PushLocalFrame(16 + static_cast<jint>(details->argument_count)) != 0) {
+    return call.settled();
+  }
+  jclass declaring = static_cast<jclass>(jni->NewLocalRef(details->declaring_class));
+  jobject reflected = declaring == nullptr
+                          ? nullptr
+                          : jni->ToReflectedMethod(declaring, record->id,
+                                                   (details->modifiers & kAccStatic) != 0);
+  jobjectArray types = nullptr;
+  if (reflected != nullptr) {
+    jclass executable = jni->FindClass("java/lang/reflect/Executable");
+    jmethodID getter =
+        executable == nullptr
+            ? nullptr
+            : jni->GetMethodID(executable, "getParameterTypes", "()[Ljava/lang/Class;");
+    if (getter != nullptr) {
+      types = static_cast<jobjectArray>(jni->CallObjectMethodA(reflected, getter, nullptr));
+    }
+  }
+  bool good = !jni->ExceptionCheck() && types != nullptr &&
+              static_cast<uint32_t>(jni->GetArrayLength(types)) == details->argument_count;
+  if (good) {
+    for (uint32_t i = 0; i < details->argument_count; ++i) {
+      LocalRef<> type(jni, jni->GetObjectArrayElement(types, static_cast<jsize>(i)));
+      jweak weak = jni->NewWeakGlobalRef(type);
+      {
+        Locked locked(call.session.methods.mutex());
+        if (details->argument_classes[i] == nullptr) {
+          details->argument_classes[i] = weak;
+          weak = nullptr;
+        }
+      }
+      if (weak != nullptr) jni->DeleteWeakGlobalRef(weak);
+    }
+    details->argument_classes_known = true;
+  }
+  if (!good && call.settled()) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not to be had",
+                details->name.get());
+  }
+  jni->PopLocalFrame(nullptr);
+  return good;
+}
+
+// Narrow integers come as 'J' on the wire; each must fit where it goes.
+bool convert_argument(Call& call, In<Arguments>& arguments, uint32_t i, char type,
+                      const MethodDetails* details) {
+  char given = arguments.type(i);
+  jvalue& value = arguments.value(i);
+  bool fits = false;
+  switch (type) {
+    case 'Z':
+      fits = given == 'J' && (value.j == 0 || value.j == 1);
+      if (fits) value.z = static_cast<jboolean>(value.j);
+      break;
+    case 'B':
+      fits = given == 'J' && value.j >= -128 && value.j <= 127;
+      if (fits) value.b = static_cast<jbyte>(value.j);
+      break;
+    case 'C':
+      fits = given == 'J' && value.j >= 0 && value.j <= 0xFFFF;
+      if (fits) value.c = static_cast<jchar>(value.j);
+      break;
+    case 'S':
+      fits = given == 'J' && value.j >= -32768 && value.j <= 32767;
+      if (fits) value.s = static_cast<jshort>(value.j);
+      break;
+    case 'I':
+      fits = given == 'J' && value.j >= INT32_MIN && value.j <= INT32_MAX;
+      if (fits) value.i = static_cast<jint>(value.j);
+      break;
+    case 'J':
+      fits = given == 'J';
+      break;
+    case 'F':
+      fits = given == 'D';
+      if (fits) value.f = static_cast<jfloat>(value.d);
+      break;
+    case 'D':
+      fits = given == 'D';
+      break;
+    case 'L':
+      fits = given == 'L' &&
+             (value.l == nullptr ||
+              is_instance_of_weak(call, value.l, details->argument_classes[i]));
+      break;
+  }
+  if (!fits) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "argument %u does not fit the signature %s of %s",
+                i + 1, details->signature.get(), details->name.get());
+  }
+  return fits;
+}
+
+}  // namespace
+
+namespace guard {
+
+namespace {
+
+// The methods of MethodHandle that stand for the ends of a call: they jump to whatever their
+// arguments name, without a look at it.
+bool is_linker(Call& call, const MethodDetails* details) {
+  if (std::strncmp(details->name.get(), "linkTo", 6) != 0 &&
+      std::strcmp(details->name.get(), "invokeBasic") != 0) {
+    return false;
+  }
+  LocalRef<jclass> handle = class_named(call.jni, "java/lang/invoke/MethodHandle");
+  return handle != nullptr && call.jni->IsSameObject(handle, details->declaring_class);
+}
+
+}  // namespace
+
+bool check_method(Call& call, jobject receiver, jclass klass, const In<kinds::Method>& method,
+                  In<Arguments>& arguments, char type, bool is_static) {
+  const MethodDetails* details = details_of(call, method.record());
+  if (details == nullptr) return false;
+  bool actual = (details->modifiers & kAccStatic) != 0;
+  if (actual != is_static) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is %s", details->name.get(),
+                actual ? "static" : "not static");
+    return false;
+  }
+  if (details->return_type != type || details->name[0] == '<') {
+    if (details->return_type != type || klass == nullptr || is_static) {
+      call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s%s cannot be called as a method of type %c",
+                  details->name.get(), details->signature.get(), type);
+      return false;
+    }
+  }
+  if (is_linker(call, details)) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID,
+                "%s of MethodHandle trusts its arguments: only compiled call sites may call it",
+                details->name.get());
+    return false;
+  }
+  if (receiver != nullptr && !is_instance_of_weak(call, receiver, details->declaring_class)) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the object",
+                details->name.get());
+    return false;
+  }
+  if (klass != nullptr) {
+    LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
+    if (declaring == nullptr || !call.jni->IsAssignableFrom(klass, declaring)) {
+      call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the class",
+                  details->name.get());
+      return false;
+    }
+    if (receiver != nullptr && !call.jni->IsInstanceOf(receiver, klass)) {
+      call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the object is not an instance of the class");
+      return false;
+    }
+  }
+  if (!is_static && klass != nullptr && (details->modifiers & 0x0400) != 0) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is abstract", details->name.get());
+    return false;
+  }
+  if (arguments.count() != details->argument_count) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u", details->name.get(),
+                details->signature.get(), details->argument_count, arguments.count());
+    return false;
+  }
+  for (uint32_t i = 0; i < details->argument_count; ++i) {
+    if (details->argument_types[i] == 'L' &&
+        !fill_argument_classes(call, method.record(), const_cast<MethodDetails*>(details))) {
+      return false;
+    }
+    if (!convert_argument(call, arguments, i, details->argument_types[i], details)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Whether instances of a class can be made: neither an array nor a primitive type.
+bool can_be_made(Call& call, jclass klass) {
+  jint status = 0;
+  call.env->GetClassStatus(klass, &status);
+  if ((status & (JVMTI_CLASS_STATUS_ARRAY | JVMTI_CLASS_STATUS_PRIMITIVE)) != 0) {
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "an array or primitive class has no such objects");
+    return false;
+  }
+  LocalRef<jclass> type = class_named(call.jni, "java/lang/Class");
+  if (type != nullptr && call.jni->IsSameObject(type, klass)) {
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "java.lang.Class has no objects but the VM's own");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool constructor(Call& call, const In<kinds::Class>& klass, const In<kinds::Method>& method,
+                 In<Arguments>& arguments) {
+  if (!can_be_made(call, klass.c())) return false;
+  const MethodDetails* details = details_of(call, method.record());
+  if (details == nullptr) return false;
+  LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
+  bool own = std::strcmp(details->name.get(), "<init>") == 0 && declaring != nullptr &&
+             call.jni->IsSameObject(declaring, klass.c());
+  if (!own) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a constructor of the class",
+                details->name.get());
+    return false;
+  }
+  return check_method(call, nullptr, klass.c(), method, arguments, 'V', false);
+}
+
+// Objects of these that no constructor has run on have parts missing that the VM relies on.
+bool alloc_object(Call& call, const In<kinds::Class>& klass) {
+  constexpr const char* kWhole[] = {"java/lang/Thread",      "java/lang/ThreadGroup",
+                                    "java/lang/ClassLoader", "java/lang/Module",
+                                    "java/lang/ref/Reference",
+                                    "java/lang/reflect/AccessibleObject"};
+  if (!can_be_made(call, klass.c())) return false;
+  for (const char* name : kWhole) {
+    LocalRef<jclass> whole = class_named(call.jni, name);
+    if (whole != nullptr && call.jni->IsAssignableFrom(klass.c(), whole)) {
+      call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                  "the VM relies on what the constructors of %s do; use new_object", name);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool new_object_array(Call& call, const In<jint>&, const In<kinds::Class>& klass,
+                      const In<Nullable<kinds::Object>>& initial) {
+  jint status = 0;
+  call.env->GetClassStatus(klass.c(), &status);
+  if ((status & JVMTI_CLASS_STATUS_PRIMITIVE) != 0) {
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "a primitive type is no class of elements");
+    return false;
+  }
+  if (initial.c() != nullptr && !call.jni->IsInstanceOf(initial.c(), klass.c())) {
+    call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the initial element is not of the element class");
+    return false;
+  }
+  return true;
+}
+
+// So early it finds what is there from the first moment; anything else would be loaded, or missing.
+bool find_class(Call& call, const In<Text>& name) {
+  constexpr const char* kThere[] = {"java/lang/Object", "java/lang/String", "java/lang/Class"};
+  if (can_throw()) return true;
+  for (const char* one : kThere) {
+    if (std::strcmp(name.c(), one) == 0) return true;
+  }
+  call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
+  return false;
+}
+
+bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
+  LocalRef<jclass> throwable = class_named(call.jni, "java/lang/Throwable");
+  bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);
+  if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is no subclass of Throwable");
+  return is;
+}
+
+bool check_field(Call& call, jobject receiver, jclass klass, const In<kinds::Field>& field,
+                 char type, bool is_static) {
+  const FieldRecord* record = field.record();
+  if (record->is_static != is_static || simple_type(record->type) != type) {
+    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is %s and of type %c",
+                record->is_static ? "static" : "not static", record->type);
+    return false;
+  }
+  LocalRef<jclass> declaring = class_behind(call.jni, record->klass);
+  bool belongs = declaring != nullptr &&
+                 (receiver != nullptr ? call.jni->IsInstanceOf(receiver, declaring)
+                                      : call.jni->IsAssignableFrom(klass, declaring));
+  if (!belongs) {
+    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the %s",
+                receiver != nullptr ? "object" : "class");
+  }
+  return belongs;
+}
+
+bool check_stored(Call& call, const In<kinds::Field>& field, jobject value) {
+  if (value == nullptr) return true;
+  JNIEnv* jni = call.jni;
+  if (jni->PushLocalFrame(16) != 0) return call.settled();
+  jclass declaring = static_cast<jclass>(jni->NewLocalRef(field.record()->klass));
+  jboolean is_static = field.record()->is_static ? JNI_TRUE : JNI_FALSE;
+  jobject reflected =
+      declaring == nullptr ? nullptr : jni->ToReflectedField(declaring, field.c(), is_static);
+  jobject type = nullptr;
+  if (reflected != nullptr) {
+    jclass field_class = jni->FindClass("java/lang/reflect/Field");
+    jmethodID getter = field_class == nullptr
+                           ? nullptr
+                           : jni->GetMethodID(field_class, "getType", "()Ljava/lang/Class;");
+    if (getter != nullptr) type = jni->CallObjectMethodA(reflected, getter, nullptr);
+  }
+  bool fits = call.settled() && type != nullptr &&
+              jni->IsInstanceOf(value, static_cast<jclass>(type));
+  if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the field's type");
+  jni->PopLocalFrame(nullptr);
+  return fits;
+}
+
+bool to_reflected_method(Call& call, const In<kinds::Class>& klass,
+                         const In<kinds::Method>& method, const In<jboolean>& is_static) {
+  const MethodDetails* details = details_of(call, method.record());
+  if (details == nullptr) return false;
+  if (std::strcmp(details->name.get(), "<clinit>") == 0) {
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "a class initialiser has no reflected form");
+    return false;
+  }
+  if (((details->modifiers & kAccStatic) != 0) != (is_static.c() != 0)) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit %s", details->name.get());
+    return false;
+  }
+  LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
+  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
+  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
+  return belongs;
+}
+
+bool to_reflected_field(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field,
+                        const In<jboolean>& is_static) {
+  if (field.record()->is_static != (is_static.c() != 0)) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit the field");
+    return false;
+  }
+  LocalRef<jclass> declaring = class_behind(call.jni, field.record()->klass);
+  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
+  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
+  return belongs;
+}
+
+}  // namespace guard
+}  // namespace jvmti

@@ -1,0 +1,246 @@
+// All loaded classes at once, declared in src/jvmti/operations/functions.py: what a listing needs, without
+// a handle for each.
+
+#include "generated/own.h"
+
+namespace jvmti {
+namespace own {
+
+namespace {
+
+// Objects numbered from 1 in the order in which they are first met; null is 0.
+class Numbered {
+ public:
+  explicit Numbered(JNIEnv* jni) : jni_(jni) {}
+  ~Numbered() {
+    for (jobject object : objects_) delete_local(jni_, object);
+  }
+  Numbered(const Numbered&) = delete;
+  Numbered& operator=(const Numbered&) = delete;
+  // Takes the local reference over; -1 without memory.
+  jint number(jobject met) {
+    if (met == nullptr) return 0;
+    LocalRef<> object(jni_, met);
+    // Most classes have what the one before has.
+    jint found = last_ != 0 && same(last_, object) ? last_ : look_up(object);
+    if (found > 0) last_ = found;
+    if (found > 0 && kept_) object.release();
+    kept_ = false;
+    return found;
+  }
+  size_t size() const { return objects_.size(); }
+  jobject operator[](size_t place) const { return objects_[place]; }
+  jvmtiError give(jint* count, jobject** objects) {
+    size_t size = objects_.size();
+    jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jobject)),
+                                           reinterpret_cast<unsigned char**>(objects));
+    if (error != JVMTI_ERROR_NONE) return error;
+    for (size_t i = 0; i < size; ++i) (*objects)[i] = objects_[i];
+    *count = static_cast<jint>(size);
+    objects_.clear();
+    return JVMTI_ERROR_NONE;
+  }
+
+ private:
+  bool same(jint number, jobject object) {
+    return jni_->IsSameObject(objects_[static_cast<size_t>(number - 1)], object);
+  }
+  jint look_up(jobject object) {
+    jint hash = 0;
+    agent.env->GetObjectHashCode(object, &hash);
+    // Another object may have the same hash: it is in a later place.
+    for (uint64_t key = static_cast<uint32_t>(hash);; key += uint64_t{1} << 32) {
+      jint found = static_cast<jint>(by_hash_.find(key));
+      if (found != 0 && !same(found, object)) continue;
+      if (found != 0) return found;
+      if (!objects_.push(object)) return -1;
+      kept_ = true;
+      jint number = static_cast<jint>(objects_.size());
+      return by_hash_.insert(key, static_cast<uint32_t>(number)) ? number : -1;
+    }
+  }
+
+  JNIEnv* jni_;
+  Vector<jobject> objects_;
+  Index by_hash_;
+  jint last_ = 0;
+  bool kept_ = false;
+};
+
+// A column of numbers in memory that the VM has allocated, as results are.
+jvmtiError give(const Vector<jint>& numbers, jint* count, jint** column) {
+  size_t size = numbers.size();
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jint)),
+                                         reinterpret_cast<unsigned char**>(column));
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (size_t i = 0; i < size; ++i) (*column)[i] = numbers[i];
+  *count = static_cast<jint>(size);
+  return JVMTI_ERROR_NONE;
+}
+
+// Text after text, each with the zero behind it.
+class Texts {
+ public:
+  bool add(const char* text) {
+    size_t size = std::strlen(text) + 1;
+    size_t needed = bytes_.size() + size;
+    if (needed > bytes_.capacity() && !bytes_.reserve(needed * 2 + (1 << 16))) return false;
+    std::memcpy(bytes_.end(), text, size);
+    bytes_.grow(needed);
+    return true;
+  }
+  jvmtiError give(jint* count, unsigned char** bytes) const {
+    size_t size = bytes_.size();
+    if (size > INT32_MAX) return JVMTI_ERROR_OUT_OF_MEMORY;
+    jvmtiError error = agent.env->Allocate(static_cast<jlong>(size + 1), bytes);
+    if (error != JVMTI_ERROR_NONE) return error;
+    if (size != 0) std::memcpy(*bytes, bytes_.begin(), size);
+    *count = static_cast<jint>(size);
+    return JVMTI_ERROR_NONE;
+  }
+
+ private:
+  Vector<char> bytes_;
+};
+
+uint64_t hash_of(const char* text) {
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (; *text != '\0'; ++text) {
+    hash = (hash ^ static_cast<uint8_t>(*text)) * 0x100000001B3u;
+  }
+  return hash;
+}
+
+}  // namespace
+
+jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jboolean>& details,
+                       jint* bytes, unsigned char** signatures, jint* loader_count, jobject** loaders,
+                       jint* loader_of_count, jint** loader_of, jint* module_count,
+                       jobject** modules, jint* module_of_count, jint** module_of,
+                       jint* modifiers_count, jint** modifiers, jint* status_count,
+                       jint** statuses) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  LocalRefs<jclass> classes(agent.env, call.jni);
+  jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
+  if (error != JVMTI_ERROR_NONE) return error;
+  Texts texts;
+  Numbered met_loaders(call.jni);
+  Numbered met_modules(call.jni);
+  Vector<jint> of_loader, of_module, flags, status;
+  for (jint i = 0; i < classes.count(); ++i) {
+    Deallocated<char> signature(agent.env);
+    // The class cannot be unloaded meanwhile: the list holds it.
+    error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
+    if (error != JVMTI_ERROR_NONE) return error;
+    bool room = texts.add(signature);
+    if (room && loaders_too.c() != 0) {
+      jobject loader = nullptr;
+      error = agent.env->GetClassLoader(classes[i], &loader);
+      if (error != JVMTI_ERROR_NONE) return error;
+      jint number = met_loaders.number(loader);
+      room = number >= 0 && of_loader.push(number);
+    }
+    if (room && details.c() != 0) {
+      jint value = 0;
+      agent.env->GetClassModifiers(classes[i], &value);
+      room = flags.push(value);
+      value = 0;
+      agent.env->GetClassStatus(classes[i], &value);
+      room = room && status.push(value);
+      jint number = met_modules.number(call.jni->GetModule(classes[i]));
+      room = room && number >= 0 && of_module.push(number);
+    }
+    if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  error = texts.give(bytes, signatures);
+  if (error == JVMTI_ERROR_NONE) error = met_loaders.give(loader_count, loaders);
+  if (error == JVMTI_ERROR_NONE) error = give(of_loader, loader_of_count, loader_of);
+  if (error == JVMTI_ERROR_NONE) error = met_modules.give(module_count, modules);
+  if (error == JVMTI_ERROR_NONE) error = give(of_module, module_of_count, module_of);
+  if (error == JVMTI_ERROR_NONE) error = give(flags, modifiers_count, modifiers);
+  if (error == JVMTI_ERROR_NONE) error = give(status, status_count, statuses);
+  return error;
+}
+
+jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jclass** found) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  const char* text = reinterpret_cast<const char*>(signatures.data());
+  size_t size = static_cast<size_t>(signatures.size());
+  if (size != 0 && text[size - 1] != '\0') {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the last signature does not end");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  // Two signatures of one hash would be taken for each other: then the text decides.
+  Index wanted;
+  for (size_t at = 0; at < size; at += std::strlen(text + at) + 1) {
+    uint64_t hash = hash_of(text + at);
+    if (wanted.find(hash) == 0 && !wanted.insert(hash, static_cast<uint32_t>(at + 1))) {
+      return JVMTI_ERROR_OUT_OF_MEMORY;
+    }
+  }
+  LocalRefs<jclass> classes(agent.env, call.jni);
+  jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
+  if (error != JVMTI_ERROR_NONE) return error;
+  Vector<jint> chosen;
+  for (jint i = 0; i < classes.count(); ++i) {
+    Deallocated<char> signature(agent.env);
+    error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
+    if (error != JVMTI_ERROR_NONE) return error;
+    uint32_t at = wanted.find(hash_of(signature));
+    bool fits = at != 0 && std::strcmp(text + at - 1, signature) == 0;
+    if (fits && !chosen.push(i)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  error = agent.env->Allocate(static_cast<jlong>((chosen.size() + 1) * sizeof(jclass)),
+                              reinterpret_cast<unsigned char**>(found));
+  if (error != JVMTI_ERROR_NONE) return error;
+  for (jint i : chosen) (*found)[(*count)++] = classes.take(i);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
+                    unsigned char** signatures, jint* class_count, jclass** classes,
+                    jint* superclass_count, jint** superclasses, jint* count_count, jint** counts,
+                    jint* interface_count, jint** interfaces) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  Numbered met(call.jni);
+  Texts texts;
+  Vector<jint> above, having, had;
+  bool room = met.number(call.jni->NewLocalRef(klass.c())) > 0;
+  for (size_t i = 0; room && i < met.size(); ++i) {
+    jclass one = static_cast<jclass>(met[i]);
+    Deallocated<char> signature(agent.env);
+    jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
+    if (error != JVMTI_ERROR_NONE) return error;
+    room = texts.add(signature);
+    jint super = met.number(call.jni->GetSuperclass(one));
+    room = room && super >= 0 && above.push(super);
+    jint direct = 0;
+    Deallocated<jclass> found(agent.env);
+    // A class that is not linked yet has interfaces, which the VM does not tell.
+    error = agent.env->GetImplementedInterfaces(one, &direct, found.out());
+    if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
+    if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
+    for (jint at = 0; at < direct; ++at) {
+      jint number = met.number(found[at]);
+      room = room && number > 0 && had.push(number);
+    }
+    room = room && having.push(direct);
+  }
+  if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error = texts.give(bytes, signatures);
+  if (error == JVMTI_ERROR_NONE) error = met.give(class_count, reinterpret_cast<jobject**>(classes));
+  if (error == JVMTI_ERROR_NONE) error = give(above, superclass_count, superclasses);
+  if (error == JVMTI_ERROR_NONE) error = give(having, count_count, counts);
+  if (error == JVMTI_ERROR_NONE) error = give(had, interface_count, interfaces);
+  return error;
+}
+
+jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass) {
+  *klass = static_cast<jclass>(call.jni->NewLocalRef(field.record()->klass));
+  if (*klass != nullptr) return JVMTI_ERROR_NONE;
+  call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the class of the field has been unloaded");
+  return JVMTI_ERROR_INVALID_FIELDID;
+}
+
+}  // namespace own
+}  // namespace jvmti

@@ -1,0 +1,266 @@
+// Requests of the controller: a call, several calls in one frame, and one function over columns.
+
+#include "agent/calls/call.h"
+#include "base/log.h"
+#include "base/shared_memory.h"
+
+namespace jvmti {
+
+namespace {
+
+void prepare(Call& call, const Header& header) {
+  call.environment_number = header.environment;
+  call.environment = call.session.environments.enter(header.environment);
+  if (call.environment == nullptr && header.function >> 12 != protocol::kTableJvmti &&
+      call.session.environments.disposed(header.environment)) {
+    // JNI and the agent's own operations outlive the environment that they are named with.
+    call.env = agent.env;
+    call.session.calls.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (call.environment == nullptr) {
+    call.refuse(JVMTI_ERROR_INVALID_ENVIRONMENT, "environment %u is not one of this session",
+                header.environment);
+    return;
+  }
+  call.env = call.environment->env;
+  call.session.calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+// While the VM makes a walk's callbacks, everything but what is declared safe would wait for ever.
+void check_in_walk(Call& call, const Header& header, const Function& function) {
+  if (!function.callback_safe) {
+    call.refuse(protocol::kInHeapCallback);
+  } else if (header.environment != call.channel.walk_environment()->number) {
+    call.refuse(protocol::kInHeapCallback, "only in the environment that walks");
+  }
+}
+
+void finish(Call& call) {
+  if (call.environment != nullptr) call.session.environments.leave(call.jni, call.environment);
+}
+
+// What a reply that could not be written says.
+constexpr uint16_t trouble(bool exhausted) {
+  return exhausted ? static_cast<uint16_t>(JVMTI_ERROR_OUT_OF_MEMORY)
+                   : static_cast<uint16_t>(protocol::kReplyTooLarge);
+}
+
+// One call with its arguments in one stream and its results appended to `out`.
+void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
+  call.readers = &arguments;
+  call.reader_step = 0;
+  call.writers = &out;
+  call.writer_step = 0;
+  call.identify = true;
+  const Function* function = find_function(header.function);
+  if (function == nullptr) {
+    call.refuse(protocol::kUnknownFunction, "function %u is unknown to this agent",
+                header.function);
+  }
+  if (!call.refused() && call.channel.walking()) check_in_walk(call, header, *function);
+  if (!call.refused()) prepare(call, header);
+  size_t start = out.size();
+  if (!call.refused()) invoke(call, *function);
+  // What had no memory for its arguments has not read them.
+  if (arguments.failed() && call.status != JVMTI_ERROR_OUT_OF_MEMORY) {
+    call.status = 0;
+    call.refuse(protocol::kMalformedRequest, "the arguments end too early");
+  }
+  if (out.failed() && !call.refused()) call.refuse(trouble(out.exhausted()));
+  finish(call);
+  if (!call.refused()) return;
+  out.truncate(start);
+  if (call.exception != 0) {
+    out.number(call.exception);
+  } else if (call.detail[0] != '\0') {
+    out.bytes(call.detail, std::strlen(call.detail));
+  }
+}
+
+uint8_t flags_of(const Call& call) {
+  if (call.exception != 0) return protocol::kFlagException;
+  if (call.status != 0 && call.detail[0] != '\0') return protocol::kFlagDetail;
+  return 0;
+}
+
+}  // namespace
+
+// Its time counts for threads that wait for this channel only, which are those before the VM is live.
+void Channel::work(const Header& header) {
+  bool counts = !agent.live;
+  if (counts) calling_since_ = now_in_milliseconds();
+  if (header.kind == protocol::kCall) {
+    call(header);
+  } else if (header.kind == protocol::kBatch) {
+    batch(header);
+  } else {
+    map(header);
+  }
+  if (counts) calling_since_ = 0;
+}
+
+void Channel::call(const Header& header) {
+  outbox_.clear();
+  request_ = header.sequence;
+  Reader arguments(payload_, header.size);
+  limit_ = -1;
+  if ((header.flags & protocol::kFlagLimited) != 0) {
+    int64_t limit = arguments.number<int64_t>();
+    limit_ = milliseconds_from_now(limit < 0 ? 0 : limit);
+  }
+  Call made(*this, jni);
+  single(made, header, arguments, outbox_);
+  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, flags_of(made),
+               static_cast<uint16_t>(made.status), header.sequence, 0, 0};
+  send(reply, outbox_.data(), outbox_.size());
+}
+
+// Several calls in one frame: each a function, an environment and its arguments; each reply a
+// status, flags and a payload.
+void Channel::batch(const Header& header) {
+  outbox_.clear();
+  Reader reader(payload_, header.size);
+  uint32_t count = reader.number<uint32_t>();
+  if (count > header.size) return malformed(header, "a batch is shorter than it says");
+  for (uint32_t i = 0; i < count && !outbox_.failed(); ++i) {
+    if (session.ending()) return;  // nobody waits for the rest
+    Header one = header;
+    auto called = reader.number<layouts::Batched>();
+    one.function = called.function;
+    one.environment = called.environment;
+    const uint8_t* from = reader.take(called.size);
+    if (reader.failed()) return malformed(header, "a batch is shorter than it says");
+    Reader arguments(from, called.size);
+    size_t head = outbox_.leave(sizeof(layouts::BatchResult));
+    size_t start = outbox_.size();
+    Call made(*this, jni);
+    single(made, one, arguments, outbox_);
+    if (outbox_.failed()) break;
+    outbox_.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
+                                            static_cast<uint32_t>(outbox_.size() - start)});
+  }
+  bool fits = !outbox_.failed();
+  Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0, protocol::kReturn, 0,
+               static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())), header.sequence, 0, 0};
+  send(reply, outbox_.data(), reply.size);
+}
+
+// One function over columns of arguments.  The request: rows, then for each parameter whether it
+// is a column and its encoded values.  The reply: a status for each row, then the leaves of the
+// result as columns, each behind its length.  With shared memory the request lies there (its first
+// eight bytes say how long it is) and the reply is written over it where it fits.
+void Channel::map(const Header& header) {
+  outbox_.clear();
+  SharedMemory shared;
+  Array<uint8_t> copy;
+  const uint8_t* request = payload_;
+  size_t request_size = header.size;
+  if ((header.flags & protocol::kFlagShared) != 0) {
+    int descriptor = take_descriptor();
+    if (descriptor < 0) return malformed(header, "shared memory was announced but not passed");
+    const char* why = shared.open(descriptor);
+    if (why != nullptr) return malformed(header, why);
+    uint64_t said = 0;
+    if (shared.size() >= sizeof said) std::memcpy(&said, shared.data(), sizeof said);
+    if (shared.size() < sizeof said || said > shared.size() - sizeof said) {
+      return malformed(header, "shared memory is too short");
+    }
+    if (said > protocol::kMaximumReply) return malformed(header, "the request is too large");
+    // Copied once, so that nothing changes between its check and its use.
+    request_size = static_cast<size_t>(said);
+    if (!copy.allocate(request_size)) return exhausted(header);
+    std::memcpy(copy.get(), shared.data() + sizeof said, request_size);
+    request = copy.get();
+  }
+
+  Reader reader(request, request_size);
+  uint32_t rows = reader.number<uint32_t>();
+  uint8_t parameters = reader.number<uint8_t>();
+  const Function* function = find_function(header.function);
+  const char* why = nullptr;
+  Reader readers[kMaximumParameters];
+  bool column[kMaximumParameters] = {};
+  if (function == nullptr) {
+    why = "unknown function";
+  } else if (parameters != function->parameters || parameters > kMaximumParameters) {
+    why = "a map request has the wrong number of parameters";
+  } else if (rows > request_size && rows > 1) {
+    why = "a map request has more rows than bytes";
+  }
+  for (int i = 0; why == nullptr && i < parameters; ++i) {
+    column[i] = reader.number<uint8_t>() != 0;
+    uint32_t size = reader.number<uint32_t>();
+    const uint8_t* from = reader.take(size);
+    readers[i] = Reader(from, from == nullptr ? 0 : size);
+  }
+  if (why == nullptr && reader.failed()) why = "a map request ends too early";
+  if (why != nullptr) return malformed(header, why);
+
+  Writer writers[kMaximumLeaves];
+  Writer errors;
+  Call made(*this, jni);
+  made.identify = false;
+  if (walking()) check_in_walk(made, header, *function);
+  if (!made.refused()) prepare(made, header);
+  made.readers = readers;
+  made.reader_step = 1;
+  made.writers = writers;
+  made.writer_step = 1;
+  bool whole = !made.refused();
+  int status = made.status;
+  size_t sizes[kMaximumLeaves];
+  for (uint32_t row = 0; whole && row < rows; ++row) {
+    for (int i = 0; i < parameters; ++i) {
+      if (!column[i]) readers[i].rewind();
+    }
+    for (int leaf = 0; leaf < function->leaves; ++leaf) sizes[leaf] = writers[leaf].size();
+    made.status = 0;
+    made.detail[0] = '\0';
+    invoke(made, *function);
+    if (made.refused()) {
+      for (int leaf = 0; leaf < function->leaves; ++leaf) writers[leaf].truncate(sizes[leaf]);
+      function->blank(Sink{writers, 1});
+    }
+    errors.number(static_cast<uint16_t>(made.status));
+    for (int i = 0; i < parameters; ++i) {
+      if (readers[i].failed()) whole = false;
+    }
+    if (session.ending()) break;
+  }
+  finish(made);
+  if (!whole && status == 0) return malformed(header, "a column ends too early");
+  bool fits = !errors.failed();
+  for (int leaf = 0; leaf < function->leaves; ++leaf) {
+    if (writers[leaf].failed()) fits = false;
+  }
+  if (fits && status == 0) {
+    outbox_.number(rows);
+    outbox_.number(static_cast<uint8_t>(function->leaves));
+    outbox_.number(static_cast<uint32_t>(errors.size()));
+    outbox_.bytes(errors.data(), errors.size());
+    for (int leaf = 0; leaf < function->leaves; ++leaf) {
+      outbox_.number(static_cast<uint32_t>(writers[leaf].size()));
+      outbox_.bytes(writers[leaf].data(), writers[leaf].size());
+    }
+    fits = !outbox_.failed();
+  }
+  if (!fits) {
+    bool exhausted = errors.exhausted() || outbox_.exhausted();
+    for (int leaf = 0; leaf < function->leaves; ++leaf) exhausted |= writers[leaf].exhausted();
+    status = trouble(exhausted);
+  }
+  if (status != 0) outbox_.truncate(0);
+  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, 0,
+               static_cast<uint16_t>(status), header.sequence, 0, 0};
+  if (shared.data() != nullptr && status == 0 && outbox_.size() + 8 <= shared.size()) {
+    uint64_t size = outbox_.size();
+    std::memcpy(shared.data(), &size, sizeof size);
+    std::memcpy(shared.data() + sizeof size, outbox_.data(), outbox_.size());
+    reply.size = 0;
+    reply.flags = protocol::kFlagShared;
+  }
+  send(reply, outbox_.data(), reply.size);
+}
+
+}  // namespace jvmti

@@ -1,0 +1,293 @@
+// The typed results of the generated thunks: each writes to the writers of its leaves.
+#pragma once
+
+#include "agent/calls/inputs.h"
+
+namespace jvmti {
+
+template <class T, class = void>
+struct Wire;
+
+template <class T>
+struct Wire<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> {
+  using C = T;
+  static constexpr int leaves = 1;
+  static void write(Call&, Sink sink, C value) { sink.leaf(0).number(value); }
+  static void blank(Sink sink) { sink.leaf(0).template number<T>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <class T>
+struct Wire<T, typename std::enable_if<std::is_enum<T>::value>::type> {
+  using C = T;
+  static constexpr int leaves = 1;
+  static void write(Call&, Sink sink, C value) {
+    sink.leaf(0).number(static_cast<int32_t>(value));
+  }
+  static void blank(Sink sink) { sink.leaf(0).template number<int32_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <class Kind>
+struct Wire<Kind, typename std::enable_if<Kind::is_object>::type> {
+  using C = typename Kind::C;
+  static constexpr int leaves = 1;
+  static void write(Call& call, Sink sink, C value) {
+    LocalRef<> owned(call.jni, value);
+    sink.leaf(0).number(call.issue(value, Kind::kind == kinds::Object::kind ? 0 : Kind::kind));
+  }
+  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <>
+struct Wire<kinds::WeakReference> {
+  using C = jweak;
+  static constexpr int leaves = 1;
+  static void write(Call& call, Sink sink, C value) {
+    LocalRef<> owned(call.jni, value);
+    sink.leaf(0).number(call.session.objects.issue_weak(call.jni, value));
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <>
+struct Wire<kinds::Method> {
+  using C = jmethodID;
+  static constexpr int leaves = 1;
+  static void write(Call& call, Sink sink, C value) {
+    sink.leaf(0).handle(call.session.methods.issue(value), value != nullptr);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+struct ClassField {
+  jclass klass;
+  jfieldID field;
+};
+template <>
+struct Wire<kinds::Field> {
+  using C = ClassField;
+  static constexpr int leaves = 1;
+  static void write(Call& call, Sink sink, ClassField value) {
+    sink.leaf(0).handle(
+        call.session.fields.issue(call.jni, call.session.tags(), value.klass, value.field),
+        value.field != nullptr);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
+  static void dispose(Call&, ClassField) {}
+};
+
+template <class Kind>
+struct Wire<Kind, typename std::enable_if<Kind::is_pointer>::type> {
+  using C = typename Kind::C;
+  static constexpr int leaves = 1;
+  static void write(Call& call, Sink sink, C value) {
+    void* pointer = reinterpret_cast<void*>(value);
+    uint64_t handle = call.session.pointers.issue(pointer, Kind::kind, call.issued_size);
+    sink.leaf(0).handle(handle, pointer != nullptr);
+    if (handle != 0 || pointer == nullptr) return;
+    // Nobody can give it back.
+    if (Kind::kind == kinds::Memory::kind) call.deallocate(pointer);
+    if (Kind::kind == kinds::RawMonitor::kind) {
+      call.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
+    }
+  }
+  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <>
+struct Wire<Text> {
+  using C = char*;
+  static constexpr int leaves = 2;
+  static void write(Call&, Sink sink, const char* value) {
+    if (value == nullptr) return blank(sink);
+    size_t length = std::strlen(value);
+    sink.leaf(0).number(static_cast<int32_t>(length));
+    sink.leaf(1).bytes(value, length);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<int32_t>(-1); }
+  static void dispose(Call& call, C value) { call.deallocate(value); }
+};
+
+template <class T>
+struct Wire<T*, typename std::enable_if<std::is_void<T>::value || std::is_function<T>::value>::type> {
+  using C = T*;
+  static constexpr int leaves = 1;
+  static void write(Call&, Sink sink, C value) {
+    sink.leaf(0).number(reinterpret_cast<uint64_t>(value));
+  }
+  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <>
+struct Wire<Stored> {
+  using C = void*;
+  static constexpr int leaves = 1;
+  static void write(Call&, Sink sink, C value) {
+    sink.leaf(0).number(reinterpret_cast<uint64_t>(value));
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
+  static void dispose(Call&, C) {}
+};
+
+template <>
+struct Wire<jvmtiCapabilities> {
+  using C = jvmtiCapabilities;
+  static constexpr int leaves = 1;
+  static void write(Call&, Sink sink, const C& value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    sink.leaf(0).number(bits);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
+  static void dispose(Call&, const C&) {}
+};
+
+// Memory that the agent itself made for a result: data, a length in bytes, freed afterwards.
+struct Buffer {
+  void* data = nullptr;
+  uint32_t size = 0;
+  bool null = false;
+};
+template <>
+struct Wire<Bytes> {
+  using C = Buffer;
+  static constexpr int leaves = 2;
+  static void write(Call&, Sink sink, const C& value) {
+    if (value.null) return blank(sink);
+    sink.leaf(0).number(static_cast<int32_t>(value.size));
+    sink.leaf(1).bytes(value.data, value.size);
+    std::free(value.data);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<int32_t>(-1); }
+  static void dispose(Call&, const C&) {}
+};
+template <>
+struct Wire<Utf16> : Wire<Bytes> {};
+template <class T>
+struct Wire<Elements<T>> : Wire<Bytes> {};
+
+template <class T>
+struct Wire<List<T>> {
+  static constexpr int leaves = 1 + Wire<T>::leaves;
+  template <class Item>
+  static void write(Call& call, Sink sink, jint count, Item* items, bool owned) {
+    if (items == nullptr || count < 0) count = 0;
+    sink.leaf(0).number(static_cast<int32_t>(count));
+    for (jint i = 0; i < count; ++i) {
+      Wire<T>::write(call, sink.from(1), items[i]);
+      Wire<T>::dispose(call, items[i]);
+    }
+    if (owned) call.deallocate(items);
+  }
+  static void blank(Sink sink) { sink.leaf(0).template number<int32_t>(0); }
+};
+// A list of bytes goes as one piece.
+template <>
+struct Wire<List<unsigned char>> {
+  static constexpr int leaves = 2;
+  static void write(Call& call, Sink sink, jint count, unsigned char* items, bool owned) {
+    if (items == nullptr || count < 0) count = 0;
+    sink.leaf(0).number(static_cast<int32_t>(count));
+    sink.leaf(1).bytes(items, static_cast<size_t>(count));
+    if (owned) call.deallocate(items);
+  }
+  static void blank(Sink sink) { sink.leaf(0).number<int32_t>(-1); }
+};
+
+template <class T>
+class Out {
+ public:
+  Out() { std::memset(static_cast<void*>(&value_), 0, sizeof value_); }
+  typename Wire<T>::C* argument() { return &value_; }
+  typename Wire<T>::C& value() { return value_; }
+  void write(Call& call, int leaf) {
+    Wire<T>::write(call, Sink{call.writers, call.writer_step}.from(leaf), value_);
+    Wire<T>::dispose(call, value_);
+  }
+
+ private:
+  typename Wire<T>::C value_;
+};
+
+// What a JNI function returned.
+template <class T>
+void write_result(Call& call, int leaf, typename Wire<T>::C value) {
+  Wire<T>::write(call, Sink{call.writers, call.writer_step}.from(leaf), value);
+}
+
+template <class T>
+struct Item {
+  using C = typename Wire<T>::C;
+};
+template <>
+struct Item<unsigned char> {
+  using C = unsigned char;
+};
+
+// An array that the VM allocates.
+template <class T>
+class OutList {
+ public:
+  jint* count() { return &count_; }
+  typename Item<T>::C** items() { return &items_; }
+  void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
+  void write_counted(Call& call, int leaf, jint count) {
+    count_ = count;
+    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count, items_,
+                         true);
+  }
+  jint counted() const { return count_; }
+
+ private:
+  jint count_ = 0;
+  typename Item<T>::C* items_ = nullptr;
+};
+
+// Fields, which are named together with their class.
+class OutFields {
+ public:
+  jint* count() { return &count_; }
+  jfieldID** items() { return &items_; }
+  void write(Call& call, int leaf, jclass klass) {
+    Sink sink = Sink{call.writers, call.writer_step}.from(leaf);
+    if (items_ == nullptr || count_ < 0) count_ = 0;
+    sink.leaf(0).number(static_cast<int32_t>(count_));
+    for (jint i = 0; i < count_; ++i) {
+      Wire<kinds::Field>::write(call, sink.from(1), ClassField{klass, items_[i]});
+    }
+    call.deallocate(items_);
+  }
+
+ private:
+  jint count_ = 0;
+  jfieldID* items_ = nullptr;
+};
+
+// An array that the caller provides.
+template <class T>
+class OutBuffer {
+ public:
+  OutBuffer(Call& call, jint capacity) {
+    if (call.refused() || capacity < 0) return;
+    if (!items_.allocate(static_cast<size_t>(capacity))) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
+  jint* count() { return &count_; }
+  typename Wire<T>::C* items() { return items_.get(); }
+  void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
+  void write_counted(Call& call, int leaf, jint count) {
+    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count,
+                         items_.get(), false);
+  }
+
+ private:
+  jint count_ = 0;
+  Array<typename Wire<T>::C> items_;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,160 @@
+// The objects that the variables of a thread's frames refer to.
+//
+// JVM TI reads variables only for agents that were there when the VM started.  But every object that
+// a frame refers to is a root of the heap, and a walk names the frame and the slot: so this one looks
+// at the roots, and follows none of them.
+//
+// The thread is known by its tag.  A virtual thread that is not mounted has no stack that would be
+// walked by itself; the VM walks it where it comes by the thread object, to which our own handle
+// leads.  There the walk counts frames at the top that other functions leave out, those in which the
+// thread gives up its carrier; so depths are found out by comparing with the stack.
+
+#include "agent/engines/heap/heap_pass.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr jlong kThread = 1;  // the mark of the thread; those of other objects come behind
+
+struct Variable {
+  jlong mark;
+  jint depth;
+  jmethodID method;
+  jlocation location;
+  jint slot;
+};
+
+struct Walk {
+  PassControl& control;
+  jlong& marks;
+  Vector<Variable> variables;
+  bool met;     // has come by the thread
+  bool failed;  // no memory
+};
+
+jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong,
+                           jlong, jlong, jlong* tag, jlong* referrer_tag, jint, void* data) {
+  Walk& walk = *static_cast<Walk*>(data);
+  if (!walk.control.go_on()) return JVMTI_VISIT_ABORT;
+  if (referrer_tag != nullptr) return 0;
+  if (kind == JVMTI_HEAP_REFERENCE_JNI_GLOBAL && *tag == kThread) return JVMTI_VISIT_OBJECTS;
+  if (kind != JVMTI_HEAP_REFERENCE_STACK_LOCAL) return 0;
+  const jvmtiHeapReferenceInfoStackLocal& local = info->stack_local;
+  // One stack comes after the other: where the next one begins there is nothing left to see.
+  if (local.thread_tag != kThread) return walk.met ? JVMTI_VISIT_ABORT : 0;
+  walk.met = true;
+  if (*tag <= 0 || *tag > walk.marks) *tag = ++walk.marks;
+  if (!walk.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
+    walk.failed = true;
+    return JVMTI_VISIT_ABORT;
+  }
+  return 0;
+}
+
+// The thread and what its variables refer to are tagged with 1, 2, 3 … until the end of the block.
+class Marked : public PassTags {
+ public:
+  explicit Marked(JNIEnv* jni) : jni_(jni) { tagging(); }
+  ~Marked() {
+    Vector<jlong> all;
+    for (jlong mark = 1; mark <= marks; ++mark) {
+      if (!all.push(mark)) return;
+    }
+    if (env() != nullptr) untag(jni_, all);
+  }
+
+  jlong marks = kThread;
+
+ private:
+  JNIEnv* jni_;
+};
+
+// Whether the frames of a walk are those of a stack, with so many more above.
+bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
+  for (const Variable& one : variables) {
+    if (one.depth < more) continue;
+    size_t depth = static_cast<size_t>(one.depth - more);
+    if (depth >= frames.size() || frames[depth].method != one.method ||
+        frames[depth].location != one.location) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Counts depths as the stack has them; false where the thread has moved on.
+bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
+  jint count = 0;
+  jint deepest = 0;
+  Vector<jvmtiFrameInfo> frames;
+  if (env->GetFrameCount(thread, &count) != JVMTI_ERROR_NONE || count < 0 ||
+      !frames.reserve(static_cast<size_t>(count) + 1) ||
+      env->GetStackTrace(thread, 0, count, frames.begin(), &count) != JVMTI_ERROR_NONE) {
+    return false;
+  }
+  frames.grow(static_cast<size_t>(count));
+  for (const Variable& one : *variables) deepest = one.depth > deepest ? one.depth : deepest;
+  for (jint more = 0; more <= deepest; ++more) {
+    if (!fits(*variables, frames, more)) continue;
+    for (Variable& one : *variables) one.depth -= more;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+namespace own {
+
+jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<jint>& depth,
+                        jint* count, jobject** objects, jlong** marks, jint* place_count,
+                        jlong** places, jlong* stopped) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  PassControl control(call, -1);
+  if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  Marked tags(call.jni);
+  if (tags.env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
+  jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
+  if (error != JVMTI_ERROR_NONE) return error;
+  Walk walk{control, tags.marks, {}, false, false};
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_reference_callback = note_variable;
+  control.begin();
+  error = tags.env()->FollowReferences(0, nullptr, nullptr, &callbacks, &walk);
+  control.finish();
+  if (error != JVMTI_ERROR_NONE) return error;
+  *stopped = control.stopped();
+  if (!align(tags.env(), thread.c(), &walk.variables)) {
+    call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
+    return JVMTI_ERROR_THREAD_NOT_SUSPENDED;
+  }
+  Vector<jlong> numbers;
+  Vector<jlong> wanted;
+  Vector<bool> asked;  // for each mark
+  bool fine = !walk.failed;
+  for (jlong mark = 0; fine && mark <= walk.marks; ++mark) fine = asked.push(false);
+  if (!fine) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (const Variable& one : walk.variables) {
+    if (depth.c() >= 0 ? one.depth != depth.c() : one.depth < 0) continue;
+    // Behind its variables is what a frame has on its operand stack.
+    jint size = 0;
+    if (tags.env()->GetMaxLocals(one.method, &size) != JVMTI_ERROR_NONE || one.slot >= size) {
+      continue;
+    }
+    const jlong place[] = {one.mark, one.depth, one.slot};
+    for (jlong part : place) fine = fine && numbers.push(part);
+    bool& known = asked[static_cast<size_t>(one.mark)];
+    if (!known) fine = fine && wanted.push(one.mark);
+    known = true;
+  }
+  *places = fine ? as_result(numbers, place_count) : nullptr;
+  if (*places == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  if (wanted.empty()) return JVMTI_ERROR_NONE;
+  return tags.env()->GetObjectsWithTags(static_cast<jint>(wanted.size()), wanted.begin(), count,
+                                        objects, marks);
+}
+
+}  // namespace own
+}  // namespace jvmti

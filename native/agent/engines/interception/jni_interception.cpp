@@ -1,0 +1,243 @@
+#include "agent/engines/interception/jni_interception.h"
+
+#include "base/log.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr jint kFirstCritical = 222;  // GetPrimitiveArrayCritical
+constexpr jint kLastCritical = 225;   // ReleaseStringCritical
+
+// Nothing of this is ever freed: a thread may be on its way through a wrapper long after the table
+// has gone back.
+Mutex mutex{Guards::kLists};
+uint64_t wishes = 0;  // how often it has been said which slots are wanted
+std::atomic<Environment*> holder{nullptr};
+std::atomic<jniNativeInterface*> found_table{nullptr};
+jniNativeInterface* original() { return jni_original_table(); }
+size_t known_slots = 0;
+JniTally tallies[kJniSlots];
+std::atomic<bool> counted[kJniSlots];
+std::atomic<bool> told[kJniSlots];
+
+}  // namespace
+
+jniNativeInterface* jni_original_table() {
+  return found_table.load(std::memory_order_acquire);
+}
+void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())[slot]; }
+JniTally& jni_tally(int slot) { return tallies[slot]; }
+bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
+bool jni_told(int slot) { return told[slot].load(std::memory_order_relaxed); }
+
+JniScope::JniScope()
+    : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
+                 [](const Environment& environment) {
+                   return holder.load() == &environment && agent.live &&
+                          Serving::of(environment.session) == nullptr;
+                 }) {}
+
+void JniPending::take() {
+  // Through the original table: these calls are our own.
+  if (!original()->ExceptionCheck(jni_)) return;
+  thrown_.reset(original()->ExceptionOccurred(jni_));
+  original()->ExceptionClear(jni_);
+}
+
+void JniPending::put_back() {
+  throw_unseen(jni_, thrown_.release());
+}
+
+void JniPending::replace(jthrowable thrown) { thrown_.reset(thrown); }
+
+void throw_unseen(JNIEnv* jni, jthrowable thrown) {
+  if (thrown == nullptr) return;
+  const JNINativeInterface_* table = holder.load() == nullptr ? jni->functions : original();
+  table->Throw(jni, thrown);
+  table->DeleteLocalRef(jni, thrown);
+}
+
+jobject answered_object(Call& call, uint64_t handle, jobject made, int slot) {
+  constexpr int kNewGlobalRef = 21;
+  constexpr int kNewWeakGlobalRef = 226;
+  bool weak = false;
+  jobject found = handle == 0 ? nullptr : call.session.objects.pin(handle, &weak);
+  if (found == nullptr) return nullptr;
+  jobject answer = made;
+  if (made == nullptr || !original()->IsSameObject(call.jni, made, found)) {
+    answer = slot == kNewGlobalRef       ? original()->NewGlobalRef(call.jni, found)
+             : slot == kNewWeakGlobalRef ? original()->NewWeakGlobalRef(call.jni, found)
+                                         : original()->NewLocalRef(call.jni, found);
+  }
+  call.session.objects.unpin(call.jni, call.session.tags(), handle);
+  return answer;
+}
+
+jmethodID answered_method(Call& call, uint64_t handle) {
+  MethodRecord* record = handle == 0 ? nullptr : call.session.methods.find(handle);
+  return record == nullptr ? nullptr : record->id;
+}
+
+jfieldID answered_field(Call& call, uint64_t handle) {
+  FieldRecord* record = handle == 0 ? nullptr : call.session.fields.find(handle);
+  return record == nullptr ? nullptr : record->id;
+}
+
+void begin_jni_call(Delivery& it, JniCall* call) {
+  Channel& channel = it.call().channel;
+  call->outer = channel.jni_call;
+  channel.jni_call = call;
+}
+
+void end_jni_call(Delivery& it, JniCall* call) { it.call().channel.jni_call = call->outer; }
+
+namespace {
+
+// Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so who
+// finds that more was wanted meanwhile does it again, and the last one is right.
+jvmtiError install(jvmtiEnv* env) {
+  Deallocated<jniNativeInterface> table(env);
+  jvmtiError error = env->GetJNIFunctionTable(table.out());
+  if (error != JVMTI_ERROR_NONE) return error;
+  void** entries = reinterpret_cast<void**>(table.get());
+  for (uint64_t installed = 0;;) {
+    {
+      Locked locked(mutex);
+      if (installed == wishes) break;
+      installed = wishes;
+      for (size_t slot = 0; slot < known_slots; ++slot) {
+        bool wanted = (counted[slot] || told[slot]) && kJniWrappers[slot] != nullptr;
+        entries[slot] = wanted ? kJniWrappers[slot] : jni_original(static_cast<int>(slot));
+      }
+    }
+    error = env->SetJNIFunctionTable(table);
+    if (error != JVMTI_ERROR_NONE) break;
+  }
+  return error;
+}
+
+// The VM's own table, where no wrapper is in it.
+jvmtiError find_original(Call& call) {
+  Deallocated<jniNativeInterface> table(call.env);
+  jvmtiError error = call.env->GetJNIFunctionTable(table.out());
+  if (error != JVMTI_ERROR_NONE) return error;
+  size_t slots = slots_of(call.jni);
+  void** entries = reinterpret_cast<void**>(table.get());
+  bool clean = true;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    clean = clean && (entries[slot] == nullptr || entries[slot] != kJniWrappers[slot]);
+  }
+  // What was found before is kept for good, because a thread may still be between two of its steps.
+  // It is found anew only where another agent has changed the table since.
+  Locked locked(mutex);
+  bool known = original() != nullptr && known_slots == slots &&
+               std::memcmp(original(), table, slots * sizeof *entries) == 0;
+  if (holder.load() == nullptr && clean && !known) {
+    found_table.store(table.release(), std::memory_order_release);
+    known_slots = slots;
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+// Sets which slots are wanted, where nobody else has the table.
+jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* wanted) {
+  for (jint i = 0; i < slots.count(); ++i) {
+    jint slot = slots.items()[i];
+    if (slot < 4 || slot >= kJniSlots) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  if (call.jni == nullptr || call.environment == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  if (holder.load() == nullptr) {
+    jvmtiError error = find_original(call);
+    if (error != JVMTI_ERROR_NONE) return error;
+  }
+  {
+    Locked locked(mutex);
+    Environment* has = holder.load();
+    if (has != nullptr && has != call.environment) {
+      call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
+                  has->session == &call.session ? "another environment of this session"
+                                                : has->session->name());
+      return JVMTI_ERROR_NOT_AVAILABLE;
+    }
+    for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
+    for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
+    bool any = false;
+    for (int slot = 0; slot < kJniSlots; ++slot) any = any || counted[slot] || told[slot];
+    holder = any ? call.environment : nullptr;
+    ++wishes;
+  }
+  return install(call.env);
+}
+
+}  // namespace
+
+// Gives the table back, where the environment has it.
+static void release_jni_table(Environment& environment) {
+  {
+    Locked locked(mutex);
+    if (holder.load() != &environment) return;
+    for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
+    holder = nullptr;
+    ++wishes;
+  }
+  jvmtiEnv* env = environment.env;
+  if (env == nullptr || install(env) != JVMTI_ERROR_NONE) install(agent.env);
+}
+
+namespace own {
+
+jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
+  // A thread in a critical region makes no further calls and waits for nobody: the collector may
+  // wait for it.  So calls that begin or end one are counted, and never told.
+  for (jint i = 0; i < slots.count(); ++i) {
+    if (slots.items()[i] < kFirstCritical || slots.items()[i] > kLastCritical) continue;
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "slot %d begins or ends a critical region",
+                slots.items()[i]);
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  return want(call, slots, told);
+}
+
+jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {
+  for (JniTally& tally : tallies) tally.calls = tally.nanoseconds = 0;
+  return want(call, slots, counted);
+}
+
+jvmtiError JniCounts(Call& call, jint* count, jlong** calls, jint* times, jlong** nanoseconds) {
+  jlong** const both[] = {calls, nanoseconds};
+  for (jlong** list : both) {
+    unsigned char* memory = nullptr;
+    jvmtiError error = agent.env->Allocate(kJniSlots * sizeof(jlong), &memory);
+    if (error != JVMTI_ERROR_NONE) return error;
+    *list = reinterpret_cast<jlong*>(memory);
+  }
+  (void)call;
+  *count = *times = kJniSlots;
+  for (int slot = 0; slot < kJniSlots; ++slot) {
+    (*calls)[slot] = static_cast<jlong>(tallies[slot].calls.load());
+    (*nanoseconds)[slot] = static_cast<jlong>(tallies[slot].nanoseconds.load());
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes) {
+  JniCall* told_of = call.channel.jni_call;
+  if (told_of == nullptr) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no intercepted call is in progress here");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  Writer out;
+  told_of->proceed(told_of->state, call, out);
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>(out.size()) + 1, bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
+  *count = static_cast<jint>(out.size());
+  if (out.size() > 0) std::memcpy(*bytes, out.data(), out.size());
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace own
+extern const Engine kJniInterceptionEngine{release_jni_table, nullptr, nullptr, nullptr};
+
+}  // namespace jvmti

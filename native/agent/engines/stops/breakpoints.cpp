@@ -1,0 +1,107 @@
+// Breakpoints and watchpoints: requests to stop at places, whose events name the place.
+
+#include "agent/calls/guards.h"
+#include "agent/engines/stops/stepping.h"
+#include "agent/engines/stops/stop_hits.h"
+#include "agent/events/events.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                     jmethodID method, jlocation location) {
+  Session& session = scope.session();
+  StopHit hits[Stops::kMost];
+  StopRequest* step = step_of(session, jni, thread, hits);
+  bool due = false;
+  if (step != nullptr) {
+    Locked locked(step->mutex);
+    due = step->stepping.due;
+    step->stepping.due = false;
+  }
+  size_t count = session.stops.at_place(kBreakpointEvent, method, location, hits);
+  report(scope, env, jni, kBreakpointEvent, hits, count, due ? step : nullptr, thread, method,
+         location, nothing_else);
+  if (step != nullptr) Stops::leave(jni, step);
+}
+
+namespace {
+
+// An instance field's id is its place in an object, which other classes have, too.
+size_t of_class(JNIEnv* jni, jclass klass, StopHit* hits, size_t count) {
+  return only(jni, hits, count, [&](const StopHit& one) {
+    LocalRef<jclass> declaring = class_behind(jni, static_cast<jweak>(one.klass));
+    return declaring != nullptr && jni->IsAssignableFrom(klass, declaring);
+  });
+}
+
+}  // namespace
+
+void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                      jmethodID method, jlocation location, jclass field_klass, jobject object,
+                      jfieldID field) {
+  StopHit hits[Stops::kMost];
+  size_t count = scope.session().stops.at_place(kAccessEvent, field, 0, hits);
+  count = of_class(jni, field_klass, hits, count);
+  report(scope, env, jni, kAccessEvent, hits, count, nullptr, thread, method, location,
+         [&](Delivery& it) { it.number(layouts::StopField{it.handle<kinds::Object>(object)}); });
+}
+
+void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                            jmethodID method, jlocation location, jclass field_klass,
+                            jobject object, jfieldID field, char signature_type, jvalue new_value) {
+  StopHit hits[Stops::kMost];
+  size_t count = scope.session().stops.at_place(kModificationEvent, field, 0, hits);
+  count = of_class(jni, field_klass, hits, count);
+  report(scope, env, jni, kModificationEvent, hits, count, nullptr, thread, method, location,
+         [&](Delivery& it) {
+           it.number(layouts::StopField{it.handle<kinds::Object>(object)});
+           it.value(signature_type, new_value);
+         });
+}
+
+namespace own {
+
+jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                           const In<jlocation>& location, const In<List<jlong>>& condition,
+                           const In<Bytes>& texts) {
+  EnteredRequest stop(call, number.c());
+  if (!stop.is(kBreakpointEvent) || !guard::set_breakpoint(call, method, location)) {
+    return outcome(call);
+  }
+  StopCondition* read =
+      StopCondition::read(call, condition.items(), condition.count(), texts.data(), texts.size());
+  if (call.refused()) return outcome(call);
+  LocalRef<jclass> klass(call.jni);
+  jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), klass.out());
+  if (error != JVMTI_ERROR_NONE) {
+    unmake(read);
+    return error;
+  }
+  call.session.stops.place(call, stop.get(), klass, method.c(), method.c(), location.c(), read);
+  return outcome(call);
+}
+
+jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                       const In<jlocation>& location) {
+  EnteredRequest stop(call, number.c());
+  if (!stop.is(kBreakpointEvent)) return outcome(call);
+  if (!call.session.stops.remove_place(call, stop.get(), method.c(), location.c())) {
+    call.refuse(JVMTI_ERROR_NOT_FOUND, "the stop has no such place");
+  }
+  return outcome(call);
+}
+
+jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
+                      const In<kinds::Field>& field) {
+  EnteredRequest stop(call, number.c());
+  if (!stop.is(kAccessEvent, kModificationEvent) || !guard::field_of_class(call, klass, field)) {
+    return outcome(call);
+  }
+  call.session.stops.place(call, stop.get(), klass.c(), field.record(), field.c(), 0, nullptr);
+  return outcome(call);
+}
+
+}  // namespace own
+
+}  // namespace jvmti

@@ -1,0 +1,216 @@
+// Breakpoints and watches in the VM: several requests may share one, and the last takes it away.
+
+#include <unistd.h>
+
+#include "agent/engines/stops/stepping.h"
+
+namespace jvmti {
+
+namespace {
+
+jvmtiError set_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
+  switch (event) {
+    case kBreakpointEvent:
+      return env->SetBreakpoint(static_cast<jmethodID>(place.member), place.location);
+    case kAccessEvent:
+      return env->SetFieldAccessWatch(klass, static_cast<jfieldID>(place.member));
+    default:
+      return env->SetFieldModificationWatch(klass, static_cast<jfieldID>(place.member));
+  }
+}
+
+void clear_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
+  switch (event) {
+    case kBreakpointEvent:
+      env->ClearBreakpoint(static_cast<jmethodID>(place.member), place.location);
+      break;
+    case kAccessEvent:
+      env->ClearFieldAccessWatch(klass, static_cast<jfieldID>(place.member));
+      break;
+    default:
+      env->ClearFieldModificationWatch(klass, static_cast<jfieldID>(place.member));
+  }
+}
+
+Placed::What what_of(int event) {
+  if (event == kBreakpointEvent) return Placed::kBreakpoint;
+  return event == kAccessEvent ? Placed::kAccessWatch : Placed::kModificationWatch;
+}
+
+}  // namespace
+
+Installed** Stops::bucket(const void* member) {
+  uint64_t key = reinterpret_cast<uint64_t>(member) * 0x9E3779B97F4A7C15u;
+  return &buckets_[key >> 56];
+}
+
+// Whether another stop has the same place; hold the mutex.
+bool Stops::shared(const Installed& place) {
+  for (const Installed* other = *bucket(place.member); other != nullptr; other = other->next) {
+    if (other != &place && other->key == place.key && other->location == place.location &&
+        other->stop->event == place.stop->event) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Stops::remove(Call& call, uint32_t number) {
+  StopRequest* stop = nullptr;
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < stops_.size() && stop == nullptr; ++i) {
+      if (stops_[i]->number != number) continue;
+      stop = stops_[i];
+      stops_.remove(i);
+    }
+  }
+  if (stop == nullptr) return false;
+  stop->removed = true;
+  jvmtiEnv* env = stop->environment->env;
+  for (Installed* place = stop->places; place != nullptr; place = place->next_of_stop) {
+    if (place->key == place) continue;  // it never came about, or was taken away
+    bool last;
+    {
+      Locked locked(mutex_);
+      Installed** at = bucket(place->member);
+      while (*at != nullptr && *at != place) at = &(*at)->next;
+      if (*at == place) *at = place->next;
+      last = !shared(*place);
+    }
+    if (call.jni == nullptr) continue;  // there are no classes yet
+    // Of a class that has been unloaded nothing is left.
+    LocalRef<jclass> klass = class_behind(call.jni, place->klass);
+    if (klass == nullptr) continue;
+    if (last && env != nullptr) {
+      clear_place(env, stop->event, klass, *place);
+      call.session.undo_list.forget(
+          call.jni,
+          Placed{what_of(stop->event), env, place->member, place->location, nullptr});
+    }
+  }
+  if (stop->event == kStepEvent && env != nullptr) {
+    jthread thread = nullptr;
+    {
+      Locked locked(stop->mutex);
+      stop->stepping.state = Stepping::kIdle;
+      thread = stop->stepping.thread;
+    }
+    if (thread != nullptr) watch_steps(env, thread, false, false);
+  }
+  leave(call.jni, stop);
+  return true;
+}
+
+void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, void* member,
+                  jlocation location, StopCondition* condition) {
+  Installed* made = make<Installed>();
+  jweak kept = made == nullptr ? nullptr : call.jni->NewWeakGlobalRef(klass);
+  if (kept == nullptr) {
+    unmake(condition);
+    unmake(made);
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return;
+  }
+  *made = Installed{stop, nullptr, nullptr, key, member, location, kept, condition};
+  bool first = false;
+  size_t others = 0;
+  {
+    Locked locked(mutex_);
+    for (const Installed* other = *bucket(member); other != nullptr; other = other->next) {
+      others += other->key == key && other->location == location;
+    }
+    if (others < kMost && !stop->removed) {
+      first = !shared(*made);
+      made->next = *bucket(member);
+      *bucket(member) = made;
+      made->next_of_stop = stop->places;
+      stop->places = made;
+    }
+  }
+  if (others >= kMost || stop->removed) {
+    call.jni->DeleteWeakGlobalRef(kept);
+    unmake(condition);
+    unmake(made);
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there are %d stops at this place already",
+                static_cast<int>(others));
+    return;
+  }
+  jvmtiEnv* env = call.env;
+  jvmtiError error = set_place(env, stop->event, klass, *made);
+  // Redefining a class clears breakpoints that other stops still have.
+  if (!first && error == JVMTI_ERROR_DUPLICATE) return;
+  // Another thread may just be taking the last stop away from the place.
+  for (int attempt = 0; error == JVMTI_ERROR_DUPLICATE && attempt < 20; ++attempt) {
+    usleep(1000);
+    error = set_place(env, stop->event, klass, *made);
+  }
+  if (error == JVMTI_ERROR_NONE) {
+    if (call.session.undo_list.note(
+            call.jni, Placed{what_of(stop->event), env, member, location, nullptr}, klass)) {
+      return;
+    }
+    error = JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  {
+    // It stays in the stop's list, which nobody looks for threads in, and goes with the stop.
+    Locked locked(mutex_);
+    Installed** at = bucket(member);
+    while (*at != nullptr && *at != made) at = &(*at)->next;
+    if (*at == made) *at = made->next;
+    made->key = made;
+  }
+  call.refuse(error);
+}
+
+bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocation location) {
+  Installed* found = nullptr;
+  bool last = false;
+  {
+    Locked locked(mutex_);
+    Installed** of_stop = &stop->places;
+    while (*of_stop != nullptr && ((*of_stop)->key != key || (*of_stop)->location != location)) {
+      of_stop = &(*of_stop)->next_of_stop;
+    }
+    found = *of_stop;
+    if (found == nullptr) return false;
+    Installed** at = bucket(found->member);
+    while (*at != nullptr && *at != found) at = &(*at)->next;
+    if (*at == found) *at = found->next;
+    last = !shared(*found);
+  }
+  if (last) {
+    LocalRef<jclass> klass = class_behind(call.jni, found->klass);
+    if (klass != nullptr) clear_place(call.env, stop->event, klass, *found);
+    call.session.undo_list.forget(
+        call.jni, Placed{what_of(stop->event), call.env, found->member, location, nullptr});
+  }
+  // Threads that have met it may still look at its condition: it goes with the stop.
+  found->key = found;
+  return true;
+}
+
+size_t Stops::at_place(int event, const void* member, jlocation location, StopHit* hits) {
+  size_t count = 0;
+  Locked locked(mutex_);
+  for (Installed* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
+    if (place->member != member || place->location != location || place->stop->event != event) {
+      continue;
+    }
+    ++place->stop->uses;
+    hits[count++] = StopHit{place->stop, place->condition, place->klass};
+  }
+  return count;
+}
+
+bool Stops::has_place(int event, const void* member, jlocation location) {
+  Locked locked(mutex_);
+  for (Installed* place = *bucket(member); place != nullptr; place = place->next) {
+    if (place->member == member && place->location == location && place->stop->event == event) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace jvmti

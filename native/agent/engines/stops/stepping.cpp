@@ -1,0 +1,286 @@
+#include "agent/engines/stops/stepping.h"
+
+#include "agent/core/own_references.h"
+#include "agent/engines/stops/stop_hits.h"
+#include "agent/events/events.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+void watch_steps(jvmtiEnv* env, jthread thread, bool steps, bool pops) {
+  env->SetEventNotificationMode(pops ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_FRAME_POP,
+                                thread);
+  env->SetEventNotificationMode(steps ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP,
+                                thread);
+}
+
+StopRequest* step_of(Session& session, JNIEnv* jni, jthread thread, StopHit* hits) {
+  size_t count = session.stops.of_event(kStepEvent, hits);
+  StopRequest* found = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    StopRequest* stop = hits[i].stop;
+    jthread stepped = nullptr;
+    {
+      Locked locked(stop->mutex);
+      if (stop->stepping.state != Stepping::kIdle || stop->stepping.due) {
+        stepped = stop->stepping.thread;
+      }
+    }
+    if (found == nullptr && stepped != nullptr && jni->IsSameObject(stepped, thread)) {
+      found = stop;
+    } else {
+      Stops::leave(jni, stop);
+    }
+  }
+  return found;
+}
+
+namespace {
+
+// The line of a location; -1 where there is no table.  `starts` says that the line begins there.
+jint line_of(Session& session, jmethodID method, jlocation location, bool* starts) {
+  jint count = 0;
+  jvmtiEnv* env = session.tags();
+  Deallocated<jvmtiLineNumberEntry> table(env);
+  *starts = false;
+  if (env == nullptr || env->GetLineNumberTable(method, &count, table.out()) != JVMTI_ERROR_NONE) {
+    return -1;
+  }
+  jlocation best = -1;
+  jint line = -1;
+  for (jint i = 0; i < count; ++i) {
+    if (table.get()[i].start_location > location || table.get()[i].start_location < best) continue;
+    best = table.get()[i].start_location;
+    line = table.get()[i].line_number;
+  }
+  *starts = best == location;
+  return line;
+}
+
+enum class Arrival { kGoOn, kArrived, kStepAway };
+
+// What a stepped thread does at an instruction.
+Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID method,
+                jlocation location) {
+  bool starts = false;
+  if (stepping.state == Stepping::kFresh) {
+    stepping.state = Stepping::kClose;
+    stepping.depth = depth;
+    stepping.method = method;
+    stepping.line = line_of(session, method, location, &starts);
+    return stepping.how == Step::kOut ? Arrival::kStepAway : Arrival::kGoOn;
+  }
+  if (depth < stepping.depth) return Arrival::kArrived;
+  if (stepping.how == Step::kOut) return Arrival::kGoOn;
+  if (depth > stepping.depth) {
+    if (stepping.how == Step::kOver) return Arrival::kStepAway;
+    if (!stepping.by_line) return Arrival::kArrived;
+    // What has no lines is passed over; what it calls again is not.
+    jint line = line_of(session, method, location, &starts);
+    return line >= 0 && starts ? Arrival::kArrived : Arrival::kGoOn;
+  }
+  if (method != stepping.method || !stepping.by_line) return Arrival::kArrived;
+  return line_of(session, method, location, &starts) == stepping.line ? Arrival::kGoOn
+                                                                      : Arrival::kArrived;
+}
+
+// Lets a thread run until its topmost frame is popped.  Where the VM does not tell of that, as of
+// native frames, every instruction is looked at instead.
+bool step_away(jvmtiEnv* env, StopRequest* stop, jthread thread) {
+  {
+    Locked locked(stop->mutex);
+    if (stop->stepping.state == Stepping::kIdle) return false;
+    stop->stepping.state = Stepping::kAway;
+  }
+  env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP, thread);
+  jvmtiError error = env->NotifyFramePop(thread, 0);
+  bool away = error == JVMTI_ERROR_NONE || error == JVMTI_ERROR_DUPLICATE;
+  if (!away) {
+    Locked locked(stop->mutex);
+    if (stop->stepping.state == Stepping::kAway) stop->stepping.state = Stepping::kClose;
+  }
+  env->SetEventNotificationMode(away ? JVMTI_DISABLE : JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP,
+                                thread);
+  return away;
+}
+
+}  // namespace
+
+void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                     jmethodID method, jlocation location) {
+  Session& session = scope.session();
+  StopHit hits[Stops::kMost];
+  StopRequest* step = step_of(session, jni, thread, hits);
+  if (step == nullptr) return;
+  jint depth = 0;
+  Arrival arrival = Arrival::kGoOn;
+  if (env->GetFrameCount(thread, &depth) == JVMTI_ERROR_NONE) {
+    Stepping stepping;
+    {
+      Locked locked(step->mutex);
+      stepping = step->stepping;
+    }
+    if (stepping.state == Stepping::kFresh || stepping.state == Stepping::kClose) {
+      arrival = look_at(session, stepping, depth, method, location);
+      Locked locked(step->mutex);
+      if (step->stepping.state == Stepping::kIdle) {
+        arrival = Arrival::kGoOn;  // given up meanwhile
+      } else {
+        step->stepping.state = stepping.state;
+        step->stepping.depth = stepping.depth;
+        step->stepping.method = stepping.method;
+        step->stepping.line = stepping.line;
+      }
+    }
+  }
+  if (arrival == Arrival::kStepAway) step_away(env, step, thread);
+  if (arrival == Arrival::kArrived) {
+    // A breakpoint here follows at once: it tells of both, so that there are not two stops in one
+    // place.
+    bool due = session.stops.has_place(kBreakpointEvent, method, location);
+    {
+      Locked locked(step->mutex);
+      step->stepping.state = Stepping::kIdle;
+      step->stepping.due = due;
+    }
+    watch_steps(env, thread, false, false);
+    if (!due) {
+      report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
+    }
+  }
+  Stops::leave(jni, step);
+}
+
+void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID,
+                   jboolean) {
+  StopHit hits[Stops::kMost];
+  StopRequest* step = step_of(scope.session(), jni, thread, hits);
+  if (step == nullptr) return;
+  bool close = false;
+  {
+    Locked locked(step->mutex);
+    if (step->stepping.state == Stepping::kAway) {
+      step->stepping.state = Stepping::kClose;
+      close = true;
+    }
+  }
+  if (close) env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+  Stops::leave(jni, step);
+}
+
+// HotSpot forgets what it was to tell of the end of a frame that is discarded.
+void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
+  StopHit hits[kMost];
+  size_t count = of_event(kStepEvent, hits);
+  for (size_t i = 0; i < count; ++i) {
+    StopRequest* step = hits[i].stop;
+    jthread away = nullptr;
+    {
+      Locked locked(step->mutex);
+      if (step->stepping.state == Stepping::kAway) away = step->stepping.thread;
+    }
+    if (away != nullptr && jni->IsSameObject(away, thread) && session.pin(step->environment)) {
+      bool close = false;
+      {
+        Locked locked(step->mutex);
+        close = step->stepping.state == Stepping::kAway && step->stepping.thread == away;
+        if (close) step->stepping.state = Stepping::kClose;
+      }
+      jvmtiEnv* env = step->environment->env;
+      if (close && env != nullptr) {
+        env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+      }
+      step->environment->in_flight.fetch_sub(1);
+    }
+    leave(jni, step);
+  }
+}
+
+namespace own {
+
+jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
+                      const In<jint>& how, const In<jboolean>& by_line) {
+  EnteredRequest stop(call, number.c());
+  if (!stop.is(kStepEvent)) return outcome(call);
+  if (how.c() < 1 || how.c() > 3) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (is_service_thread(call.jni, thread.c()) && Serving::of(&call.session) != nullptr &&
+      !Serving::of(&call.session)->handler) {
+    call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
+    return outcome(call);
+  }
+  StopHit hits[Stops::kMost];
+  StopRequest* other = step_of(call.session, call.jni, thread.c(), hits);
+  if (other != nullptr) {
+    bool same = other == stop.get();
+    Stops::leave(call.jni, other);
+    if (!same) {
+      call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
+      return outcome(call);
+    }
+  }
+  Stepping begun;
+  begun.how = static_cast<Step>(how.c());
+  begun.by_line = by_line.c() != 0;
+  begun.state = Stepping::kFresh;
+  // A thread that stands still starts from where it is, any other from where it comes by next.
+  jint state = 0;
+  bool still = is_current(call.env, call.jni, thread.c());
+  if (!still && call.env->GetThreadState(thread.c(), &state) == JVMTI_ERROR_NONE) {
+    if ((state & JVMTI_THREAD_STATE_ALIVE) == 0) return JVMTI_ERROR_THREAD_NOT_ALIVE;
+    still = (state & JVMTI_THREAD_STATE_SUSPENDED) != 0;
+  }
+  jlocation location = -1;
+  jmethodID method = nullptr;
+  jint depth = 0;
+  Arrival arrival = Arrival::kGoOn;
+  if (still && call.env->GetFrameCount(thread.c(), &depth) == JVMTI_ERROR_NONE &&
+      call.env->GetFrameLocation(thread.c(), 0, &method, &location) == JVMTI_ERROR_NONE) {
+    arrival = look_at(call.session, begun, depth, method, location);
+  }
+  jobject kept = hold(call.jni, thread.c());
+  if (kept == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  jthread before;
+  {
+    Locked locked(stop->mutex);
+    before = stop->stepping.thread;
+  }
+  bool again = before != nullptr && call.jni->IsSameObject(before, kept);
+  if (before != nullptr) {
+    // The reference may be in use by the thread itself, so it stays for as long as the stop does.
+    let_go(call.jni, kept);
+    if (!again) {
+      call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop steps another thread");
+      return outcome(call);
+    }
+    kept = before;
+  }
+  begun.thread = kept;
+  bool lost = false;
+  {
+    Locked locked(stop->mutex);
+    lost = stop->stepping.thread != before;
+    if (!lost) stop->stepping = begun;
+  }
+  if (lost) {
+    let_go(call.jni, kept);
+    call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
+    return outcome(call);
+  }
+  if (arrival == Arrival::kStepAway && step_away(call.env, stop.get(), thread.c())) {
+    return JVMTI_ERROR_NONE;
+  }
+  jvmtiError error = call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP,
+                                                        thread.c());
+  if (error == JVMTI_ERROR_NONE) {
+    error = call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread.c());
+  }
+  if (error != JVMTI_ERROR_NONE) {
+    Locked locked(stop->mutex);
+    stop->stepping.state = Stepping::kIdle;
+  }
+  return error;
+}
+
+}  // namespace own
+
+}  // namespace jvmti

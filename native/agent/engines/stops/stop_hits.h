@@ -1,0 +1,50 @@
+// Requests that an event has hit: which of them want the thread, and how the controller is told.
+#pragma once
+
+#include "agent/engines/stops/stop_requests.h"
+
+namespace jvmti {
+
+// Whether the thread is to stop at what it has hit: its thread, callers, condition and passes fit.
+bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread);
+
+// Asks the controller about those of the hits that want the thread; `step` has arrived already.
+// `write` adds what else the event brings.
+template <class Write>
+void report(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const StopHit* hits,
+            size_t count, StopRequest* step, jthread thread, jmethodID method, jlocation location,
+            Write write, int64_t limit = -1) {
+  uint32_t numbers[Stops::kMost + 1];
+  uint32_t told = 0;
+  if (step != nullptr) numbers[told++] = step->number;
+  for (size_t i = 0; i < count; ++i) {
+    if (wants(scope.session(), env, jni, hits[i], thread)) numbers[told++] = hits[i].stop->number;
+    Stops::leave(jni, hits[i].stop);
+  }
+  if (told == 0) return;
+  Delivery it(scope, jni, layouts::Opening::kStop, event, limit);
+  if (!it.ready()) return;
+  it.number(layouts::StopHead{static_cast<uint32_t>(event), told});
+  for (uint32_t i = 0; i < told; ++i) it.number(numbers[i]);
+  it.number(layouts::StopPlace{it.handle<kinds::Thread>(thread), it.handle(method), location});
+  write(it);
+  it.ask();
+}
+
+inline void nothing_else(Delivery&) {}
+
+// Keeps the hits that fit, and leaves the others.
+template <class Fits>
+size_t only(JNIEnv* jni, StopHit* hits, size_t count, Fits fits) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (fits(hits[i])) {
+      hits[kept++] = hits[i];
+    } else {
+      Stops::leave(jni, hits[i].stop);
+    }
+  }
+  return kept;
+}
+
+}  // namespace jvmti

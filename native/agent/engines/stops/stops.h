@@ -1,0 +1,101 @@
+// Stops: breakpoints, watches, steps, caught exceptions and prepared classes that the controller is
+// told of after a look at them here: who comes by, how often, and with what in its variables.
+//
+// A stop says what lets a thread pass without the controller's hearing of it, and has any number of
+// places.  Several stops may share a place, where the VM has one breakpoint or watch.
+#pragma once
+
+#include <jvmti.h>
+
+#include "base/containers.h"
+#include "base/lock.h"
+#include "generated/layouts.h"
+
+namespace jvmti {
+
+using layouts::Caught;
+using layouts::Step;
+
+struct Call;
+struct StopRequest;
+struct Installed;
+class EventScope;
+class Session;
+class StopCondition;
+
+// A request that a thread has hit, with what else must hold there.
+struct StopHit {
+  StopRequest* stop;
+  const StopCondition* condition;
+  jweak klass;  // of a watched field
+};
+
+class Stops {
+ public:
+  static constexpr size_t kMost = 32;  // stops at one place, and of one thread
+
+  Stops() = default;
+  ~Stops();
+  Stops(const Stops&) = delete;
+  Stops& operator=(const Stops&) = delete;
+
+  // Takes the stop over and numbers it; 0 without memory.
+  uint32_t add(StopRequest* stop);
+  // The stop of a number, kept until `leave`; null when there is none.
+  StopRequest* enter(uint32_t number);
+  static void leave(JNIEnv* jni, StopRequest* stop);
+  bool remove(Call& call, uint32_t number);
+  // At the end of the session, when nobody is inside any more.
+  void clear(JNIEnv* jni);
+
+  // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key` tells
+  // places apart, `member` is what events name.  The condition is taken over.
+  void place(Call& call, StopRequest* stop, jclass klass, const void* key, void* member,
+             jlocation location, StopCondition* condition);
+
+  // Takes a place away again; false when there is none such.
+  bool remove_place(Call& call, StopRequest* stop, const void* key, jlocation location);
+  // A frame of the thread was discarded, perhaps the one whose end its step waits for.
+  void frame_was_popped(JNIEnv* jni, Session& session, jthread thread);
+
+  // The stops that have this place, kept until `leave`.
+  size_t at_place(int event, const void* member, jlocation location, StopHit* hits);
+  // The stops of an event without places.
+  size_t of_event(int event, StopHit* hits);
+  bool has_place(int event, const void* member, jlocation location);
+
+ private:
+  static constexpr size_t kBuckets = 256;
+  Installed** bucket(const void* member);
+  bool shared(const Installed& place);
+
+  Mutex mutex_{Guards::kLists};
+  Vector<StopRequest*> stops_;
+  uint32_t last_ = 0;
+  Installed* buckets_[kBuckets] = {};
+};
+
+// The tap of stops: generated trampolines call these, with what they were called with.
+void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                     jmethodID method, jlocation location);
+void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                     jmethodID method, jlocation location);
+void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                   jboolean was_popped_by_exception);
+void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
+                    jlocation location, jobject exception, jmethodID catch_method,
+                    jlocation catch_location);
+void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                      jmethodID method, jlocation location, jclass field_klass, jobject object,
+                      jfieldID field);
+void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                            jmethodID method, jlocation location, jclass field_klass,
+                            jobject object, jfieldID field, char signature_type, jvalue new_value);
+void stop_ClassFileLoadHook(EventScope& scope, jvmtiEnv* env, JNIEnv* jni,
+                            jclass class_being_redefined, jobject loader, const char* name,
+                            jobject protection_domain, jint class_data_len,
+                            const unsigned char* class_data, jint* new_class_data_len,
+                            unsigned char** new_class_data);
+void stop_ClassPrepare(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
+
+}  // namespace jvmti
