@@ -1,7 +1,7 @@
 // Growable arrays and an index over them, without any C++ runtime library: the agent lives in
 // other people's processes, so it brings nothing and throws nothing.  A failed allocation shows as
-// a false return, which callers turn into OUT_OF_MEMORY.  What must not fail, because something has been
-// done that is to be undone, has its room reserved before, and is `put` there.
+// a false return, which callers turn into OUT_OF_MEMORY.  What must not fail, because something has
+// been done that is to be undone, has its room reserved before, and is `put` there.
 #pragma once
 
 #include <cstddef>

@@ -6,9 +6,9 @@
 
 namespace jvmti {
 
-// Where the system itself counts the ticks of the processor, so does this: every few milliseconds it
-// takes the time of the system and how long a tick is, and counts from there.  So it is never wrong
-// by more than a fraction of a microsecond, and it may step back by as much.
+// Where the system itself counts the ticks of the processor, so does this: every few milliseconds
+// it takes the time of the system and how long a tick is, and counts from there.  So it is never
+// wrong by more than a fraction of a microsecond, and it may step back by as much.
 class EventClock {
  public:
   // Looks which clock the system has; until then it is asked each time.
@@ -32,8 +32,8 @@ class EventClock {
     int64_t time = known.time.load(std::memory_order_relaxed);
     uint64_t tick = known.tick.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (__builtin_expect(
-            passed < kLongest && known.start.load(std::memory_order_relaxed) == start, true)) {
+    if (__builtin_expect(passed < kLongest && known.start.load(std::memory_order_relaxed) == start,
+                         true)) {
       return time + static_cast<int64_t>(passed * tick >> kShift);
     }
 #endif

@@ -2,9 +2,9 @@
 //
 // A thread can be suspended, and has to wait for others, wherever it calls into the VM, and only
 // there.  So nobody holds a mutex in a call of JVM TI, JNI or the invocation interface, or while it
-// sends: then who has a mutex always comes to its end.  What takes calls into the VM and must not be
-// done by two threads at once is guarded by a `Turn`, which nobody waits for without a limit, or which
-// only service threads take, that nobody suspends.
+// sends: then who has a mutex always comes to its end.  What takes calls into the VM and must not
+// be done by two threads at once is guarded by a `Turn`, which nobody waits for without a limit, or
+// which only service threads take, that nobody suspends.
 //
 // A build with JVMTI_CHECK_LOCKS ends the process where a thread breaks this, with a message; see
 // lock_check.h.
@@ -42,8 +42,8 @@ enum class Guards : int {
 namespace lock_check {
 void locking(const void* mutex, Guards what);  // about to
 void unlocked(const void* mutex);
-void waiting(const void* mutex);           // for a condition, with that mutex
-void hold_none(const char* function);      // about to do what nobody may do with a mutex held
+void waiting(const void* mutex);       // for a condition, with that mutex
+void hold_none(const char* function);  // about to do what nobody may do with a mutex held
 }  // namespace lock_check
 #else
 namespace lock_check {

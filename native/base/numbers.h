@@ -10,7 +10,8 @@ namespace jvmti {
 
 // From a 64-bit key to a 64-bit value; 0 stands for "absent" in both.  A key is found by its upper
 // half, which must be as good as random: `key_of` makes such a key of any number.  Adding takes a
-// lock of the owner's.  A table that was outgrown stays until the end, because a reader may be in it.
+// lock of the owner's.  A table that was outgrown stays until the end, because a reader may be in
+// it.
 class Numbers {
  public:
   Numbers() = default;

@@ -41,7 +41,7 @@ class Spin {
 
  private:
   static constexpr int64_t kLongest = 30000;  // nanoseconds
-  static constexpr uint32_t kRarest = 63;      // waits without looking between two with
+  static constexpr uint32_t kRarest = 63;     // waits without looking between two with
 
   static inline std::atomic<int> spinning_{0};
   int limit_ = 0;

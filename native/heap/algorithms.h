@@ -30,8 +30,8 @@ uint64_t referrers(const jvmti_heap_dump& dump, const uint8_t* chosen, uint32_t*
 bool children(const uint32_t* idom, uint64_t objects, uint64_t* rows, uint32_t* items,
               uint64_t room);
 int32_t retained_by_group(const jvmti_heap_dump& dump, const uint32_t* group_of_class,
-                          bool as_itself, const uint64_t* rows, const uint32_t* items, const uint64_t* retained,
-                          uint64_t* totals, uint64_t groups);
+                          bool as_itself, const uint64_t* rows, const uint32_t* items,
+                          const uint64_t* retained, uint64_t* totals, uint64_t groups);
 
 }  // namespace heap
 }  // namespace jvmti

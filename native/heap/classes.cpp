@@ -27,8 +27,8 @@ struct Primitive {
   const char* name;
 };
 constexpr Primitive kPrimitives[] = {
-    {kBoolean, 'Z', "boolean"}, {kChar, 'C', "char"},   {kFloat, 'F', "float"},
-    {kDouble, 'D', "double"},   {kByte, 'B', "byte"},   {kShort, 'S', "short"},
+    {kBoolean, 'Z', "boolean"}, {kChar, 'C', "char"}, {kFloat, 'F', "float"},
+    {kDouble, 'D', "double"},   {kByte, 'B', "byte"}, {kShort, 'S', "short"},
     {kInt, 'I', "int"},         {kLong, 'J', "long"},
 };
 
@@ -47,8 +47,7 @@ uint32_t element_type(const jvmti_heap_dump& dump, uint32_t name) {
   }
   if (length >= 3 && letters[length - 1] == ']' && letters[length - 2] == '[') {
     for (const Primitive& one : kPrimitives) {
-      if (std::strlen(one.name) == length - 2 &&
-          std::memcmp(one.name, letters, length - 2) == 0) {
+      if (std::strlen(one.name) == length - 2 && std::memcmp(one.name, letters, length - 2) == 0) {
         return one.type;
       }
     }
@@ -105,8 +104,7 @@ bool read_class(jvmti_heap_dump& dump, const FoundClass& found, uint32_t index, 
   at += 2;
   for (uint32_t i = 0; i < made.fields; ++i) {
     uint32_t type = at[id];
-    if (!dump.fields.push(
-            Field{0, made.own_bytes, dump.string(load_id(at, id)), index, type, 0})) {
+    if (!dump.fields.push(Field{0, made.own_bytes, dump.string(load_id(at, id)), index, type, 0})) {
       return false;
     }
     if (type == kObject) {
@@ -195,8 +193,8 @@ int32_t make_classes(jvmti_heap_dump& dump) {
   }
   for (uint64_t i = 0; i < dump.found_classes.size(); ++i) {
     uint32_t of = dump.class_of_id.find(dump.found_classes[i].id);
-    uint64_t super = load_id(dump.file + dump.found_classes[i].position + 1 + dump.id_size + 4,
-                             dump.id_size);
+    uint64_t super =
+        load_id(dump.file + dump.found_classes[i].position + 1 + dump.id_size + 4, dump.id_size);
     Class& one = dump.classes[of];
     if (one.object == i && super != 0) {
       uint32_t above = dump.class_of_id.find(super);
@@ -205,8 +203,7 @@ int32_t make_classes(jvmti_heap_dump& dump) {
   }
   for (uint32_t i = static_cast<uint32_t>(dump.classes.size()); i-- > 1;) {
     const Class& one = dump.classes[i];
-    if (one.element > kObject ||
-        (one.element == kObject && dump.named(i, "[Ljava/lang/Object;"))) {
+    if (one.element > kObject || (one.element == kObject && dump.named(i, "[Ljava/lang/Object;"))) {
       dump.array_classes[one.element] = i;
     }
     if (dump.named(i, "java/lang/Class")) dump.class_class = i;

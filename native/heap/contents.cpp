@@ -13,7 +13,7 @@ namespace {
 struct Contents {
   const uint8_t* at;
   uint64_t bytes;
-  uint32_t type;      // of an array's elements, 0 for an object
+  uint32_t type;  // of an array's elements, 0 for an object
   uint64_t length;
 };
 
@@ -114,10 +114,18 @@ void read_fields(const jvmti_heap_dump& dump, const uint32_t* objects, uint64_t 
         static_cast<uint32_t*>(values)[i] = id == 0 ? kNone : dump.object(id);
         break;
       }
-      case 1: static_cast<uint8_t*>(values)[i] = at == nullptr ? 0 : *at; break;
-      case 2: static_cast<uint16_t*>(values)[i] = at == nullptr ? 0 : load16(at); break;
-      case 4: static_cast<uint32_t*>(values)[i] = at == nullptr ? 0 : load32(at); break;
-      default: static_cast<uint64_t*>(values)[i] = at == nullptr ? 0 : load64(at); break;
+      case 1:
+        static_cast<uint8_t*>(values)[i] = at == nullptr ? 0 : *at;
+        break;
+      case 2:
+        static_cast<uint16_t*>(values)[i] = at == nullptr ? 0 : load16(at);
+        break;
+      case 4:
+        static_cast<uint32_t*>(values)[i] = at == nullptr ? 0 : load32(at);
+        break;
+      default:
+        static_cast<uint64_t*>(values)[i] = at == nullptr ? 0 : load64(at);
+        break;
     }
   }
 }

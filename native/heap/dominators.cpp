@@ -31,8 +31,7 @@ class Dominators {
  public:
   Dominators(const jvmti_heap_dump& dump, uint32_t without, jvmti_heap_progress* progress,
              uint32_t* idom, uint64_t* retained)
-      : graph_(dump, without), dump_(dump), progress_(progress), idom_(idom),
-        retained_(retained) {}
+      : graph_(dump, without), dump_(dump), progress_(progress), idom_(idom), retained_(retained) {}
 
   int32_t run() {
     uint32_t objects = graph_.objects();
@@ -54,9 +53,7 @@ class Dominators {
   bool cancelled() const {
     return progress_ != nullptr && __atomic_load_n(&progress_->cancel, __ATOMIC_RELAXED) != 0;
   }
-  int32_t failed() const {
-    return cancelled() ? JVMTI_HEAP_CANCELLED : JVMTI_HEAP_OUT_OF_MEMORY;
-  }
+  int32_t failed() const { return cancelled() ? JVMTI_HEAP_CANCELLED : JVMTI_HEAP_OUT_OF_MEMORY; }
   void done(uint64_t count) const {
     if (progress_ != nullptr) __atomic_store_n(&progress_->done, count, __ATOMIC_RELAXED);
   }
@@ -290,8 +287,8 @@ class Dominators {
   uint32_t* idom_;
   uint64_t* retained_;
   uint32_t count_ = 0;
-  Pages<uint32_t> number_;    // per object: its number, kLeaf, or 0
-  Pages<uint32_t> vertex_;    // per number, and so on
+  Pages<uint32_t> number_;  // per object: its number, kLeaf, or 0
+  Pages<uint32_t> vertex_;  // per number, and so on
   Pages<uint32_t> parent_;
   Pages<uint32_t> semi_;
   Pages<uint32_t> cursor_;

@@ -57,11 +57,11 @@ struct SizeRule {
 
 // What is seen of sizes while the references are found: the distance from an object to the next.
 struct Gaps {
-  List<uint64_t> least;      // per class: of distance minus elements
+  List<uint64_t> least;  // per class: of distance minus elements
   List<uint32_t> seen;
-  uint64_t bases[4] = {};    // arrays whose size a header of 12, 16, 20 or 24 bytes explains
-  uint64_t narrow = 0;       // arrays of objects too close to the next for elements of 8 bytes
-  uint64_t wide = 0;         // those that are not
+  uint64_t bases[4] = {};  // arrays whose size a header of 12, 16, 20 or 24 bytes explains
+  uint64_t narrow = 0;     // arrays of objects too close to the next for elements of 8 bytes
+  uint64_t wide = 0;       // those that are not
 };
 
 }  // namespace heap
@@ -85,14 +85,14 @@ struct jvmti_heap_dump {
   jvmti::heap::List<uint64_t> frame_ids;
   jvmti::heap::List<jvmti::heap::FoundRoot> found_roots;
   jvmti::heap::List<jvmti::heap::FoundClass> found_classes;
-  jvmti::heap::Pages<uint64_t> ids;        // while it is being opened only
+  jvmti::heap::Pages<uint64_t> ids;  // while it is being opened only
   jvmti::heap::Pages<uint64_t> positions;
-  uint64_t objects = 0;                    // of them the first are the classes
+  uint64_t objects = 0;  // of them the first are the classes
   uint64_t class_objects = 0;
-  uint64_t id_bits = 0;                    // those that any address has
+  uint64_t id_bits = 0;  // those that any address has
 
   // left_out.cpp
-  jvmti::heap::List<uint64_t> left_out;    // positions of roots that are not wanted, in order
+  jvmti::heap::List<uint64_t> left_out;  // positions of roots that are not wanted, in order
 
   // classes.cpp
   jvmti::heap::List<jvmti::heap::Class> classes;
@@ -101,7 +101,7 @@ struct jvmti_heap_dump {
   jvmti::heap::List<uint32_t> reference_offsets;
   uint32_t array_classes[12] = {};
   uint32_t class_class = jvmti::heap::kNone;
-  uint32_t referent_class = jvmti::heap::kNone;   // java.lang.ref.Reference
+  uint32_t referent_class = jvmti::heap::kNone;  // java.lang.ref.Reference
   uint64_t referent_offset = 0;
 
   // identifiers.cpp
@@ -118,7 +118,7 @@ struct jvmti_heap_dump {
 
   // sizes.cpp
   jvmti::heap::List<jvmti::heap::SizeRule> rules;
-  jvmti::heap::Gaps gaps;                  // while it is being opened only
+  jvmti::heap::Gaps gaps;  // while it is being opened only
 
   bool cancelled() const {
     return progress != nullptr && __atomic_load_n(&progress->cancel, __ATOMIC_RELAXED) != 0;

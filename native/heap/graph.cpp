@@ -220,8 +220,8 @@ bool children(const uint32_t* idom, uint64_t objects, uint64_t* rows, uint32_t* 
 }
 
 int32_t retained_by_group(const jvmti_heap_dump& dump, const uint32_t* group_of_class,
-                          bool as_itself, const uint64_t* rows, const uint32_t* items, const uint64_t* retained,
-                          uint64_t* totals, uint64_t groups) {
+                          bool as_itself, const uint64_t* rows, const uint32_t* items,
+                          const uint64_t* retained, uint64_t* totals, uint64_t groups) {
   uint64_t objects = dump.objects;
   Pages<uint32_t> open;
   Pages<uint64_t> cursor;

@@ -45,7 +45,7 @@ enum {
 
 /* How far a long call has come; another thread may read it, and set cancel. */
 typedef struct {
-  uint64_t done;  /* of total, in the step that is under way */
+  uint64_t done; /* of total, in the step that is under way */
   uint64_t total;
   int32_t step;   /* 1 records, 2 references, 3 dominators */
   int32_t cancel; /* set to anything but 0: the call ends soon with JVMTI_HEAP_CANCELLED */
@@ -57,54 +57,55 @@ typedef struct jvmti_heap_dump jvmti_heap_dump;
 
 typedef struct {
   uint64_t id;
-  uint64_t position;    /* of the text, in Java's own kind of UTF-8 */
-  uint32_t length;      /* in bytes */
+  uint64_t position; /* of the text, in Java's own kind of UTF-8 */
+  uint32_t length;   /* in bytes */
   uint32_t unused;
 } jvmti_heap_string;
 
 enum {
-  JVMTI_HEAP_HELD = 1,            /* its loader is the VM's own: never unloaded */
-  JVMTI_HEAP_DUMPED = 2,          /* there is a record of its fields */
-  JVMTI_HEAP_WEAK = 4,            /* java.lang.ref.WeakReference or below it, and so on */
+  JVMTI_HEAP_HELD = 1,   /* its loader is the VM's own: never unloaded */
+  JVMTI_HEAP_DUMPED = 2, /* there is a record of its fields */
+  JVMTI_HEAP_WEAK = 4,   /* java.lang.ref.WeakReference or below it, and so on */
   JVMTI_HEAP_SOFT = 8,
   JVMTI_HEAP_PHANTOM = 16,
   JVMTI_HEAP_FINAL = 32,
-  JVMTI_HEAP_REFERENCE = 64,      /* java.lang.ref.Reference or below it */
-  JVMTI_HEAP_CLASS_EDGE = 128,    /* the first reference of its objects is the class */
-  JVMTI_HEAP_MEASURED = 256       /* the size was seen in the dump, or given */
+  JVMTI_HEAP_REFERENCE = 64,   /* java.lang.ref.Reference or below it */
+  JVMTI_HEAP_CLASS_EDGE = 128, /* the first reference of its objects is the class */
+  JVMTI_HEAP_MEASURED = 256    /* the size was seen in the dump, or given */
 };
 
 typedef struct {
   uint64_t id;
-  uint64_t layout_bytes;    /* what the fields of an object take in the file, superclasses' too */
-  uint64_t own_bytes;       /* those it declares itself; they come first */
-  uint64_t mirror_size;     /* of the class object itself */
-  uint32_t name;            /* a string, as the file has it: java/lang/String, [I */
-  uint32_t super;           /* a class */
-  uint32_t object;          /* the class object */
-  uint32_t loader;          /* an object */
-  uint32_t first_field;     /* in the column of fields, statics first */
+  uint64_t layout_bytes; /* what the fields of an object take in the file, superclasses' too */
+  uint64_t own_bytes;    /* those it declares itself; they come first */
+  uint64_t mirror_size;  /* of the class object itself */
+  uint32_t name;         /* a string, as the file has it: java/lang/String, [I */
+  uint32_t super;        /* a class */
+  uint32_t object;       /* the class object */
+  uint32_t loader;       /* an object */
+  uint32_t first_field;  /* in the column of fields, statics first */
   uint32_t statics;
   uint32_t fields;
   uint32_t serial;
-  uint32_t element;         /* of an array: 2 for objects, 4 to 11 as in the file; otherwise 0 */
-  uint32_t size;            /* of an object, or of an array's header; bytes in the VM */
-  uint32_t stride;          /* of an array's elements, in the VM; otherwise 0 */
+  uint32_t element; /* of an array: 2 for objects, 4 to 11 as in the file; otherwise 0 */
+  uint32_t size;    /* of an object, or of an array's header; bytes in the VM */
+  uint32_t stride;  /* of an array's elements, in the VM; otherwise 0 */
   uint32_t flags;
   /* Where the references are, for the library itself. */
   uint32_t first_reference;
   uint32_t references;
-  uint32_t next;            /* the nearest class above that declares references */
+  uint32_t next; /* the nearest class above that declares references */
   uint32_t unused;
-  uint64_t next_offset;     /* of its fields, from the start of this class's */
+  uint64_t next_offset; /* of its fields, from the start of this class's */
 } jvmti_heap_class;
 
 typedef struct {
-  uint64_t value;           /* of a static field: the bits, or for a reference the address */
-  uint64_t offset;          /* of another: within the fields of its class */
+  uint64_t value;  /* of a static field: the bits, or for a reference the address */
+  uint64_t offset; /* of another: within the fields of its class */
   uint32_t name;
   uint32_t class_index;
-  uint32_t type;            /* 2 object, 4 boolean, 5 char, 6 float, 7 double, 8 byte, 9 short, 10 int, 11 long */
+  uint32_t
+      type; /* 2 object, 4 boolean, 5 char, 6 float, 7 double, 8 byte, 9 short, 10 int, 11 long */
   uint32_t is_static;
 } jvmti_heap_field;
 
@@ -114,22 +115,22 @@ typedef struct {
 typedef struct {
   uint32_t object;
   uint32_t kind;
-  uint32_t thread;          /* serial number, or NONE */
-  uint32_t frame;           /* depth, or NONE; of a thread object its stack trace's serial */
+  uint32_t thread; /* serial number, or NONE */
+  uint32_t frame;  /* depth, or NONE; of a thread object its stack trace's serial */
 } jvmti_heap_root;
 
 typedef struct {
   uint64_t id;
-  uint32_t method;          /* strings */
+  uint32_t method; /* strings */
   uint32_t signature;
   uint32_t source;
   uint32_t class_serial;
-  int32_t line;             /* -1 unknown, -2 compiled, -3 native */
+  int32_t line; /* -1 unknown, -2 compiled, -3 native */
   uint32_t unused;
 } jvmti_heap_frame;
 
 typedef struct {
-  uint64_t first;           /* in the column of frame identifiers */
+  uint64_t first; /* in the column of frame identifiers */
   uint32_t serial;
   uint32_t thread;
   uint32_t frames;
@@ -137,40 +138,40 @@ typedef struct {
 } jvmti_heap_trace;
 
 enum {
-  JVMTI_HEAP_POSITIONS = 0,      /* uint64 per object: where its record is in the file */
-  JVMTI_HEAP_CLASS_OF = 1,       /* uint32 per object */
-  JVMTI_HEAP_EXTENT = 2,         /* uint32 per object: length of an array; see IS_CLASS */
-  JVMTI_HEAP_ROWS = 3,           /* uint32 or uint64 per object and one: where its targets are */
-  JVMTI_HEAP_TARGETS = 4,        /* uint32 per reference that is not null */
+  JVMTI_HEAP_POSITIONS = 0, /* uint64 per object: where its record is in the file */
+  JVMTI_HEAP_CLASS_OF = 1,  /* uint32 per object */
+  JVMTI_HEAP_EXTENT = 2,    /* uint32 per object: length of an array; see IS_CLASS */
+  JVMTI_HEAP_ROWS = 3,      /* uint32 or uint64 per object and one: where its targets are */
+  JVMTI_HEAP_TARGETS = 4,   /* uint32 per reference that is not null */
   JVMTI_HEAP_CLASSES = 5,
   JVMTI_HEAP_FIELDS = 6,
   JVMTI_HEAP_STRINGS = 7,
   JVMTI_HEAP_ROOTS = 8,
   JVMTI_HEAP_FRAMES = 9,
   JVMTI_HEAP_TRACES = 10,
-  JVMTI_HEAP_FRAME_IDS = 11,     /* uint64 */
-  JVMTI_HEAP_SEGMENTS = 12,      /* uint64 pairs: begin and end of what holds objects */
-  JVMTI_HEAP_LEFT_OUT = 13       /* uint64 per root that is left out: where its record is */
+  JVMTI_HEAP_FRAME_IDS = 11, /* uint64 */
+  JVMTI_HEAP_SEGMENTS = 12,  /* uint64 pairs: begin and end of what holds objects */
+  JVMTI_HEAP_LEFT_OUT = 13   /* uint64 per root that is left out: where its record is */
 };
 
 /* What is known of the whole. */
 typedef struct {
-  uint64_t milliseconds;      /* since 1970: when the dump was made */
+  uint64_t milliseconds; /* since 1970: when the dump was made */
   uint64_t objects;
   uint64_t references;
-  uint64_t dangling;          /* references to what is not in the dump */
-  uint64_t misshapen;         /* objects whose record does not fit their class */
-  uint64_t duplicates;        /* addresses that several records have */
-  uint64_t fault_position;    /* where the file stopped making sense */
-  uint64_t faults;            /* in how many places; 0 for a sound file */
-  uint64_t skipped;           /* bytes that were left out because of them */
-  uint32_t identifier_size;   /* 4 or 8 */
-  uint32_t version;           /* 101 or 102: HPROF 1.0.1, 1.0.2 */
-  uint32_t reference_size;    /* in the VM: 4 with compressed pointers */
-  uint32_t header_size;       /* of an object in the VM: 8, 12 or 16 */
-  uint32_t alignment;         /* of objects in the VM */
-  uint32_t in_order;          /* whether records come in the order of addresses */
-  char fault[160];            /* what was wrong, in words */
+  uint64_t dangling;        /* references to what is not in the dump */
+  uint64_t misshapen;       /* objects whose record does not fit their class */
+  uint64_t duplicates;      /* addresses that several records have */
+  uint64_t fault_position;  /* where the file stopped making sense */
+  uint64_t faults;          /* in how many places; 0 for a sound file */
+  uint64_t skipped;         /* bytes that were left out because of them */
+  uint32_t identifier_size; /* 4 or 8 */
+  uint32_t version;         /* 101 or 102: HPROF 1.0.1, 1.0.2 */
+  uint32_t reference_size;  /* in the VM: 4 with compressed pointers */
+  uint32_t header_size;     /* of an object in the VM: 8, 12 or 16 */
+  uint32_t alignment;       /* of objects in the VM */
+  uint32_t in_order;        /* whether records come in the order of addresses */
+  char fault[160];          /* what was wrong, in words */
 } jvmti_heap_summary;
 
 /* JNI global references by their addresses: all, and those of them that refer to threads. */
@@ -193,20 +194,20 @@ int32_t jvmti_heap_column(const jvmti_heap_dump* dump, uint32_t which, const voi
                           uint64_t* count, uint64_t* item_size);
 
 /* Replaces the sizes of objects of some classes by real ones, in bytes. */
-int32_t jvmti_heap_set_sizes(jvmti_heap_dump* dump, const uint32_t* classes,
-                             const uint32_t* sizes, uint64_t count);
+int32_t jvmti_heap_set_sizes(jvmti_heap_dump* dump, const uint32_t* classes, const uint32_t* sizes,
+                             uint64_t count);
 
 /* objects may be NULL: all of them, count being their number. */
 int32_t jvmti_heap_sizes(const jvmti_heap_dump* dump, const uint32_t* objects, uint64_t count,
                          uint64_t* sizes);
-int32_t jvmti_heap_addresses(const jvmti_heap_dump* dump, const uint32_t* objects,
-                             uint64_t count, uint64_t* addresses);
+int32_t jvmti_heap_addresses(const jvmti_heap_dump* dump, const uint32_t* objects, uint64_t count,
+                             uint64_t* addresses);
 int32_t jvmti_heap_find(jvmti_heap_dump* dump, const uint64_t* addresses, uint64_t count,
                         uint32_t* objects);
 
 /* Counts and bytes per class; chosen is NULL or a byte per object, 0 to leave it out. */
-int32_t jvmti_heap_histogram(const jvmti_heap_dump* dump, const uint8_t* chosen,
-                             uint64_t* counts, uint64_t* bytes, uint64_t classes);
+int32_t jvmti_heap_histogram(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t* counts,
+                             uint64_t* bytes, uint64_t classes);
 
 /* The value of a field: offsets has one per class, from the start of an object's fields, or -1.
  * width is 1, 2, 4, 8 (values in the machine's order), or 0 for a reference (uint32 indices).
@@ -224,8 +225,8 @@ int32_t jvmti_heap_read_text(const jvmti_heap_dump* dump, const uint32_t* arrays
                              const uint8_t* coders, uint64_t count, uint64_t most, uint64_t* ends,
                              uint8_t* data, uint64_t room);
 /* A hash of the contents of primitive arrays; 0 for anything else. */
-int32_t jvmti_heap_hash_arrays(const jvmti_heap_dump* dump, const uint32_t* arrays,
-                               uint64_t count, uint64_t* hashes);
+int32_t jvmti_heap_hash_arrays(const jvmti_heap_dump* dump, const uint32_t* arrays, uint64_t count,
+                               uint64_t* hashes);
 
 /* without: flags of the kinds of reference objects whose referent is not followed. */
 
@@ -245,10 +246,10 @@ int32_t jvmti_heap_children(const jvmti_heap_dump* dump, const uint32_t* idom, u
 /* Per group of classes: what their objects retain, those below another of the group not counted
  * again.  A class object counts as java.lang.Class's or, with as_itself, as of the class it is. */
 int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t* group_of_class,
-                                     uint64_t classes, uint32_t as_itself, const uint64_t* rows, uint64_t row_count,
-                                     const uint32_t* children, uint64_t child_count,
-                                     const uint64_t* retained, uint64_t retaineds,
-                                     uint64_t* totals, uint64_t groups);
+                                     uint64_t classes, uint32_t as_itself, const uint64_t* rows,
+                                     uint64_t row_count, const uint32_t* children,
+                                     uint64_t child_count, const uint64_t* retained,
+                                     uint64_t retaineds, uint64_t* totals, uint64_t groups);
 /* What a place is on the ways to some objects. */
 enum {
   JVMTI_HEAP_ON_WAY = 1, /* they lead through it */
@@ -283,8 +284,7 @@ int32_t jvmti_heap_sum_ways(const uint32_t* parents, uint64_t count, uint64_t* s
 /* The references to chosen objects (a byte per object): pairs of source and target, in the order
  * of sources.  *found is how many there are, of which at most room are written. */
 int32_t jvmti_heap_referrers(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t count,
-                             uint32_t* sources, uint32_t* targets, uint64_t room,
-                             uint64_t* found);
+                             uint32_t* sources, uint32_t* targets, uint64_t room, uint64_t* found);
 
 /* Writes the dump without the roots that are left out and without objects whose byte in kept (or
  * NULL) is 0.  What it is taken from is the file, or a copy of it of the same size, such as one
@@ -294,8 +294,8 @@ int32_t jvmti_heap_copy(const jvmti_heap_dump* dump, const uint8_t* kept, uint64
 
 /* Blanks contents in a copy of the file: those of primitive arrays whose byte in blanked is not
  * 0, and of fields (type and offset as in read_fields, one call for each field). */
-int32_t jvmti_heap_blank_arrays(const jvmti_heap_dump* dump, const uint8_t* blanked,
-                                uint64_t count, void* copy, uint64_t size);
+int32_t jvmti_heap_blank_arrays(const jvmti_heap_dump* dump, const uint8_t* blanked, uint64_t count,
+                                void* copy, uint64_t size);
 int32_t jvmti_heap_blank_fields(const jvmti_heap_dump* dump, const int64_t* offsets,
                                 uint64_t classes, uint32_t width, void* copy, uint64_t size);
 

@@ -72,7 +72,7 @@ int32_t leave_out(jvmti_heap_dump& dump, const jvmti_heap_references* references
   uint64_t left = 0;
   for (uint64_t i = 0; i < roots.size(); ++i) {
     const FoundRoot root = roots[i];
-    bool ours = root.kind == kRootJniGlobal ? all.has(root.reference) || threads.has(root.id)
+    bool ours = root.kind == kRootJniGlobal      ? all.has(root.reference) || threads.has(root.id)
                 : root.kind == kRootThreadObject ? threads.has(root.id)
                                                  : on_a_stack(root) && serials.has(root.thread);
     if (!ours) {

@@ -79,9 +79,15 @@ int32_t jvmti_heap_column(const jvmti_heap_dump* dump, uint32_t which, const voi
     *item_size = sizeof *column.data();
   };
   switch (which) {
-    case JVMTI_HEAP_POSITIONS: give(dump->positions, dump->objects); break;
-    case JVMTI_HEAP_CLASS_OF: give(dump->class_of, dump->objects); break;
-    case JVMTI_HEAP_EXTENT: give(dump->extent, dump->objects); break;
+    case JVMTI_HEAP_POSITIONS:
+      give(dump->positions, dump->objects);
+      break;
+    case JVMTI_HEAP_CLASS_OF:
+      give(dump->class_of, dump->objects);
+      break;
+    case JVMTI_HEAP_EXTENT:
+      give(dump->extent, dump->objects);
+      break;
     case JVMTI_HEAP_ROWS:
       if (dump->wide) {
         give(dump->wide_rows, dump->objects + 1);
@@ -89,23 +95,44 @@ int32_t jvmti_heap_column(const jvmti_heap_dump* dump, uint32_t which, const voi
         give(dump->narrow_rows, dump->objects + 1);
       }
       break;
-    case JVMTI_HEAP_TARGETS: give(dump->targets, dump->summary.references); break;
-    case JVMTI_HEAP_CLASSES: give(dump->classes, dump->classes.size()); break;
-    case JVMTI_HEAP_FIELDS: give(dump->fields, dump->fields.size()); break;
-    case JVMTI_HEAP_STRINGS: give(dump->strings, dump->strings.size()); break;
-    case JVMTI_HEAP_ROOTS: give(dump->roots, dump->roots.size()); break;
-    case JVMTI_HEAP_FRAMES: give(dump->frames, dump->frames.size()); break;
-    case JVMTI_HEAP_TRACES: give(dump->traces, dump->traces.size()); break;
-    case JVMTI_HEAP_FRAME_IDS: give(dump->frame_ids, dump->frame_ids.size()); break;
-    case JVMTI_HEAP_SEGMENTS: give(dump->segments, dump->segments.size()); break;
-    case JVMTI_HEAP_LEFT_OUT: give(dump->left_out, dump->left_out.size()); break;
-    default: return JVMTI_HEAP_BAD_ARGUMENT;
+    case JVMTI_HEAP_TARGETS:
+      give(dump->targets, dump->summary.references);
+      break;
+    case JVMTI_HEAP_CLASSES:
+      give(dump->classes, dump->classes.size());
+      break;
+    case JVMTI_HEAP_FIELDS:
+      give(dump->fields, dump->fields.size());
+      break;
+    case JVMTI_HEAP_STRINGS:
+      give(dump->strings, dump->strings.size());
+      break;
+    case JVMTI_HEAP_ROOTS:
+      give(dump->roots, dump->roots.size());
+      break;
+    case JVMTI_HEAP_FRAMES:
+      give(dump->frames, dump->frames.size());
+      break;
+    case JVMTI_HEAP_TRACES:
+      give(dump->traces, dump->traces.size());
+      break;
+    case JVMTI_HEAP_FRAME_IDS:
+      give(dump->frame_ids, dump->frame_ids.size());
+      break;
+    case JVMTI_HEAP_SEGMENTS:
+      give(dump->segments, dump->segments.size());
+      break;
+    case JVMTI_HEAP_LEFT_OUT:
+      give(dump->left_out, dump->left_out.size());
+      break;
+    default:
+      return JVMTI_HEAP_BAD_ARGUMENT;
   }
   return JVMTI_HEAP_OK;
 }
 
-int32_t jvmti_heap_set_sizes(jvmti_heap_dump* dump, const uint32_t* classes,
-                             const uint32_t* sizes, uint64_t count) {
+int32_t jvmti_heap_set_sizes(jvmti_heap_dump* dump, const uint32_t* classes, const uint32_t* sizes,
+                             uint64_t count) {
   if (dump == nullptr || !all_below(classes, count, dump->classes.size())) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
@@ -131,8 +158,8 @@ int32_t jvmti_heap_sizes(const jvmti_heap_dump* dump, const uint32_t* objects, u
   return JVMTI_HEAP_OK;
 }
 
-int32_t jvmti_heap_addresses(const jvmti_heap_dump* dump, const uint32_t* objects,
-                             uint64_t count, uint64_t* addresses) {
+int32_t jvmti_heap_addresses(const jvmti_heap_dump* dump, const uint32_t* objects, uint64_t count,
+                             uint64_t* addresses) {
   if (dump == nullptr || addresses == nullptr) return JVMTI_HEAP_BAD_ARGUMENT;
   bool all = objects == nullptr;
   if (all ? count != dump->objects : !all_below(objects, count, dump->objects)) {
@@ -156,10 +183,9 @@ int32_t jvmti_heap_find(jvmti_heap_dump* dump, const uint64_t* addresses, uint64
   return JVMTI_HEAP_OK;
 }
 
-int32_t jvmti_heap_histogram(const jvmti_heap_dump* dump, const uint8_t* chosen,
-                             uint64_t* counts, uint64_t* bytes, uint64_t classes) {
-  if (dump == nullptr || counts == nullptr || bytes == nullptr ||
-      classes != dump->classes.size()) {
+int32_t jvmti_heap_histogram(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t* counts,
+                             uint64_t* bytes, uint64_t classes) {
+  if (dump == nullptr || counts == nullptr || bytes == nullptr || classes != dump->classes.size()) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
   std::memset(counts, 0, classes * sizeof *counts);
@@ -202,8 +228,8 @@ int32_t jvmti_heap_read_text(const jvmti_heap_dump* dump, const uint32_t* arrays
   return JVMTI_HEAP_OK;
 }
 
-int32_t jvmti_heap_hash_arrays(const jvmti_heap_dump* dump, const uint32_t* arrays,
-                               uint64_t count, uint64_t* hashes) {
+int32_t jvmti_heap_hash_arrays(const jvmti_heap_dump* dump, const uint32_t* arrays, uint64_t count,
+                               uint64_t* hashes) {
   if (dump == nullptr || !all_below(arrays, count, dump->objects)) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
@@ -240,10 +266,10 @@ int32_t jvmti_heap_children(const jvmti_heap_dump* dump, const uint32_t* idom, u
 }
 
 int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t* group_of_class,
-                                     uint64_t classes, uint32_t as_itself, const uint64_t* rows, uint64_t row_count,
-                                     const uint32_t* items, uint64_t child_count,
-                                     const uint64_t* retained, uint64_t retaineds,
-                                     uint64_t* totals, uint64_t groups) {
+                                     uint64_t classes, uint32_t as_itself, const uint64_t* rows,
+                                     uint64_t row_count, const uint32_t* items,
+                                     uint64_t child_count, const uint64_t* retained,
+                                     uint64_t retaineds, uint64_t* totals, uint64_t groups) {
   if (dump == nullptr || classes != dump->classes.size() || row_count != dump->objects + 2 ||
       retaineds != dump->objects + 1 || rows[dump->objects + 1] > child_count) {
     return JVMTI_HEAP_BAD_ARGUMENT;
@@ -252,7 +278,8 @@ int32_t jvmti_heap_retained_by_group(const jvmti_heap_dump* dump, const uint32_t
     if (rows[i] > rows[i + 1]) return JVMTI_HEAP_BAD_ARGUMENT;
   }
   std::memset(totals, 0, groups * sizeof *totals);
-  return retained_by_group(*dump, group_of_class, as_itself != 0, rows, items, retained, totals, groups);
+  return retained_by_group(*dump, group_of_class, as_itself != 0, rows, items, retained, totals,
+                           groups);
 }
 
 int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const uint32_t* roots,
@@ -261,8 +288,8 @@ int32_t jvmti_heap_shortest(const jvmti_heap_dump* dump, uint32_t without, const
                             uint64_t seen_bytes, uint32_t* order, uint32_t* above, uint8_t* marks,
                             uint64_t count) {
   if (dump == nullptr || search == nullptr || count != dump->objects ||
-      seen_bytes < count / 8 + 1 || search->reached > count ||
-      search->followed > search->reached || !all_below(wanted, wanted_count, count) ||
+      seen_bytes < count / 8 + 1 || search->reached > count || search->followed > search->reached ||
+      !all_below(wanted, wanted_count, count) ||
       (roots != nullptr && !all_below(roots, root_count, count))) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
@@ -290,8 +317,7 @@ int32_t jvmti_heap_sum_ways(const uint32_t* parents, uint64_t count, uint64_t* s
 }
 
 int32_t jvmti_heap_referrers(const jvmti_heap_dump* dump, const uint8_t* chosen, uint64_t count,
-                             uint32_t* sources, uint32_t* targets, uint64_t room,
-                             uint64_t* found) {
+                             uint32_t* sources, uint32_t* targets, uint64_t room, uint64_t* found) {
   if (dump == nullptr || chosen == nullptr || count != dump->objects || found == nullptr) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }
@@ -299,8 +325,8 @@ int32_t jvmti_heap_referrers(const jvmti_heap_dump* dump, const uint8_t* chosen,
   return JVMTI_HEAP_OK;
 }
 
-int32_t jvmti_heap_blank_arrays(const jvmti_heap_dump* dump, const uint8_t* blanked,
-                                uint64_t count, void* copy, uint64_t size) {
+int32_t jvmti_heap_blank_arrays(const jvmti_heap_dump* dump, const uint8_t* blanked, uint64_t count,
+                                void* copy, uint64_t size) {
   if (dump == nullptr || count != dump->objects || size != dump->size) {
     return JVMTI_HEAP_BAD_ARGUMENT;
   }

@@ -28,8 +28,9 @@ enum Record : uint8_t {
 constexpr uint64_t kRecordHeader = 9;
 
 inline bool is_record(uint8_t tag) {
-  return (tag >= kString && tag <= kHeapSummary) || (tag >= kStartThread && tag <= kControlSettings) ||
-         tag == kHeapDumpSegment || tag == kHeapDumpEnd;
+  return (tag >= kString && tag <= kHeapSummary) ||
+         (tag >= kStartThread && tag <= kControlSettings) || tag == kHeapDumpSegment ||
+         tag == kHeapDumpEnd;
 }
 
 // What a heap dump is made of.
@@ -83,23 +84,43 @@ inline uint64_t load_id(const uint8_t* at, uint32_t size) {
 // Bytes of a value of a type, 0 for what is no type.
 inline uint32_t size_of_type(uint32_t type, uint32_t identifier_size) {
   switch (type) {
-    case kObject: return identifier_size;
-    case kBoolean: case kByte: return 1;
-    case kChar: case kShort: return 2;
-    case kFloat: case kInt: return 4;
-    case kDouble: case kLong: return 8;
-    default: return 0;
+    case kObject:
+      return identifier_size;
+    case kBoolean:
+    case kByte:
+      return 1;
+    case kChar:
+    case kShort:
+      return 2;
+    case kFloat:
+    case kInt:
+      return 4;
+    case kDouble:
+    case kLong:
+      return 8;
+    default:
+      return 0;
   }
 }
 
 // Bytes of a root behind its tag, 0 for what is no root.
 inline uint32_t size_of_root(uint8_t tag, uint32_t identifier_size) {
   switch (tag) {
-    case kRootUnknown: case kRootStickyClass: case kRootMonitorUsed: return identifier_size;
-    case kRootJniGlobal: return 2 * identifier_size;
-    case kRootJniLocal: case kRootJavaFrame: case kRootThreadObject: return identifier_size + 8;
-    case kRootNativeStack: case kRootThreadBlock: return identifier_size + 4;
-    default: return 0;
+    case kRootUnknown:
+    case kRootStickyClass:
+    case kRootMonitorUsed:
+      return identifier_size;
+    case kRootJniGlobal:
+      return 2 * identifier_size;
+    case kRootJniLocal:
+    case kRootJavaFrame:
+    case kRootThreadObject:
+      return identifier_size + 8;
+    case kRootNativeStack:
+    case kRootThreadBlock:
+      return identifier_size + 4;
+    default:
+      return 0;
   }
 }
 

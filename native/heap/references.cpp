@@ -83,9 +83,9 @@ bool link_classes(jvmti_heap_dump& dump, Row* rows, List<uint32_t>& targets) {
 }
 
 struct Linked {
-  uint64_t first = 0;       // objects
+  uint64_t first = 0;  // objects
   uint64_t last = 0;
-  uint64_t place = 0;       // in the column of targets
+  uint64_t place = 0;  // in the column of targets
   uint64_t references = 0;
   uint64_t dangling = 0;
   uint64_t misshapen = 0;
@@ -96,8 +96,7 @@ struct Linked {
 template <uint32_t kId, class Row>
 class Link {
  public:
-  Link(jvmti_heap_dump& dump, Row* rows, Linked* parts)
-      : dump_(dump), rows_(rows), parts_(parts) {}
+  Link(jvmti_heap_dump& dump, Row* rows, Linked* parts) : dump_(dump), rows_(rows), parts_(parts) {}
 
   void operator()(uint32_t number) {
     Linked& part = parts_[number];
@@ -223,8 +222,7 @@ class Link {
       // Another process may change the file; what follows stays within it all the same.
       uint64_t length = load32(record + kFields - 4);
       const uint8_t* fields = record + kFields;
-      if (of == 0 || length < one->layout_bytes ||
-          length > static_cast<uint64_t>(end - fields)) {
+      if (of == 0 || length < one->layout_bytes || length > static_cast<uint64_t>(end - fields)) {
         ++part.misshapen;
         return;
       }

@@ -28,9 +28,9 @@ constexpr char kMagic[] = "JAVA PROFILE 1.0.";
 
 // What one thread finds in the segments that it is given.
 struct Part {
-  uint64_t first = 0;        // segments
+  uint64_t first = 0;  // segments
   uint64_t last = 0;
-  uint64_t place = 0;        // in the columns of ids and positions
+  uint64_t place = 0;  // in the columns of ids and positions
   uint64_t objects = 0;
   uint64_t id_bits = 0;
   List<FoundRoot> roots;
@@ -100,37 +100,70 @@ void scan_segment(jvmti_heap_dump& dump, Part& part, const Segment& segment) {
     uint64_t left = static_cast<uint64_t>(end - at);
     uint8_t tag = *at;
     if (tag == kInstance) {
-      if (left < shape.instance()) { reason = "an object is cut off"; break; }
+      if (left < shape.instance()) {
+        reason = "an object is cut off";
+        break;
+      }
       uint64_t record = shape.instance() + uint64_t{load32(at + shape.instance_length())};
-      if (left < record) { reason = "the fields of an object do not fit"; break; }
+      if (left < record) {
+        reason = "the fields of an object do not fit";
+        break;
+      }
       found(record);
     } else if (tag == kPrimitiveArray) {
-      if (left < shape.primitive_array()) { reason = "an array is cut off"; break; }
+      if (left < shape.primitive_array()) {
+        reason = "an array is cut off";
+        break;
+      }
       uint32_t type = at[shape.primitive_array() - 1];
       uint64_t item = type == kObject ? 0 : size_of_type(type, kId);
-      if (item == 0) { reason = "an array has elements of no known type"; break; }
+      if (item == 0) {
+        reason = "an array has elements of no known type";
+        break;
+      }
       uint32_t length = load32(at + shape.array_length());
       uint64_t record = shape.primitive_array() + item * length;
-      if (length >= kIsClass || left < record) { reason = "the elements of an array do not fit"; break; }
+      if (length >= kIsClass || left < record) {
+        reason = "the elements of an array do not fit";
+        break;
+      }
       found(record);
     } else if (tag == kObjectArray) {
-      if (left < shape.object_array()) { reason = "an array is cut off"; break; }
+      if (left < shape.object_array()) {
+        reason = "an array is cut off";
+        break;
+      }
       uint32_t length = load32(at + shape.array_length());
       uint64_t record = shape.object_array() + uint64_t{kId} * length;
-      if (length >= kIsClass || left < record) { reason = "the elements of an array do not fit"; break; }
+      if (length >= kIsClass || left < record) {
+        reason = "the elements of an array do not fit";
+        break;
+      }
       found(record);
     } else if (tag == kClassDump) {
       uint64_t record = class_record(at, end, kId);
-      if (record == 0) { reason = "the record of a class does not fit"; break; }
+      if (record == 0) {
+        reason = "the record of a class does not fit";
+        break;
+      }
       FoundClass made{load_id(at + 1, kId), static_cast<uint64_t>(at - dump.file)};
-      if (!part.classes.push(made)) { part.out_of_memory = true; return; }
+      if (!part.classes.push(made)) {
+        part.out_of_memory = true;
+        return;
+      }
       at += record;
     } else {
       uint32_t size = size_of_root(tag, kId);
-      if (size == 0) { reason = "no part of a heap dump begins with this byte"; break; }
-      if (left < 1 + size) { reason = "a root is cut off"; break; }
-      FoundRoot root{load_id(at + 1, kId), 0, static_cast<uint64_t>(at - dump.file), tag, kNone,
-                     kNone};
+      if (size == 0) {
+        reason = "no part of a heap dump begins with this byte";
+        break;
+      }
+      if (left < 1 + size) {
+        reason = "a root is cut off";
+        break;
+      }
+      FoundRoot root{
+          load_id(at + 1, kId), 0, static_cast<uint64_t>(at - dump.file), tag, kNone, kNone};
       const uint8_t* more = at + 1 + kId;
       if (tag == kRootJniGlobal) root.reference = load_id(more, kId);
       if (tag == kRootJniLocal || tag == kRootJavaFrame || tag == kRootThreadObject) {
@@ -139,7 +172,10 @@ void scan_segment(jvmti_heap_dump& dump, Part& part, const Segment& segment) {
       } else if (tag == kRootNativeStack || tag == kRootThreadBlock) {
         root.thread = load32(more);
       }
-      if (!part.roots.push(root)) { part.out_of_memory = true; return; }
+      if (!part.roots.push(root)) {
+        part.out_of_memory = true;
+        return;
+      }
       at += 1 + size;
     }
   }
@@ -158,8 +194,7 @@ void scan_segment(jvmti_heap_dump& dump, Part& part, const Segment& segment) {
 void fetch(const uint8_t* begin, const uint8_t* end) {
   constexpr int kPopulateRead = 22;  // Linux 5.14, newer than some headers; others refuse it
   uintptr_t first = reinterpret_cast<uintptr_t>(begin) & ~(kPage - 1);
-  madvise(reinterpret_cast<void*>(first), reinterpret_cast<uintptr_t>(end) - first,
-          kPopulateRead);
+  madvise(reinterpret_cast<void*>(first), reinterpret_cast<uintptr_t>(end) - first, kPopulateRead);
 }
 
 struct ScanSegments {

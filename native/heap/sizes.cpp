@@ -72,8 +72,8 @@ int32_t compute_sizes(jvmti_heap_dump& dump) {
   for (uint32_t i = 0; i < dump.classes.size(); ++i) {
     Class& one = dump.classes[i];
     if (one.element != 0) {
-      one.stride = one.element == kObject ? summary.reference_size
-                                          : size_of_type(one.element, dump.id_size);
+      one.stride =
+          one.element == kObject ? summary.reference_size : size_of_type(one.element, dump.id_size);
       // Elements begin where their size allows.
       one.size = static_cast<uint32_t>(align(base, one.stride));
       if (base == 20 && one.stride < 4) one.size = base;

@@ -19,9 +19,9 @@ bool runnable(Call& call, jthread thread) {
   jni->ExceptionClear();
   if (of_virtual == nullptr || !jni->IsInstanceOf(thread, of_virtual)) {
     jclass type = jni->FindClass("java/lang/Thread");
-    jfieldID holder =
-        type == nullptr ? nullptr
-                        : jni->GetFieldID(type, "holder", "Ljava/lang/Thread$FieldHolder;");
+    jfieldID holder = type == nullptr
+                          ? nullptr
+                          : jni->GetFieldID(type, "holder", "Ljava/lang/Thread$FieldHolder;");
     jni->ExceptionClear();
     good = holder == nullptr || jni->GetObjectField(thread, holder) != nullptr;
     jint state = 0;

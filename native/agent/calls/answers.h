@@ -1,10 +1,11 @@
-// What the VM answers, checked where it comes in: a success that lacks what it says it has is made an
-// error or an empty answer before anybody looks at it.
+// What the VM answers, checked where it comes in: a success that lacks what it says it has is made
+// an error or an empty answer before anybody looks at it.
 //
-// Our environments call through a table of our own, whose entries (generated from the declarations) clear
-// the places for results, call the VM's function and look at what it left there.  So no thunk, override or
-// callback meets a null text, a count without its array, or a count that is negative or beyond the room
-// that was given.  The VM keeps its own table; only ours, which it gave to nobody else, are changed.
+// Our environments call through a table of our own, whose entries (generated from the declarations)
+// clear the places for results, call the VM's function and look at what it left there.  So no
+// thunk, override or callback meets a null text, a count without its array, or a count that is
+// negative or beyond the room that was given.  The VM keeps its own table; only ours, which it gave
+// to nobody else, are changed.
 #pragma once
 
 #include <jvmti.h>

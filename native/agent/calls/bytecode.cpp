@@ -17,23 +17,23 @@ constexpr uint8_t kWide = 0xc4;
 constexpr uint8_t kLast = 0xc9;
 
 int fixed_length(uint8_t opcode) {
-  if (opcode == 0x10) return 2;                        // bipush
-  if (opcode == 0x11) return 3;                        // sipush
-  if (opcode == 0x12) return 2;                        // ldc
-  if (opcode == 0x13 || opcode == 0x14) return 3;      // ldc_w, ldc2_w
-  if (opcode >= kIload && opcode <= 0x19) return 2;    // iload .. aload
+  if (opcode == 0x10) return 2;                      // bipush
+  if (opcode == 0x11) return 3;                      // sipush
+  if (opcode == 0x12) return 2;                      // ldc
+  if (opcode == 0x13 || opcode == 0x14) return 3;    // ldc_w, ldc2_w
+  if (opcode >= kIload && opcode <= 0x19) return 2;  // iload .. aload
   if (opcode >= kIstore && opcode <= kAstore) return 2;
   if (opcode == kIinc) return 3;
-  if (opcode >= 0x99 && opcode <= 0xa8) return 3;      // ifeq .. jsr
+  if (opcode >= 0x99 && opcode <= 0xa8) return 3;  // ifeq .. jsr
   if (opcode == kRet) return 2;
-  if (opcode >= 0xb2 && opcode <= 0xb8) return 3;      // getstatic .. invokestatic
-  if (opcode == 0xb9 || opcode == 0xba) return 5;      // invokeinterface, invokedynamic
-  if (opcode == 0xbb || opcode == 0xbd) return 3;      // new, anewarray
-  if (opcode == 0xbc) return 2;                        // newarray
-  if (opcode == 0xc0 || opcode == 0xc1) return 3;      // checkcast, instanceof
-  if (opcode == 0xc5) return 4;                        // multianewarray
-  if (opcode == 0xc6 || opcode == 0xc7) return 3;      // ifnull, ifnonnull
-  if (opcode == 0xc8 || opcode == 0xc9) return 5;      // goto_w, jsr_w
+  if (opcode >= 0xb2 && opcode <= 0xb8) return 3;  // getstatic .. invokestatic
+  if (opcode == 0xb9 || opcode == 0xba) return 5;  // invokeinterface, invokedynamic
+  if (opcode == 0xbb || opcode == 0xbd) return 3;  // new, anewarray
+  if (opcode == 0xbc) return 2;                    // newarray
+  if (opcode == 0xc0 || opcode == 0xc1) return 3;  // checkcast, instanceof
+  if (opcode == 0xc5) return 4;                    // multianewarray
+  if (opcode == 0xc6 || opcode == 0xc7) return 3;  // ifnull, ifnonnull
+  if (opcode == 0xc8 || opcode == 0xc9) return 5;  // goto_w, jsr_w
   return 1;
 }
 

@@ -55,9 +55,7 @@ uint64_t Call::issue(jobject object, uint8_t kind) {
   return handle;
 }
 
-void Call::deallocate(void* memory) {
-  jvmti::deallocate(agent.env, memory);
-}
+void Call::deallocate(void* memory) { jvmti::deallocate(agent.env, memory); }
 
 namespace {
 
@@ -305,8 +303,7 @@ bool present(const Call& call, const Function& function) {
   unsigned slot = function.number & 0xFFF;
   if (table == protocol::kTableJvmti) {
     if (function.since > major_version(agent.version)) return false;
-    return function.own ||
-           reinterpret_cast<void* const*>(call.env->functions)[slot - 1] != nullptr;
+    return function.own || reinterpret_cast<void* const*>(call.env->functions)[slot - 1] != nullptr;
   }
   if (table == protocol::kTableJni) {
     if (call.jni == nullptr) return true;  // the phase is what is wrong
@@ -366,13 +363,14 @@ bool harmless(unsigned slot) {
 }  // namespace
 
 // In the early start phase (with can_generate_early_vmstart), the classes of exceptions are not
-// initialised yet.  HotSpot does so where it is about to throw one, runs code of classes that are not
-// linked, and crashes or ends.  To an environment without the capability it is the primordial phase.
+// initialised yet.  HotSpot does so where it is about to throw one, runs code of classes that are
+// not linked, and crashes or ends.  To an environment without the capability it is the primordial
+// phase.
 bool can_throw() {
   jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
   return agent.live || agent.plain_env == nullptr ||
-         (agent.plain_env->GetPhase(&phase) == JVMTI_ERROR_NONE &&
-          phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_PRIMORDIAL);
+         (agent.plain_env->GetPhase(&phase) == JVMTI_ERROR_NONE && phase != JVMTI_PHASE_ONLOAD &&
+          phase != JVMTI_PHASE_PRIMORDIAL);
 }
 
 void invoke(Call& call, const Function& function) {

@@ -67,7 +67,7 @@ struct Call {
   int parameters = 0;
   bool jni_function = false;  // of the JNI table, with that table's rules
   bool throws = false;        // to the program, when the handler has returned
-  bool global = false;        // the result is a global reference: of its own, and outside of local frames
+  bool global = false;  // the result is a global reference: of its own, and outside of local frames
 
   const jvmtiInterface_1_* table() const { return env->functions; }
   bool refused() const { return status != 0; }

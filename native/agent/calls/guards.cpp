@@ -19,8 +19,7 @@ bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
   return !service;
 }
 
-bool stop_thread(Call& call, const In<kinds::Thread>& thread,
-                 const In<kinds::Object>& exception) {
+bool stop_thread(Call& call, const In<kinds::Thread>& thread, const In<kinds::Object>& exception) {
   if (kind_of_object(call.jni, exception.c()) != kinds::Throwable::kind) {
     call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the exception is not a java.lang.Throwable");
     return false;

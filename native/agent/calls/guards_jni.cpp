@@ -20,17 +20,16 @@ bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* deta
     return call.settled();
   }
   jclass declaring = static_cast<jclass>(jni->NewLocalRef(details->declaring_class));
-  jobject reflected = declaring == nullptr
-                          ? nullptr
-                          : jni->ToReflectedMethod(declaring, record->id,
-                                                   (details->modifiers & kAccStatic) != 0);
+  jobject reflected =
+      declaring == nullptr
+          ? nullptr
+          : jni->ToReflectedMethod(declaring, record->id, (details->modifiers & kAccStatic) != 0);
   jobjectArray types = nullptr;
   if (reflected != nullptr) {
     jclass executable = jni->FindClass("java/lang/reflect/Executable");
-    jmethodID getter =
-        executable == nullptr
-            ? nullptr
-            : jni->GetMethodID(executable, "getParameterTypes", "()[Ljava/lang/Class;");
+    jmethodID getter = executable == nullptr ? nullptr
+                                             : jni->GetMethodID(executable, "getParameterTypes",
+                                                                "()[Ljava/lang/Class;");
     if (getter != nullptr) {
       types = static_cast<jobjectArray>(jni->CallObjectMethodA(reflected, getter, nullptr));
     }
@@ -98,9 +97,8 @@ bool convert_argument(Call& call, In<Arguments>& arguments, uint32_t i, char typ
       fits = given == 'D';
       break;
     case 'L':
-      fits = given == 'L' &&
-             (value.l == nullptr ||
-              is_instance_of_weak(call, value.l, details->argument_classes[i]));
+      fits = given == 'L' && (value.l == nullptr ||
+                              is_instance_of_weak(call, value.l, details->argument_classes[i]));
       break;
   }
   if (!fits) {
@@ -174,8 +172,9 @@ bool check_method(Call& call, jobject receiver, jclass klass, const In<kinds::Me
     return false;
   }
   if (arguments.count() != details->argument_count) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u", details->name.get(),
-                details->signature.get(), details->argument_count, arguments.count());
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u",
+                details->name.get(), details->signature.get(), details->argument_count,
+                arguments.count());
     return false;
   }
   for (uint32_t i = 0; i < details->argument_count; ++i) {
@@ -226,10 +225,9 @@ bool constructor(Call& call, const In<kinds::Class>& klass, const In<kinds::Meth
 
 // Objects of these that no constructor has run on have parts missing that the VM relies on.
 bool alloc_object(Call& call, const In<kinds::Class>& klass) {
-  constexpr const char* kWhole[] = {"java/lang/Thread",      "java/lang/ThreadGroup",
-                                    "java/lang/ClassLoader", "java/lang/Module",
-                                    "java/lang/ref/Reference",
-                                    "java/lang/reflect/AccessibleObject"};
+  constexpr const char* kWhole[] = {
+      "java/lang/Thread", "java/lang/ThreadGroup",   "java/lang/ClassLoader",
+      "java/lang/Module", "java/lang/ref/Reference", "java/lang/reflect/AccessibleObject"};
   if (!can_be_made(call, klass.c())) return false;
   for (const char* name : kWhole) {
     LocalRef<jclass> whole = class_named(call.jni, name);
@@ -284,9 +282,9 @@ bool check_field(Call& call, jobject receiver, jclass klass, const In<kinds::Fie
     return false;
   }
   LocalRef<jclass> declaring = class_behind(call.jni, record->klass);
-  bool belongs = declaring != nullptr &&
-                 (receiver != nullptr ? call.jni->IsInstanceOf(receiver, declaring)
-                                      : call.jni->IsAssignableFrom(klass, declaring));
+  bool belongs =
+      declaring != nullptr && (receiver != nullptr ? call.jni->IsInstanceOf(receiver, declaring)
+                                                   : call.jni->IsAssignableFrom(klass, declaring));
   if (!belongs) {
     call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the %s",
                 receiver != nullptr ? "object" : "class");
@@ -310,15 +308,15 @@ bool check_stored(Call& call, const In<kinds::Field>& field, jobject value) {
                            : jni->GetMethodID(field_class, "getType", "()Ljava/lang/Class;");
     if (getter != nullptr) type = jni->CallObjectMethodA(reflected, getter, nullptr);
   }
-  bool fits = call.settled() && type != nullptr &&
-              jni->IsInstanceOf(value, static_cast<jclass>(type));
+  bool fits =
+      call.settled() && type != nullptr && jni->IsInstanceOf(value, static_cast<jclass>(type));
   if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the field's type");
   jni->PopLocalFrame(nullptr);
   return fits;
 }
 
-bool to_reflected_method(Call& call, const In<kinds::Class>& klass,
-                         const In<kinds::Method>& method, const In<jboolean>& is_static) {
+bool to_reflected_method(Call& call, const In<kinds::Class>& klass, const In<kinds::Method>& method,
+                         const In<jboolean>& is_static) {
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
   if (std::strcmp(details->name.get(), "<clinit>") == 0) {
@@ -331,7 +329,8 @@ bool to_reflected_method(Call& call, const In<kinds::Class>& klass,
   }
   LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
   bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
+  if (!belongs)
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
   return belongs;
 }
 

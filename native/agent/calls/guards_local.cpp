@@ -2,7 +2,6 @@
 // local variable table, and by name alone.
 
 #include "agent/calls/guards.h"
-
 #include "agent/calls/method_details.h"
 #include "agent/engines/threads/leave_frame.h"
 
@@ -54,11 +53,16 @@ struct Untabled {
 // The VM hands a number on as it is, and compiled code believes that a byte is one.
 bool in_range(char type, jint value) {
   switch (type) {
-    case 'Z': return value == 0 || value == 1;
-    case 'B': return value >= INT8_MIN && value <= INT8_MAX;
-    case 'C': return value >= 0 && value <= UINT16_MAX;
-    case 'S': return value >= INT16_MIN && value <= INT16_MAX;
-    default: return true;
+    case 'Z':
+      return value == 0 || value == 1;
+    case 'B':
+      return value >= INT8_MIN && value <= INT8_MAX;
+    case 'C':
+      return value >= 0 && value <= UINT16_MAX;
+    case 'S':
+      return value >= INT16_MIN && value <= INT16_MAX;
+    default:
+      return true;
   }
 }
 
@@ -292,8 +296,8 @@ bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<
   const MethodDetails* details = returning_method(call, thread.c());
   if (details == nullptr) return !call.refused();
   if (in_range(details->return_type, value.c())) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name.get(), details->signature.get(),
-              value.c());
+  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name.get(),
+              details->signature.get(), value.c());
   return false;
 }
 

@@ -21,7 +21,7 @@ bool has_room(const char* place, int64_t room) {
   char directory[LentFiles::kLongestName];
   snprintf(directory, sizeof directory, "%s", place);
   *std::strrchr(directory, '/') = '\0';
-  struct statvfs about {};
+  struct statvfs about{};
   if (statvfs(directory, &about) != 0) return false;
   bool enough = about.f_bavail * about.f_frsize >= static_cast<uint64_t>(room);
   if (!enough) errno = ENOSPC;
@@ -32,7 +32,7 @@ bool has_room(const char* place, int64_t room) {
 
 bool LentFiles::lend(int descriptor, int64_t room, char* name) {
   File file{descriptor, "", room > 0};
-  struct stat about {};
+  struct stat about{};
   if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor);
     errno = EINVAL;

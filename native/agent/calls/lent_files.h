@@ -1,8 +1,8 @@
 // Files of the controller that the VM itself is to write to by name: a heap dump's.
 //
-// The file has no name of its own and comes as a descriptor; `/proc/self/fd` gives it one.  A VM that
-// dumps in parallel (22 and later) puts the parts beside it first, so there the name is a link in a
-// directory made for it, and both go with the file.
+// The file has no name of its own and comes as a descriptor; `/proc/self/fd` gives it one.  A VM
+// that dumps in parallel (22 and later) puts the parts beside it first, so there the name is a link
+// in a directory made for it, and both go with the file.
 #pragma once
 
 #include "base/containers.h"

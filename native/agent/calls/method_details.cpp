@@ -56,8 +56,8 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
   bool made = details != nullptr;
   if (made) {
     details->modifiers = modifiers;
-    made = details->name.copy(name) && details->signature.copy(signature) &&
-           parse_signature(details);
+    made =
+        details->name.copy(name) && details->signature.copy(signature) && parse_signature(details);
     if (made) details->declaring_class = call.jni->NewWeakGlobalRef(declaring);
   }
   if (!made) {
@@ -102,11 +102,11 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
   }
   jclass context = static_cast<jclass>(jni->NewLocalRef(details->declaring_class));
   jclass type = jni->FindClass("java/lang/Class");
-  jmethodID for_name = type == nullptr ? nullptr
-                                       : jni->GetStaticMethodID(
-                                             type, "forName",
-                                             "(Ljava/lang/String;ZLjava/lang/ClassLoader;)"
-                                             "Ljava/lang/Class;");
+  jmethodID for_name = type == nullptr
+                           ? nullptr
+                           : jni->GetStaticMethodID(type, "forName",
+                                                    "(Ljava/lang/String;ZLjava/lang/ClassLoader;)"
+                                                    "Ljava/lang/Class;");
   bool is = false;
   if (context != nullptr && for_name != nullptr) {
     jvalue arguments[3];

@@ -1,5 +1,5 @@
-// All loaded classes at once, declared in src/jvmti/operations/functions.py: what a listing needs, without
-// a handle for each.
+// All loaded classes at once, declared in src/jvmti/operations/functions.py: what a listing needs,
+// without a handle for each.
 
 #include "generated/own.h"
 
@@ -114,11 +114,11 @@ uint64_t hash_of(const char* text) {
 }  // namespace
 
 jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jboolean>& details,
-                       jint* bytes, unsigned char** signatures, jint* loader_count, jobject** loaders,
-                       jint* loader_of_count, jint** loader_of, jint* module_count,
-                       jobject** modules, jint* module_of_count, jint** module_of,
-                       jint* modifiers_count, jint** modifiers, jint* status_count,
-                       jint** statuses) {
+                       jint* bytes, unsigned char** signatures, jint* loader_count,
+                       jobject** loaders, jint* loader_of_count, jint** loader_of,
+                       jint* module_count, jobject** modules, jint* module_of_count,
+                       jint** module_of, jint* modifiers_count, jint** modifiers,
+                       jint* status_count, jint** statuses) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   LocalRefs<jclass> classes(agent.env, call.jni);
   jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
@@ -228,7 +228,8 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
   }
   if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = texts.give(bytes, signatures);
-  if (error == JVMTI_ERROR_NONE) error = met.give(class_count, reinterpret_cast<jobject**>(classes));
+  if (error == JVMTI_ERROR_NONE)
+    error = met.give(class_count, reinterpret_cast<jobject**>(classes));
   if (error == JVMTI_ERROR_NONE) error = give(above, superclass_count, superclasses);
   if (error == JVMTI_ERROR_NONE) error = give(having, count_count, counts);
   if (error == JVMTI_ERROR_NONE) error = give(had, interface_count, interfaces);

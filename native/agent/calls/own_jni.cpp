@@ -109,8 +109,8 @@ void ExceptionClear(Call& call) {
 
 namespace {
 
-// In a handler the program gets the exception when it goes on, and from a thread that the controller
-// made the VM gets it at its end.
+// In a handler the program gets the exception when it goes on, and from a thread that the
+// controller made the VM gets it at its end.
 bool can_throw(Call& call) {
   const Serving* serving = Serving::innermost();
   if (serving != nullptr && serving->handler) {
@@ -156,9 +156,9 @@ jobject PopLocalFrame(Call& call, const In<Nullable<kinds::Object>>& result) {
   }
   jobject kept = result.c() == nullptr ? nullptr : call.jni->NewLocalRef(result.c());
   size_t start = channel.frames.pop();
-  size_t left = call.session.objects.end_frame(call.jni, call.session.tags(),
-                                               channel.issued.begin() + start,
-                                               channel.issued.size() - start, result.handle());
+  size_t left =
+      call.session.objects.end_frame(call.jni, call.session.tags(), channel.issued.begin() + start,
+                                     channel.issued.size() - start, result.handle());
   // What was known before the frame may still end with the frame around it.
   channel.issued.shrink(channel.frames.empty() ? 0 : start + left);
   return kept;
@@ -207,8 +207,8 @@ void* symbol_of_any_library(const char* symbol) {
       },
       &libraries);
   for (char* name : libraries) {
-    void* library = found == nullptr && name[0] != '\0' ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD)
-                                                        : nullptr;
+    void* library =
+        found == nullptr && name[0] != '\0' ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
     if (library != nullptr) {
       found = dlsym(library, symbol);
       dlclose(library);

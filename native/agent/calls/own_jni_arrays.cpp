@@ -68,8 +68,7 @@ Buffer GetStringRegion(Call& call, const In<kinds::String>& string, const In<jin
   }
   Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(jchar));
   if (buffer.data != nullptr) {
-    call.jni->GetStringRegion(string.c(), start.c(), length.c(),
-                              static_cast<jchar*>(buffer.data));
+    call.jni->GetStringRegion(string.c(), start.c(), length.c(), static_cast<jchar*>(buffer.data));
   }
   return buffer;
 }
@@ -111,49 +110,49 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
   return reinterpret_cast<char*>(made);
 }
 
-// Elements that fit where a region outside of its array is asked for, so that the VM throws.  A longer
-// request is passed on as the largest length there is, which no array has.
+// Elements that fit where a region outside of its array is asked for, so that the VM throws.  A
+// longer request is passed on as the largest length there is, which no array has.
 constexpr jint kRoom = 256;
 
-#define JVMTI_EACH_ARRAY(Do)                                                                      \
-  Do(Boolean, jboolean) Do(Byte, jbyte) Do(Char, jchar) Do(Short, jshort) Do(Int, jint)           \
+#define JVMTI_EACH_ARRAY(Do)                                                            \
+  Do(Boolean, jboolean) Do(Byte, jbyte) Do(Char, jchar) Do(Short, jshort) Do(Int, jint) \
       Do(Long, jlong) Do(Float, jfloat) Do(Double, jdouble)
-#define JVMTI_ARRAY_FUNCTIONS(Name, Type)                                                         \
-  Buffer Get##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array) {              \
-    jsize length = call.jni->GetArrayLength(array.c());                                           \
-    Buffer buffer = buffer_of(call, static_cast<size_t>(length) * sizeof(Type));                  \
-    if (buffer.data != nullptr) {                                                                 \
-      call.jni->Get##Name##ArrayRegion(array.c(), 0, length, static_cast<Type*>(buffer.data));    \
-    }                                                                                             \
-    return buffer;                                                                                \
-  }                                                                                               \
-  void Release##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array,              \
-                                    const In<Elements<Type>>& elements, const In<jint>& mode) {   \
-    if (elements.size() != call.jni->GetArrayLength(array.c())) {                                 \
-      return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the elements are not those of the array");\
-    }                                                                                             \
-    if (!known_mode(call, mode.c()) || mode.c() == JNI_ABORT) return;                             \
-    call.jni->Set##Name##ArrayRegion(array.c(), 0, elements.size(), elements.data());             \
-  }                                                                                               \
-  Buffer Get##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                  \
-                                const In<jint>& start, const In<jint>& length) {                  \
-    Type room[kRoom];                                                                             \
-    if (!within(start.c(), length.c(), call.jni->GetArrayLength(array.c()))) {                    \
-      /* The VM throws. Were it to take the array for longer, there is room for it. */            \
-      jint asked = length.c() > kRoom ? std::numeric_limits<jint>::max() : length.c();            \
-      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), asked, room);                        \
-      return Buffer{};                                                                            \
-    }                                                                                             \
-    Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(Type));              \
-    if (buffer.data != nullptr) {                                                                 \
-      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), length.c(),                          \
-                                       static_cast<Type*>(buffer.data));                          \
-    }                                                                                             \
-    return buffer;                                                                                \
-  }                                                                                               \
-  void Set##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                    \
-                              const In<jint>& start, const In<Elements<Type>>& elements) {        \
-    call.jni->Set##Name##ArrayRegion(array.c(), start.c(), elements.size(), elements.data());     \
+#define JVMTI_ARRAY_FUNCTIONS(Name, Type)                                                          \
+  Buffer Get##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array) {               \
+    jsize length = call.jni->GetArrayLength(array.c());                                            \
+    Buffer buffer = buffer_of(call, static_cast<size_t>(length) * sizeof(Type));                   \
+    if (buffer.data != nullptr) {                                                                  \
+      call.jni->Get##Name##ArrayRegion(array.c(), 0, length, static_cast<Type*>(buffer.data));     \
+    }                                                                                              \
+    return buffer;                                                                                 \
+  }                                                                                                \
+  void Release##Name##ArrayElements(Call& call, const In<kinds::Name##Array>& array,               \
+                                    const In<Elements<Type>>& elements, const In<jint>& mode) {    \
+    if (elements.size() != call.jni->GetArrayLength(array.c())) {                                  \
+      return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the elements are not those of the array"); \
+    }                                                                                              \
+    if (!known_mode(call, mode.c()) || mode.c() == JNI_ABORT) return;                              \
+    call.jni->Set##Name##ArrayRegion(array.c(), 0, elements.size(), elements.data());              \
+  }                                                                                                \
+  Buffer Get##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                   \
+                                const In<jint>& start, const In<jint>& length) {                   \
+    Type room[kRoom];                                                                              \
+    if (!within(start.c(), length.c(), call.jni->GetArrayLength(array.c()))) {                     \
+      /* The VM throws. Were it to take the array for longer, there is room for it. */             \
+      jint asked = length.c() > kRoom ? std::numeric_limits<jint>::max() : length.c();             \
+      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), asked, room);                         \
+      return Buffer{};                                                                             \
+    }                                                                                              \
+    Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(Type));               \
+    if (buffer.data != nullptr) {                                                                  \
+      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), length.c(),                           \
+                                       static_cast<Type*>(buffer.data));                           \
+    }                                                                                              \
+    return buffer;                                                                                 \
+  }                                                                                                \
+  void Set##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                     \
+                              const In<jint>& start, const In<Elements<Type>>& elements) {         \
+    call.jni->Set##Name##ArrayRegion(array.c(), start.c(), elements.size(), elements.data());      \
   }
 JVMTI_EACH_ARRAY(JVMTI_ARRAY_FUNCTIONS)
 #undef JVMTI_ARRAY_FUNCTIONS
@@ -187,8 +186,7 @@ size_t element_size(Call& call, const In<kinds::Array>& array) {
 Buffer GetPrimitiveArrayCritical(Call& call, const In<kinds::Array>& array) {
   size_t width = element_size(call, array);
   if (width == 0) return Buffer{};
-  Buffer buffer =
-      buffer_of(call, static_cast<size_t>(call.jni->GetArrayLength(array.c())) * width);
+  Buffer buffer = buffer_of(call, static_cast<size_t>(call.jni->GetArrayLength(array.c())) * width);
   if (buffer.data == nullptr) return buffer;
   void* elements = call.jni->GetPrimitiveArrayCritical(array.c(), nullptr);
   if (elements == nullptr) {

@@ -36,8 +36,8 @@ jvmtiError SetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& 
 
 namespace {
 
-// Whether it is the current thread, which null stands for, in a handler: a service thread on its own
-// is refused before.
+// Whether it is the current thread, which null stands for, in a handler: a service thread on its
+// own is refused before.
 bool is_current_thread(Call& call, jthread thread) {
   if (thread == nullptr) return true;
   LocalRef<jthread> current = current_thread(call.env, call.jni);
@@ -139,8 +139,8 @@ jvmtiError SuspendAllVirtualThreads(Call& call, const In<List<kinds::Thread>>& e
     excepted = excepted || call.jni->IsSameObject(current, except.items()[i]);
   }
   if (!excepted) spared.put(current);
-  jvmtiError error = call.env->SuspendAllVirtualThreads(static_cast<jint>(spared.size()),
-                                                        spared.begin());
+  jvmtiError error =
+      call.env->SuspendAllVirtualThreads(static_cast<jint>(spared.size()), spared.begin());
   if (error == JVMTI_ERROR_NONE) {
     call.session.suspensions.all_virtual = true;
     if (call.session.ending()) call.session.suspensions.resume_all(call.jni);
@@ -195,8 +195,8 @@ jvmtiError without_frames(Call& call, const In<List<kinds::Thread>>& threads,
 // would be deleted as local references once written, which destroys them.
 jvmtiError GetThreadListStackTraces(Call& call, const In<List<kinds::Thread>>& threads,
                                     const In<jint>& most_frames, jvmtiStackInfo** traces) {
-  jvmtiError error = call.env->GetThreadListStackTraces(threads.count(), threads.items(),
-                                                        most_frames.c(), traces);
+  jvmtiError error =
+      call.env->GetThreadListStackTraces(threads.count(), threads.items(), most_frames.c(), traces);
   if (error != JVMTI_ERROR_NONE) return error;
   // Asked for a single thread that is just ending, HotSpot 17 to 25 answer success and nothing.
   if (*traces == nullptr) return without_frames(call, threads, traces);

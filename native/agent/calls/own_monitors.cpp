@@ -8,8 +8,8 @@ namespace own {
 namespace {
 
 // A raw monitor in use by this channel.  The VM frees a destroyed monitor whoever still waits for
-// it, so the books say who does, and a monitor is looked up and noted in one step.  When the session
-// ends, nobody gets hold of one any more.
+// it, so the books say who does, and a monitor is looked up and noted in one step.  When the
+// session ends, nobody gets hold of one any more.
 class MonitorUse {
  public:
   MonitorUse(Call& call, const In<kinds::RawMonitor>& monitor) : call_(call) {
@@ -45,8 +45,8 @@ void forget_held(Channel& channel, const HeldMonitor* held) {
 }  // namespace
 
 jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
-  // Out of the books only where the VM will not refuse: its owner could be told meanwhile that there
-  // is none, and never leave it.
+  // Out of the books only where the VM will not refuse: its owner could be told meanwhile that
+  // there is none, and never leave it.
   {
     Locked locked(call.session.mutex());
     if (call.session.monitor_used(monitor.c(), call.channel)) {

@@ -66,9 +66,8 @@ jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   Vector<jobject> copies;
   if (!agent.service_threads.copy(call.jni, &copies)) return JVMTI_ERROR_OUT_OF_MEMORY;
-  jvmtiError error =
-      agent.env->Allocate(static_cast<jlong>((copies.size() + 1) * sizeof(jthread)),
-                          reinterpret_cast<unsigned char**>(threads));
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>((copies.size() + 1) * sizeof(jthread)),
+                                         reinterpret_cast<unsigned char**>(threads));
   if (error != JVMTI_ERROR_NONE) return error;
   for (jobject copy : copies) (*threads)[(*count)++] = copy;
   return JVMTI_ERROR_NONE;
@@ -125,9 +124,9 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
                       const In<jlong>& shortest, const In<List<kinds::Thread>>& threads,
                       const In<Nullable<Text>>& classes, const In<Nullable<Text>>& methods,
                       const In<Nullable<Text>>& exceptions, jlong* number) {
-  StreamRequest request{events.items(),  events.count(),  wishes.c(),     words.c(),
-                        size.c(),        stack_depth.c(), shortest.c(),   threads.items(),
-                        threads.count(), classes.c(),     methods.c(),    exceptions.c()};
+  StreamRequest request{events.items(),  events.count(),  wishes.c(),   words.c(),
+                        size.c(),        stack_depth.c(), shortest.c(), threads.items(),
+                        threads.count(), classes.c(),     methods.c(),  exceptions.c()};
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   Stream* stream = Stream::open(call, request, call.channel.take_descriptor());
   if (stream == nullptr) return static_cast<jvmtiError>(call.status);
@@ -195,14 +194,14 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
   LocalRef<jclass> base = class_named(jni, "java/lang/Throwable");
   jfieldID field =
       base == nullptr ? nullptr : jni->GetFieldID(base, "detailMessage", "Ljava/lang/String;");
-  LocalRef<jstring> string(
-      jni, field == nullptr ? nullptr : jni->GetObjectField(throwable.c(), field));
+  LocalRef<jstring> string(jni,
+                           field == nullptr ? nullptr : jni->GetObjectField(throwable.c(), field));
   const char* text = string == nullptr ? nullptr : jni->GetStringUTFChars(string, nullptr);
   jni->ExceptionClear();
   if (text != nullptr) {
     size_t size = std::strlen(text) + 1;
-    error = agent.env->Allocate(static_cast<jlong>(size),
-                                reinterpret_cast<unsigned char**>(message));
+    error =
+        agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(message));
     if (error == JVMTI_ERROR_NONE) std::memcpy(*message, text, size);
     jni->ReleaseStringUTFChars(string, text);
   }
@@ -332,9 +331,8 @@ jvmtiError WriteJniBuffer(Call& call, const In<jint>& number, const In<jlong>& o
   const JniBuffer* buffer = jni_buffer(call, number.c());
   if (buffer == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (!within(call, offset.c(), bytes.size(), buffer->size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  if (buffer->writable &&
-      copy_carefully(static_cast<uint8_t*>(buffer->at) + offset.c(), bytes.data(),
-                     static_cast<size_t>(bytes.size()), true)) {
+  if (buffer->writable && copy_carefully(static_cast<uint8_t*>(buffer->at) + offset.c(),
+                                         bytes.data(), static_cast<size_t>(bytes.size()), true)) {
     return JVMTI_ERROR_NONE;
   }
   call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the memory is for reading");
@@ -355,8 +353,8 @@ jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const 
   void* address = direct_memory(call, buffer.c(), &size);
   if (address == nullptr) return JVMTI_ERROR_INVALID_OBJECT;
   if (!within(call, offset.c(), bytes.size(), size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  jmethodID read_only = call.jni->GetMethodID(call.jni->GetObjectClass(buffer.c()), "isReadOnly",
-                                              "()Z");
+  jmethodID read_only =
+      call.jni->GetMethodID(call.jni->GetObjectClass(buffer.c()), "isReadOnly", "()Z");
   if (read_only == nullptr || call.jni->CallBooleanMethodA(buffer.c(), read_only, nullptr)) {
     call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the buffer is read-only");
     return JVMTI_ERROR_ACCESS_DENIED;

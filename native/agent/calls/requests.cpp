@@ -86,7 +86,8 @@ uint8_t flags_of(const Call& call) {
 
 }  // namespace
 
-// Its time counts for threads that wait for this channel only, which are those before the VM is live.
+// Its time counts for threads that wait for this channel only, which are those before the VM is
+// live.
 void Channel::work(const Header& header) {
   bool counts = !agent.live;
   if (counts) calling_since_ = now_in_milliseconds();
@@ -111,8 +112,13 @@ void Channel::call(const Header& header) {
   }
   Call made(*this, jni);
   single(made, header, arguments, outbox_);
-  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, flags_of(made),
-               static_cast<uint16_t>(made.status), header.sequence, 0, 0};
+  Header reply{static_cast<uint32_t>(outbox_.size()),
+               protocol::kReturn,
+               flags_of(made),
+               static_cast<uint16_t>(made.status),
+               header.sequence,
+               0,
+               0};
   send(reply, outbox_.data(), outbox_.size());
 }
 
@@ -141,8 +147,13 @@ void Channel::batch(const Header& header) {
                                             static_cast<uint32_t>(outbox_.size() - start)});
   }
   bool fits = !outbox_.failed();
-  Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0, protocol::kReturn, 0,
-               static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())), header.sequence, 0, 0};
+  Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0,
+               protocol::kReturn,
+               0,
+               static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())),
+               header.sequence,
+               0,
+               0};
   send(reply, outbox_.data(), reply.size);
 }
 
@@ -251,8 +262,13 @@ void Channel::map(const Header& header) {
     status = trouble(exhausted);
   }
   if (status != 0) outbox_.truncate(0);
-  Header reply{static_cast<uint32_t>(outbox_.size()), protocol::kReturn, 0,
-               static_cast<uint16_t>(status), header.sequence, 0, 0};
+  Header reply{static_cast<uint32_t>(outbox_.size()),
+               protocol::kReturn,
+               0,
+               static_cast<uint16_t>(status),
+               header.sequence,
+               0,
+               0};
   if (shared.data() != nullptr && status == 0 && outbox_.size() + 8 <= shared.size()) {
     uint64_t size = outbox_.size();
     std::memcpy(shared.data(), &size, sizeof size);

@@ -21,9 +21,7 @@ template <class T>
 struct Wire<T, typename std::enable_if<std::is_enum<T>::value>::type> {
   using C = T;
   static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, C value) {
-    sink.leaf(0).number(static_cast<int32_t>(value));
-  }
+  static void write(Call&, Sink sink, C value) { sink.leaf(0).number(static_cast<int32_t>(value)); }
   static void blank(Sink sink) { sink.leaf(0).template number<int32_t>(0); }
   static void dispose(Call&, C) {}
 };
@@ -114,7 +112,8 @@ struct Wire<Text> {
 };
 
 template <class T>
-struct Wire<T*, typename std::enable_if<std::is_void<T>::value || std::is_function<T>::value>::type> {
+struct Wire<T*,
+            typename std::enable_if<std::is_void<T>::value || std::is_function<T>::value>::type> {
   using C = T*;
   static constexpr int leaves = 1;
   static void write(Call&, Sink sink, C value) {
@@ -281,8 +280,8 @@ class OutBuffer {
   typename Wire<T>::C* items() { return items_.get(); }
   void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
   void write_counted(Call& call, int leaf, jint count) {
-    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count,
-                         items_.get(), false);
+    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count, items_.get(),
+                         false);
   }
 
  private:

@@ -18,10 +18,10 @@ struct Box {
   const char* name;
   char letter;
 };
-constexpr Box kBoxes[] = {
-    {"java/lang/Integer", 'I'}, {"java/lang/Long", 'J'},  {"java/lang/Double", 'D'},
-    {"java/lang/Boolean", 'Z'}, {"java/lang/Float", 'F'}, {"java/lang/Character", 'C'},
-    {"java/lang/Short", 'S'},   {"java/lang/Byte", 'B'}};
+constexpr Box kBoxes[] = {{"java/lang/Integer", 'I'}, {"java/lang/Long", 'J'},
+                          {"java/lang/Double", 'D'},  {"java/lang/Boolean", 'Z'},
+                          {"java/lang/Float", 'F'},   {"java/lang/Character", 'C'},
+                          {"java/lang/Short", 'S'},   {"java/lang/Byte", 'B'}};
 constexpr int kBoxCount = sizeof kBoxes / sizeof kBoxes[0];
 
 // What is looked up once in a VM's life: classes of the bootstrap loader, which are never unloaded.
@@ -87,7 +87,9 @@ class ValueWriter {
   void fail() { good_ = false; }
 
   // So many values are to come, as far as is known: what they need grows no more.
-  void expect(size_t values) { good_ = letters_.reserve(values) && numbers_.reserve(values) && good_; }
+  void expect(size_t values) {
+    good_ = letters_.reserve(values) && numbers_.reserve(values) && good_;
+  }
 
   // The object whose fields come next.
   void begin(jobject object) {
@@ -206,30 +208,47 @@ class ValueWriter {
 
   void instance_field(jobject object, jfieldID field, char type) {
     switch (type) {
-      case 'Z': return whole(type, jni_->GetBooleanField(object, field) != 0);
-      case 'B': return whole(type, jni_->GetByteField(object, field));
-      case 'C': return whole(type, jni_->GetCharField(object, field));
-      case 'S': return whole(type, jni_->GetShortField(object, field));
-      case 'I': return whole(type, jni_->GetIntField(object, field));
-      case 'J': return whole(type, jni_->GetLongField(object, field));
-      case 'F': return floating(type, static_cast<jdouble>(jni_->GetFloatField(object, field)));
-      case 'D': return floating(type, jni_->GetDoubleField(object, field));
-      default: return this->object(jni_->GetObjectField(object, field));
+      case 'Z':
+        return whole(type, jni_->GetBooleanField(object, field) != 0);
+      case 'B':
+        return whole(type, jni_->GetByteField(object, field));
+      case 'C':
+        return whole(type, jni_->GetCharField(object, field));
+      case 'S':
+        return whole(type, jni_->GetShortField(object, field));
+      case 'I':
+        return whole(type, jni_->GetIntField(object, field));
+      case 'J':
+        return whole(type, jni_->GetLongField(object, field));
+      case 'F':
+        return floating(type, static_cast<jdouble>(jni_->GetFloatField(object, field)));
+      case 'D':
+        return floating(type, jni_->GetDoubleField(object, field));
+      default:
+        return this->object(jni_->GetObjectField(object, field));
     }
   }
 
   void static_field(jclass klass, jfieldID field, char type) {
     switch (type) {
-      case 'Z': return whole(type, jni_->GetStaticBooleanField(klass, field) != 0);
-      case 'B': return whole(type, jni_->GetStaticByteField(klass, field));
-      case 'C': return whole(type, jni_->GetStaticCharField(klass, field));
-      case 'S': return whole(type, jni_->GetStaticShortField(klass, field));
-      case 'I': return whole(type, jni_->GetStaticIntField(klass, field));
-      case 'J': return whole(type, jni_->GetStaticLongField(klass, field));
+      case 'Z':
+        return whole(type, jni_->GetStaticBooleanField(klass, field) != 0);
+      case 'B':
+        return whole(type, jni_->GetStaticByteField(klass, field));
+      case 'C':
+        return whole(type, jni_->GetStaticCharField(klass, field));
+      case 'S':
+        return whole(type, jni_->GetStaticShortField(klass, field));
+      case 'I':
+        return whole(type, jni_->GetStaticIntField(klass, field));
+      case 'J':
+        return whole(type, jni_->GetStaticLongField(klass, field));
       case 'F':
         return floating(type, static_cast<jdouble>(jni_->GetStaticFloatField(klass, field)));
-      case 'D': return floating(type, jni_->GetStaticDoubleField(klass, field));
-      default: return object(jni_->GetStaticObjectField(klass, field));
+      case 'D':
+        return floating(type, jni_->GetStaticDoubleField(klass, field));
+      default:
+        return object(jni_->GetStaticObjectField(klass, field));
     }
   }
 
@@ -239,9 +258,9 @@ class ValueWriter {
   jint most_text_;
   bool good_ = true;
   jobject object_ = nullptr;
-  LocalRef<jclass> class_;      // of the field before, as a local reference
-  jweak named_ = nullptr;       // what the field before names it with
-  bool is_instance_ = false;    // the object is one of that class
+  LocalRef<jclass> class_;    // of the field before, as a local reference
+  jweak named_ = nullptr;     // what the field before names it with
+  bool is_instance_ = false;  // the object is one of that class
   Vector<unsigned char> letters_;
   Vector<jlong> numbers_;
   Vector<jint> lengths_;
@@ -265,7 +284,8 @@ bool ready(Call& call) {
 
 jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
-                      const In<jint>& text, const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects) {
+                      const In<jint>& text, const In<jboolean>& same, jint* size,
+                      unsigned char** data, jint* count, jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   writer.begin(object.c());
@@ -276,7 +296,8 @@ jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
 
 jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const In<jint>& start,
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
-                        const In<jboolean>& same, jint* size, unsigned char** data, jint* count, jobject** objects) {
+                        const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
+                        jobject** objects) {
   if (!ready(call)) return static_cast<jvmtiError>(call.status);
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   jsize there = call.jni->GetArrayLength(array.c());
@@ -293,7 +314,12 @@ namespace {
 class Walk {
  public:
   Walk(Call& call, ValueWriter& writer, const In<List<kinds::Field>>& fields, jint most)
-      : call_(call), jni_(call.jni), writer_(writer), fields_(fields), left_(most), array_(call.jni) {}
+      : call_(call),
+        jni_(call.jni),
+        writer_(writer),
+        fields_(fields),
+        left_(most),
+        array_(call.jni) {}
   ~Walk() {
     for (Link& one : aside_) delete_local(jni_, one.of);
     delete_local(jni_, next_.of);

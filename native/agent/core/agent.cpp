@@ -98,7 +98,8 @@ void JNICALL vm_init(jvmtiEnv*, JNIEnv* jni, jthread) {
   }
   agent.waiting.clear();
   if (listen_asked && !listen_at(jni, listen_path)) {
-    fprintf(stderr, "jvmti: the agent does not listen; its own log, by the option log=, says why\n");
+    fprintf(stderr,
+            "jvmti: the agent does not listen; its own log, by the option log=, says why\n");
   }
 }
 
@@ -298,9 +299,9 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
   }
   jclass type = jni->FindClass("java/lang/Thread");
   jmethodID constructor =
-      type == nullptr ? nullptr
-                      : jni->GetMethodID(type, "<init>",
-                                         "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
+      type == nullptr
+          ? nullptr
+          : jni->GetMethodID(type, "<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
   if (constructor != nullptr &&
       agent.env->GetTopThreadGroups(&groups, top.out()) == JVMTI_ERROR_NONE && groups > 0) {
     jvalue arguments[2];
@@ -321,7 +322,7 @@ bool run_service_thread(JNIEnv* jni, jthread made, jvmtiStartFunction body, cons
   bool started = enter_service(jni, thread);
   bool known = started;
   started = started && agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==
-                 JVMTI_ERROR_NONE;
+                           JVMTI_ERROR_NONE;
   if (known && !started) leave_service(jni, thread);
   if (jni->ExceptionCheck()) jni->ExceptionClear();
   return started;

@@ -17,17 +17,17 @@ struct Environment;
 
 struct Agent {
   JavaVM* vm;
-  jvmtiEnv* env;     // our own: VMInit, VMDeath, RunAgentThread, and memory
-  jvmtiEnv* plain_env;  // without capabilities, where a controller holds the VM in OnLoad
-  jint version;      // of JVM TI, as the VM says
-  jint jni_version;  // 0 until the start phase
+  jvmtiEnv* env;           // our own: VMInit, VMDeath, RunAgentThread, and memory
+  jvmtiEnv* plain_env;     // without capabilities, where a controller holds the VM in OnLoad
+  jint version;            // of JVM TI, as the VM says
+  jint jni_version;        // 0 until the start phase
   std::atomic<bool> live;  // VMInit has been
   std::atomic<bool> dead;  // VMDeath has been
 
   Mutex mutex{Guards::kAgent};
   Vector<Session*> sessions;
   KnownThreads service_threads;
-  Vector<Session*> waiting;         // met us in OnLoad; their service starts at VMInit
+  Vector<Session*> waiting;  // met us in OnLoad; their service starts at VMInit
   Vector<Environment*> spare_environments;
   Vector<jvmtiEnv*> spare_tagging;  // for passes over the heap, with nothing tagged
 };

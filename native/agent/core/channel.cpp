@@ -35,7 +35,8 @@ void Channel::converse(JNIEnv* environment) {
   }
 }
 
-// What has come after the frame in progress is for the conversation within: it may abandon the call.
+// What has come after the frame in progress is for the conversation within: it may abandon the
+// call.
 void Channel::suspend(Suspended* outer) {
   outer->jni = jni;
   outer->inbox = inbox_;
@@ -154,56 +155,56 @@ Channel::Next Channel::serve(const Header& header) {
     return Next::kGoOn;
   }
   switch (header.kind) {
-      case protocol::kAnswer:
-        if (conversation_ != 0) return Next::kAnswered;
-        malformed(header, "an answer to nothing");
-        break;
-      case protocol::kAbandon:
-        // Of a walk that is over, it says nothing.
-        if (walking() && header.sequence == request_) return Next::kAbandoned;
-        break;
-      case protocol::kCall:
-      case protocol::kBatch:
-      case protocol::kMap:
-        work(header);
-        break;
-      case protocol::kRelease: {
-        Reader reader(payload_, header.size);
-        while (jni != nullptr && reader.remaining() >= 12) {
-          uint64_t handle = reader.number<uint64_t>();
-          uint32_t count = reader.number<uint32_t>();
-          session.objects.give_up(jni, session.tags(), handle, count);
-        }
-        // A descriptor that has come already belongs to the frame that it was sent ahead of.
-        return Next::kGoOn;
+    case protocol::kAnswer:
+      if (conversation_ != 0) return Next::kAnswered;
+      malformed(header, "an answer to nothing");
+      break;
+    case protocol::kAbandon:
+      // Of a walk that is over, it says nothing.
+      if (walking() && header.sequence == request_) return Next::kAbandoned;
+      break;
+    case protocol::kCall:
+    case protocol::kBatch:
+    case protocol::kMap:
+      work(header);
+      break;
+    case protocol::kRelease: {
+      Reader reader(payload_, header.size);
+      while (jni != nullptr && reader.remaining() >= 12) {
+        uint64_t handle = reader.number<uint64_t>();
+        uint32_t count = reader.number<uint32_t>();
+        session.objects.give_up(jni, session.tags(), handle, count);
       }
-      case protocol::kOpen: {
-        int descriptor = take_descriptor();
-        bool opened = false;
-        if (descriptor >= 0 && (!agent.live || jni == nullptr || !is_socket(descriptor))) {
-          close(descriptor);
-        } else if (descriptor >= 0 && (header.flags & protocol::kFlagEvents) != 0) {
-          opened = session.event_channels.add(descriptor);
-        } else if (descriptor >= 0) {
-          opened = session.open_channel(jni, descriptor);
-        }
-        bool early = !agent.live || jni == nullptr;
-        jvmtiError error = opened  ? JVMTI_ERROR_NONE
-                           : early ? JVMTI_ERROR_WRONG_PHASE
-                                   : JVMTI_ERROR_OUT_OF_MEMORY;
-        Header reply{0, protocol::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0, 0};
-        send(reply, nullptr, 0);
-        break;
+      // A descriptor that has come already belongs to the frame that it was sent ahead of.
+      return Next::kGoOn;
+    }
+    case protocol::kOpen: {
+      int descriptor = take_descriptor();
+      bool opened = false;
+      if (descriptor >= 0 && (!agent.live || jni == nullptr || !is_socket(descriptor))) {
+        close(descriptor);
+      } else if (descriptor >= 0 && (header.flags & protocol::kFlagEvents) != 0) {
+        opened = session.event_channels.add(descriptor);
+      } else if (descriptor >= 0) {
+        opened = session.open_channel(jni, descriptor);
       }
-      case protocol::kHello:
-        hello(header);
-        break;
-      case protocol::kGoodbye:
-        session.goodbye_ = true;
-        session.goodbye_sequence_ = header.sequence;
-        return Next::kLeave;
-      default:
-        malformed(header, "unknown kind of frame");
+      bool early = !agent.live || jni == nullptr;
+      jvmtiError error = opened  ? JVMTI_ERROR_NONE
+                         : early ? JVMTI_ERROR_WRONG_PHASE
+                                 : JVMTI_ERROR_OUT_OF_MEMORY;
+      Header reply{0, protocol::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0, 0};
+      send(reply, nullptr, 0);
+      break;
+    }
+    case protocol::kHello:
+      hello(header);
+      break;
+    case protocol::kGoodbye:
+      session.goodbye_ = true;
+      session.goodbye_sequence_ = header.sequence;
+      return Next::kLeave;
+    default:
+      malformed(header, "unknown kind of frame");
   }
   if (passed_ >= 0) close(take_descriptor());
   return Next::kGoOn;

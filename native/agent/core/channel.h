@@ -100,8 +100,8 @@ class Channel {
   // A socket that came with the frame in progress; -1 without one.
   int take_socket();
   void shut_down();
-  // For other threads: since when the call in progress is in the VM's hands, 0 for none; and whether
-  // the controller has gone.
+  // For other threads: since when the call in progress is in the VM's hands, 0 for none; and
+  // whether the controller has gone.
   int64_t calling_since() const { return calling_since_; }
   bool deserted() const;
   pid_t controller() const;  // the process at the other end; 0 or -1 where it cannot be seen
@@ -113,20 +113,20 @@ class Channel {
 
   Session& session;
   JNIEnv* jni = nullptr;
-  jobject thread = nullptr;          // global reference of the service thread
-  jobject pending = nullptr;         // the exception of the last JNI call, as a global reference
-  jobject thrown = nullptr;          // what the program is to get, as a global reference
-  bool of_agent_thread = false;      // a thread that the controller made
-  Vector<HeldMonitor> monitors;      // raw monitors entered by this thread
-  Vector<HeldObject> objects_held;   // whose Java monitor this thread entered through JNI
-  Vector<uint64_t> issued;           // handles issued inside local frames
-  Vector<uint32_t> frames;           // where each local frame starts in `issued`
+  jobject thread = nullptr;         // global reference of the service thread
+  jobject pending = nullptr;        // the exception of the last JNI call, as a global reference
+  jobject thrown = nullptr;         // what the program is to get, as a global reference
+  bool of_agent_thread = false;     // a thread that the controller made
+  Vector<HeldMonitor> monitors;     // raw monitors entered by this thread
+  Vector<HeldObject> objects_held;  // whose Java monitor this thread entered through JNI
+  Vector<uint64_t> issued;          // handles issued inside local frames
+  Vector<uint32_t> frames;          // where each local frame starts in `issued`
   jrawMonitorID monitor_in_use = nullptr;  // by the call in progress
   std::atomic<bool> waiting{false};        // in RawMonitorWait
-  std::atomic<bool> serviced{false};          // by a thread of the agent's, which nobody suspends
-  int64_t deadline = -1;             // for the next frame, in milliseconds of the clock
-  JniCall* jni_call = nullptr;  // the intercepted call that the conversation is about
-  int process = -1;                  // a pidfd to watch beside the socket
+  std::atomic<bool> serviced{false};       // by a thread of the agent's, which nobody suspends
+  int64_t deadline = -1;                   // for the next frame, in milliseconds of the clock
+  JniCall* jni_call = nullptr;             // the intercepted call that the conversation is about
+  int process = -1;                        // a pidfd to watch beside the socket
 
  private:
   struct Inbox {
@@ -175,20 +175,20 @@ class Channel {
   int passed_ = -1;  // a descriptor that came with the current frame
   void limit_receiving(int64_t milliseconds);
   bool overran_ = false;
-  bool stopped_ = false;  // the controller's process, in a walk
-  int64_t limit_ = -1;    // when the call in progress is to have ended, of the clock
-  bool unheard_ = false;       // nothing has come yet in the innermost conversation
+  bool stopped_ = false;        // the controller's process, in a walk
+  int64_t limit_ = -1;          // when the call in progress is to have ended, of the clock
+  bool unheard_ = false;        // nothing has come yet in the innermost conversation
   int64_t received_limit_ = 0;  // what the socket's own limit is set to; 0 is none
   Inbox inbox_;
   const uint8_t* payload_ = nullptr;  // of the frame in progress
   uint8_t* answered_ = nullptr;
   Writer outbox_;
-  uint32_t request_ = 0;       // the sequence number of the call in progress
+  uint32_t request_ = 0;  // the sequence number of the call in progress
   std::atomic<int64_t> calling_since_{0};
   const Environment* walk_environment_ = nullptr;
   Suspended walk_;
   Vector<HeldMonitor> entered_in_walk_;
-  uint32_t conversation_ = 0;  // the innermost
+  uint32_t conversation_ = 0;   // the innermost
   uint32_t conversations_ = 0;  // so far
 };
 

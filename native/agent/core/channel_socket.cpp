@@ -1,4 +1,5 @@
-// The socket of a channel: frames go out and come in, within time limits, and descriptors with them.
+// The socket of a channel: frames go out and come in, within time limits, and descriptors with
+// them.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,8 +82,8 @@ bool Channel::send(const Header& header, const void* payload, size_t size, int p
   return true;
 }
 
-// Waits for the socket; false when the deadline has come or the controller has gone.  In a walk, which
-// the VM stands still for, also when the controller does.
+// Waits for the socket; false when the deadline has come or the controller has gone.  In a walk,
+// which the VM stands still for, also when the controller does.
 bool Channel::await(short events) {
   constexpr int64_t kLongest = 1 << 30;  // milliseconds
   constexpr int64_t kLook = 100;
@@ -277,8 +278,8 @@ void Channel::exhausted(const Header& header) {
 
 void Channel::malformed(const Header& header, const char* why) {
   log("malformed frame: %s", why);
-  Header reply{static_cast<uint32_t>(std::strlen(why)), protocol::kMalformed, 0, 0,
-               header.sequence, 0, 0};
+  Header reply{
+      static_cast<uint32_t>(std::strlen(why)), protocol::kMalformed, 0, 0, header.sequence, 0, 0};
   send(reply, why, reply.size);
 }
 

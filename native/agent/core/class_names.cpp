@@ -8,9 +8,9 @@ namespace jvmti {
 
 void write_class_name(const char* signature, char* name, size_t room) {
   static const char* const kPrimitives[26] = {
-      nullptr, "byte", "char", "double", nullptr, "float", nullptr, nullptr, "int",
-      "long",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-      "short", nullptr, nullptr, "void",  nullptr, nullptr, nullptr, "boolean"};
+      nullptr, "byte",  "char",  "double", nullptr, "float", nullptr, nullptr,  "int",
+      "long",  nullptr, nullptr, nullptr,  nullptr, nullptr, nullptr, nullptr,  nullptr,
+      "short", nullptr, nullptr, "void",   nullptr, nullptr, nullptr, "boolean"};
   size_t dimensions = 0;
   while (*signature == '[') {
     ++signature;

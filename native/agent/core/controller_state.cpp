@@ -31,7 +31,7 @@ bool is_stopped(pid_t pid) {
 
 // A line of /proc/PID/cgroup is `number:controllers:path`; version 2 has neither of the first two.
 struct Freezer {
-  const char* line;   // how the line of the hierarchy that freezes goes on behind its number
+  const char* line;  // how the line of the hierarchy that freezes goes on behind its number
   const char* mount;
   const char* file;
   const char* frozen;

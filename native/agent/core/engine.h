@@ -1,5 +1,5 @@
-// What every part of the agent that works for a session answers to: a stream, a breakpoint, a replaced
-// table.  A session knows its engines by this only, so a new one is a line in engines.cpp.
+// What every part of the agent that works for a session answers to: a stream, a breakpoint, a
+// replaced table.  A session knows its engines by this only, so a new one is a line in engines.cpp.
 #pragma once
 
 #include <jvmti.h>
@@ -11,7 +11,8 @@ namespace jvmti {
 class Session;
 struct Environment;
 
-// The stages of a session's end; some come twice, because calls that were going on come back meanwhile.
+// The stages of a session's end; some come twice, because calls that were going on come back
+// meanwhile.
 enum class Stage {
   kResume,   // threads that the session suspended go on
   kMute,     // no event reaches the controller any more

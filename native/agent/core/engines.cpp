@@ -14,13 +14,12 @@ extern const Engine kStreamEngine;
 extern const Engine kSuspensionEngine;
 extern const Engine kUndoEngine;
 
-// Where a session ends they let each other go in this order: waiters first, then the service threads,
-// then callbacks in flight, then what these used.
-const Engine* const kEngines[] = {&kStopEngine,        &kSelfSuspensionEngine,
-                                  &kSessionEngine,     &kJniInterceptionEngine,
-                                  &kExtensionEngine,   &kEnvironmentEngine,
-                                  &kStreamEngine,      &kSuspensionEngine,
-                                  &kUndoEngine};
+// Where a session ends they let each other go in this order: waiters first, then the service
+// threads, then callbacks in flight, then what these used.
+const Engine* const kEngines[] = {
+    &kStopEngine,      &kSelfSuspensionEngine, &kSessionEngine, &kJniInterceptionEngine,
+    &kExtensionEngine, &kEnvironmentEngine,    &kStreamEngine,  &kSuspensionEngine,
+    &kUndoEngine};
 const int kEngineCount = sizeof kEngines / sizeof *kEngines;
 
 }  // namespace jvmti

@@ -11,8 +11,8 @@ namespace jvmti {
 namespace {
 
 // Versions of the interface to ask for, the newest first: behaviour follows what was asked for.
-constexpr jint kVersions[] = {0x30190000, 0x30150000, 0x30110000, 0x300B0000,
-                              0x30090000, JVMTI_VERSION_1_2};
+constexpr jint kVersions[] = {0x30190000, 0x30150000, 0x30110000,
+                              0x300B0000, 0x30090000, JVMTI_VERSION_1_2};
 
 jvmtiEnv* environment_of(jint version) {
   jvmtiEnv* env = nullptr;

@@ -14,8 +14,8 @@ namespace jvmti {
 class Session;
 
 // Calls in progress keep an environment: a disposed one goes to the VM when the last of them has
-// returned.  The VM may call us for an event some time after it was switched off, so the memory of an
-// environment is used again but never freed, and the callbacks in it are counted.
+// returned.  The VM may call us for an event some time after it was switched off, so the memory of
+// an environment is used again but never freed, and the callbacks in it are counted.
 struct Environment {
   std::atomic<jvmtiEnv*> env;
   Session* session;
@@ -25,9 +25,9 @@ struct Environment {
   bool leaving;  // what it set VM-wide is being cleared; the environment goes next
   uint64_t storage;
   std::atomic<uint32_t> extension_events;  // those with a callback, by the bits of their places
-  std::atomic<bool> muted;          // its events are not wanted any more
-  std::atomic<uint32_t> in_flight;  // callbacks of events, and who else has pinned it
-  std::atomic<uint64_t> capabilities;  // that it has, by their bits
+  std::atomic<bool> muted;                 // its events are not wanted any more
+  std::atomic<uint32_t> in_flight;         // callbacks of events, and who else has pinned it
+  std::atomic<uint64_t> capabilities;      // that it has, by their bits
   EventTaps taps[kEventCount];
 };
 

@@ -1,7 +1,8 @@
-// Memory that runs out when asked to, for tests: the linker leads every allocation of the agent here.
+// Memory that runs out when asked to, for tests: the linker leads every allocation of the agent
+// here.
 //
-// The file that JVMTI_ALLOCATIONS names is shared with the test, which says how many allocations are
-// still to succeed, and reads which places in the agent have allocated since.
+// The file that JVMTI_ALLOCATIONS names is shared with the test, which says how many allocations
+// are still to succeed, and reads which places in the agent have allocated since.
 
 #include "agent/core/failing_allocations.h"
 
@@ -33,11 +34,11 @@ constexpr size_t kMostPlaces = 2000;
 
 // As tests/robustness/failing.py has it.
 struct Shared {
-  std::atomic<int64_t> left;     // the one that makes it 0 fails; below that none does
+  std::atomic<int64_t> left;  // the one that makes it 0 fails; below that none does
   std::atomic<int64_t> made;
   std::atomic<int64_t> failed;
-  std::atomic<int64_t> place;    // that failed last
-  std::atomic<int64_t> places;   // seen so far
+  std::atomic<int64_t> place;   // that failed last
+  std::atomic<int64_t> places;  // seen so far
   struct {
     std::atomic<int64_t> where;
     std::atomic<int64_t> first;  // the number of the first allocation there
@@ -113,7 +114,5 @@ void* __wrap_realloc(void* memory, size_t size) {
 int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
   return jvmti::JVMTI_FAILS ? ENOMEM : __real_posix_memalign(memory, alignment, size);
 }
-char* __wrap_strdup(const char* text) {
-  return jvmti::JVMTI_FAILS ? nullptr : __real_strdup(text);
-}
+char* __wrap_strdup(const char* text) { return jvmti::JVMTI_FAILS ? nullptr : __real_strdup(text); }
 }

@@ -331,7 +331,8 @@ uint32_t Fields::keep(const FieldRecord& made, uint64_t key) {
 FieldRecord* Fields::find(uint64_t handle) {
   uint32_t index = index_of(handle);
   Locked locked(mutex_);
-  if (index == 0 || index > records_.size() || handle != make_handle(kinds::Field::kind, 0, index)) {
+  if (index == 0 || index > records_.size() ||
+      handle != make_handle(kinds::Field::kind, 0, index)) {
     return nullptr;
   }
   return records_.at(index - 1);

@@ -59,10 +59,10 @@ struct MethodDetails {
   Array<char> signature;
   jint modifiers;
   jweak declaring_class;
-  char return_type;        // the descriptor's first character
+  char return_type;  // the descriptor's first character
   uint32_t argument_count;
-  Array<char> argument_types;    // one descriptor character each
-  Array<jweak> argument_classes; // for 'L' and '['; filled on the first call through JNI
+  Array<char> argument_types;     // one descriptor character each
+  Array<jweak> argument_classes;  // for 'L' and '['; filled on the first call through JNI
   bool argument_classes_known;
 };
 
@@ -88,10 +88,10 @@ class Methods {
 
 struct FieldRecord {
   jfieldID id;
-  jweak klass;       // the same reference for fields of one class that were issued together
-  bool owns_class;   // the first of them
-  uint32_t next;  // the next record with the same key, plus one
-  char type;      // the descriptor's first character
+  jweak klass;      // the same reference for fields of one class that were issued together
+  bool owns_class;  // the first of them
+  uint32_t next;    // the next record with the same key, plus one
+  char type;        // the descriptor's first character
   bool is_static;
 };
 

@@ -1,7 +1,8 @@
 // Threads that are to be known again, as global references.
 //
-// To compare two references takes a call into the VM, which no mutex is held in.  So the hash of the
-// thread's identity comes first; where it fits, the reference stays for as long as it is looked at.
+// To compare two references takes a call into the VM, which no mutex is held in.  So the hash of
+// the thread's identity comes first; where it fits, the reference stays for as long as it is looked
+// at.
 #pragma once
 
 #include <jvmti.h>
@@ -17,8 +18,8 @@ class KnownThreads {
 
   // False without memory; a thread that is in already stays in once.
   [[nodiscard]] bool add(JNIEnv* jni, jthread thread);
-  // A place for a thread, before what it is to be known for is done; kNone without memory.  Then it is
-  // taken, or given up: neither of them needs memory.
+  // A place for a thread, before what it is to be known for is done; kNone without memory.  Then it
+  // is taken, or given up: neither of them needs memory.
   [[nodiscard]] size_t prepare(JNIEnv* jni, jthread thread);
   void settle(JNIEnv* jni, size_t place, bool taken);
   void remove(JNIEnv* jni, jthread thread);

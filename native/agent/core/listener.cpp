@@ -52,9 +52,9 @@ void JNICALL accept_connections(jvmtiEnv*, JNIEnv* jni, void*) {
 bool in_use(const sockaddr_un& address) {
   int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return true;
-  bool used = connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
-                  0 ||
-              errno != ECONNREFUSED;
+  bool used =
+      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+      errno != ECONNREFUSED;
   close(descriptor);
   return used;
 }

@@ -88,7 +88,8 @@ void unlocked(const void* mutex) {
   int at = own.count;
   while (at > 0 && own.locks[at - 1].mutex != mutex) --at;
   if (at == 0) end(own, "a lock is given up that it does not hold,");
-  memmove(&own.locks[at - 1], &own.locks[at], static_cast<size_t>(own.count - at) * sizeof own.locks[0]);
+  memmove(&own.locks[at - 1], &own.locks[at],
+          static_cast<size_t>(own.count - at) * sizeof own.locks[0]);
   --own.count;
 }
 

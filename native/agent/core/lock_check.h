@@ -1,5 +1,5 @@
-// In a build with JVMTI_CHECK_LOCKS: every call into the VM by way of tables that first look at what
-// the thread holds, and end the process where it holds a mutex.
+// In a build with JVMTI_CHECK_LOCKS: every call into the VM by way of tables that first look at
+// what the thread holds, and end the process where it holds a mutex.
 #pragma once
 
 #include <jvmti.h>

@@ -1,5 +1,6 @@
-// Violations on purpose, for the test that the look after locks sees each kind of them.  Part of a build
-// with JVMTI_CHECK_LOCKS; JVMTI_LOCK_VIOLATION says which is committed, at the VM's start or at attach.
+// Violations on purpose, for the test that the look after locks sees each kind of them.  Part of a
+// build with JVMTI_CHECK_LOCKS; JVMTI_LOCK_VIOLATION says which is committed, at the VM's start or
+// at attach.
 
 #ifdef JVMTI_CHECK_LOCKS
 
@@ -28,8 +29,8 @@ Mutex inner{Guards::kLists};
 Mutex beside{Guards::kLists};
 Condition changed;
 
-// Every function of a table, each in a process of its own, which the look is to end before anything of
-// the VM's runs there.
+// Every function of a table, each in a process of its own, which the look is to end before anything
+// of the VM's runs there.
 void call_each(const void* table, const void* original, size_t slots) {
   auto functions = static_cast<void* const*>(table);
   for (size_t slot = 0; slot < slots; ++slot) {

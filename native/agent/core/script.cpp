@@ -127,7 +127,7 @@ int start_script(const Options& options, pid_t* process) {
   char unload[16];
   snprintf(descriptor, sizeof descriptor, "%d", kSocket);
   snprintf(unload, sizeof unload, "%d", options.unload != 0 ? options.unload : kScriptEnd);
-  const char* arguments[] = {python,         "-c",   kProgram,        root,    descriptor,
+  const char* arguments[] = {python,         "-c",   kProgram,        root,   descriptor,
                              options.script, unload, options.options, nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;

@@ -187,10 +187,10 @@ void Session::close_channel(Channel* channel) {
 }
 
 // The thread that speaks may be in a call that waits for this very thread: it has started it and
-// joins it, or wants a class that is being loaded here.  Neither would ever end, whatever becomes of
-// the controller; so a call has a limited time, and the event then goes on without its handler.
+// joins it, or wants a class that is being loaded here.  Neither would ever end, whatever becomes
+// of the controller; so a call has a limited time, and the event then goes on without its handler.
 Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
-  constexpr int kLook = 100;           // milliseconds
+  constexpr int kLook = 100;            // milliseconds
   constexpr int64_t kPatience = 10000;  // of a call
   while (!control_turn_.take_within(kLook)) {
     int64_t now = now_in_milliseconds();

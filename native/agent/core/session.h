@@ -77,7 +77,7 @@ class Session {
   // when the session is at its end.
   bool pin(Environment* environment);
 
-  void shut_down();                    // wakes every channel with an end of file
+  void shut_down();  // wakes every channel with an end of file
   // Ends a session that never got a service thread.
   void abandon(JNIEnv* jni);
   bool ending() const { return ending_; }
@@ -131,7 +131,7 @@ class Session {
   bool take_off_list();
   void wake_waiters();
   void leave(JNIEnv* jni);  // of who visits; the last frees what is left
-  void tell_live();  // with the first connection for oneself
+  void tell_live();         // with the first connection for oneself
 
   int control_;
   Channel* control_channel_ = nullptr;
@@ -139,7 +139,7 @@ class Session {
   bool held_ = false;
   jint refused_ = 0;
   int64_t held_until_ = -1;  // of the clock in milliseconds
-  bool early_ = false;  // began in OnLoad
+  bool early_ = false;       // began in OnLoad
   std::atomic<bool> ending_{false};
   bool goodbye_ = false;
   uint32_t goodbye_sequence_ = 0;
@@ -149,9 +149,9 @@ class Session {
   Vector<Channel*> channels_;
   Turn control_turn_;  // who speaks on the first connection before the VM is live
   std::atomic<int64_t> starting_since_{0};  // a service thread, by the clock in milliseconds
-  std::atomic<bool> served_{false};  // the first connection is its service thread's
+  std::atomic<bool> served_{false};         // the first connection is its service thread's
   jvmtiEnv* tags_ = nullptr;
-  uint32_t uses_ = 1;        // its own and who visits; by the agent's mutex
+  uint32_t uses_ = 1;      // its own and who visits; by the agent's mutex
   bool off_list_ = false;  // the same
   uint64_t serial_ = 0;    // the order of visits
 };

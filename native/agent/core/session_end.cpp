@@ -14,10 +14,10 @@ namespace jvmti {
 
 namespace {
 
-// Threads that are suspended may have what the rest needs, so they come first; and the calls that come
-// back while the session settles may have set or suspended something after the first round.
-constexpr Stage kStages[] = {Stage::kResume, Stage::kMute,   Stage::kHangUp, Stage::kResume,
-                             Stage::kUndo,   Stage::kSettle, Stage::kResume, Stage::kUndo,
+// Threads that are suspended may have what the rest needs, so they come first; and the calls that
+// come back while the session settles may have set or suspended something after the first round.
+constexpr Stage kStages[] = {Stage::kResume, Stage::kMute,    Stage::kHangUp, Stage::kResume,
+                             Stage::kUndo,   Stage::kSettle,  Stage::kResume, Stage::kUndo,
                              Stage::kUnlist, Stage::kDispose, Stage::kFree};
 
 }  // namespace

@@ -116,15 +116,14 @@ bool UndoList::take_any(jvmtiEnv* env, size_t* before, Placed* taken) {
   return false;
 }
 
-extern const Engine kUndoEngine{
-    nullptr,
-    [](JNIEnv* jni, Session& session, Environment& environment) {
-      if (jni != nullptr) session.undo_list.undo(jni, environment.env);
-    },
-    [](JNIEnv* jni, Session& session, Stage stage) {
-      if (stage == Stage::kUndo) session.undo_list.undo(jni, nullptr);
-      return true;
-    },
-    nullptr};
+extern const Engine kUndoEngine{nullptr,
+                                [](JNIEnv* jni, Session& session, Environment& environment) {
+                                  if (jni != nullptr) session.undo_list.undo(jni, environment.env);
+                                },
+                                [](JNIEnv* jni, Session& session, Stage stage) {
+                                  if (stage == Stage::kUndo) session.undo_list.undo(jni, nullptr);
+                                  return true;
+                                },
+                                nullptr};
 
 }  // namespace jvmti

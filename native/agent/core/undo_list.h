@@ -1,5 +1,5 @@
-// What a session has set in the VM and must take back: breakpoints and watches, which the VM keeps by
-// themselves, whatever becomes of the environment that set them.
+// What a session has set in the VM and must take back: breakpoints and watches, which the VM keeps
+// by themselves, whatever becomes of the environment that set them.
 #pragma once
 
 #include <jvmti.h>

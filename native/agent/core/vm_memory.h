@@ -1,6 +1,6 @@
-// Owners of what the VM hands out: local references and the memory of JVM TI results.  Where the moment
-// of release matters, because a call that follows may stop the thread, the owner stands in a block of
-// its own.
+// Owners of what the VM hands out: local references and the memory of JVM TI results.  Where the
+// moment of release matters, because a call that follows may stop the thread, the owner stands in a
+// block of its own.
 #pragma once
 
 #include <jvmti.h>

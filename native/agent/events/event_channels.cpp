@@ -20,8 +20,7 @@ bool EventChannels::add(int descriptor) {
     return false;
   }
   Locked locked(session_.mutex());
-  if (session_.ending() || !all_.reserve(all_.size() + 1) ||
-      !idle_.reserve(all_.size() + 1)) {
+  if (session_.ending() || !all_.reserve(all_.size() + 1) || !idle_.reserve(all_.size() + 1)) {
     unmake(channel);
     return false;
   }
@@ -31,9 +30,10 @@ bool EventChannels::add(int descriptor) {
   return true;
 }
 
-// A new service thread takes a few lines of Java: up to JDK 18 they lock the thread group.  A thread
-// that waits here may hold that lock, while the control thread, which alone can bring a channel or see
-// that the controller has gone, waits for it.  So the event goes on without its handler then.
+// A new service thread takes a few lines of Java: up to JDK 18 they lock the thread group.  A
+// thread that waits here may hold that lock, while the control thread, which alone can bring a
+// channel or see that the controller has gone, waits for it.  So the event goes on without its
+// handler then.
 Channel* EventChannels::borrow(int64_t deadline) {
   Locked locked(session_.mutex());
   constexpr int64_t kPatience = 10000;  // milliseconds, with the start of a thread

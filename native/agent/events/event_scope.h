@@ -74,7 +74,7 @@ class EventScope {
   bool conversed_ = false;
   enum { kServing, kControl, kEvents } place_ = kEvents;
   Channel* channel_ = nullptr;
-  bool lost_ = false;  // the channel is good for nothing more
+  bool lost_ = false;             // the channel is good for nothing more
   jthrowable thrown_ = nullptr;   // by the handler
   jthrowable waiting_ = nullptr;  // in the thread, put aside meanwhile
   std::optional<Serving> serving_;

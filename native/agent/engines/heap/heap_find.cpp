@@ -82,16 +82,16 @@ namespace own {
 
 namespace {
 
-// Takes their tags off the objects that the pass has tagged, so many, and leaves room for references to
-// classes that carried a tag of their own.
+// Takes their tags off the objects that the pass has tagged, so many, and leaves room for
+// references to classes that carried a tag of their own.
 jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jlong tagged,
                     jint extra, jint* count, jobject** objects, jlong** found) {
   jvmtiEnv* env = tags.env();
   Deallocated<jobject> listed(agent.env);
   Deallocated<jlong> carried(agent.env);
-  jvmtiError error =
-      tag_count == 0 ? JVMTI_ERROR_NONE
-                     : env->GetObjectsWithTags(tag_count, asked, count, listed.out(), carried.out());
+  jvmtiError error = tag_count == 0 ? JVMTI_ERROR_NONE
+                                    : env->GetObjectsWithTags(tag_count, asked, count, listed.out(),
+                                                              carried.out());
   if (error != JVMTI_ERROR_NONE) return error;
   if (*count >= tagged) tags.untagged();
   for (jint i = 0; i < *count; ++i) {
@@ -156,8 +156,9 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
     for (jint i = 1; i <= classes.count(); ++i) {
       if (next[i] == 0 && (wanted == 0 || of.items()[0] != i)) next[i] = wanted;
     }
-    HeapFind find{control, classes.count(), of.items(), ordinals.items(), sizes.items(),
-                  lengths.items(), wanted, seen, next, own_tags, 0, 0};
+    HeapFind find{control,       classes.count(), of.items(), ordinals.items(),
+                  sizes.items(), lengths.items(), wanted,     seen,
+                  next,          own_tags,        0,          0};
     jvmtiHeapCallbacks callbacks{};
     callbacks.heap_iteration_callback = find_object;
     tags.tagging();
@@ -213,8 +214,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   const jlong asked = kFoundTag;
   Deallocated<jlong> carried(agent.env);
   jint extra = static_cast<jint>(take.classes.size());
-  error = find_all(call, tags, 1, &asked, take.taken - extra, extra, count, objects,
-                   carried.out());
+  error = find_all(call, tags, 1, &asked, take.taken - extra, extra, count, objects, carried.out());
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint number : take.classes) {
     // A tag that an earlier pass could not take away is none of our numbers.

@@ -1,13 +1,13 @@
 // The objects that the variables of a thread's frames refer to.
 //
-// JVM TI reads variables only for agents that were there when the VM started.  But every object that
-// a frame refers to is a root of the heap, and a walk names the frame and the slot: so this one looks
-// at the roots, and follows none of them.
+// JVM TI reads variables only for agents that were there when the VM started.  But every object
+// that a frame refers to is a root of the heap, and a walk names the frame and the slot: so this
+// one looks at the roots, and follows none of them.
 //
 // The thread is known by its tag.  A virtual thread that is not mounted has no stack that would be
 // walked by itself; the VM walks it where it comes by the thread object, to which our own handle
-// leads.  There the walk counts frames at the top that other functions leave out, those in which the
-// thread gives up its carrier; so depths are found out by comparing with the stack.
+// leads.  There the walk counts frames at the top that other functions leave out, those in which
+// the thread gives up its carrier; so depths are found out by comparing with the stack.
 
 #include "agent/engines/heap/heap_pass.h"
 #include "generated/own.h"

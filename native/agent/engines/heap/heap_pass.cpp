@@ -40,7 +40,8 @@ bool PassControl::open(uint64_t size) {
     call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
     return false;
   }
-  // The controller has made the pages; mapping them now spares their faults while the VM is stopped.
+  // The controller has made the pages; mapping them now spares their faults while the VM is
+  // stopped.
   madvise(memory_.data(), memory_.size(), MADV_POPULATE_WRITE);
   return true;
 }

@@ -52,8 +52,8 @@ class PassControl {
 
 // An environment that can tag objects.  The VM frees one that was disposed of no sooner than at the
 // next garbage collection, 1 to 9 KB; so it serves the next pass when nothing is tagged any more.
-// That is so only when the VM has shown every object that was tagged: one that it left out may carry
-// its tag still.  A pass all the same believes no tag that it cannot have given itself.
+// That is so only when the VM has shown every object that was tagged: one that it left out may
+// carry its tag still.  A pass all the same believes no tag that it cannot have given itself.
 class PassTags {
  public:
   PassTags();

@@ -115,9 +115,9 @@ jint JNICALL reach(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
 }
 
 // Everything that can be reached without the target.
-jint JNICALL reach_otherwise(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
-                             jlong, jlong referrer_class_tag, jlong, jlong* tag,
-                             jlong* referrer_tag, jint, void* data) {
+jint JNICALL reach_otherwise(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong,
+                             jlong referrer_class_tag, jlong, jlong* tag, jlong* referrer_tag, jint,
+                             void* data) {
   Tracing& trace = *static_cast<Tracing*>(data);
   if (!trace.control.go_on()) return kAbort;
   bool root = referrer_tag == nullptr;
@@ -132,8 +132,8 @@ jint JNICALL reach_otherwise(jvmtiHeapReferenceKind kind, const jvmtiHeapReferen
 // ---- results ------------------------------------------------------------------------------------
 
 // The objects behind marks, each mark once.
-jvmtiError objects_behind(Tracing& trace, Vector<jlong>& marks, jint* count,
-                          jobject** objects, jlong** tags) {
+jvmtiError objects_behind(Tracing& trace, Vector<jlong>& marks, jint* count, jobject** objects,
+                          jlong** tags) {
   if (marks.empty()) return JVMTI_ERROR_NONE;
   Vector<jlong> distinct;
   for (jlong one : marks) {
@@ -181,9 +181,9 @@ jvmtiError FindReferrers(Call& call, const In<kinds::Object>& object, const In<j
 
 jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>& most,
                     const In<jboolean>& weak, const In<jlong>& limit, jint* count,
-                    jobject** objects, jlong** marks, jint* edge_count, jlong** edges,
-                    jint* passes, jboolean* found, jboolean* too_many, jlong* stopped,
-                    jlong* longest, jboolean* whole) {
+                    jobject** objects, jlong** marks, jint* edge_count, jlong** edges, jint* passes,
+                    jboolean* found, jboolean* too_many, jlong* stopped, jlong* longest,
+                    jboolean* whole) {
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Tracing trace(call, control);
@@ -230,9 +230,8 @@ jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>
 }
 
 jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In<jlong>& most,
-                           const In<jlong>& limit, jlong* bytes, jlong* retained,
-                           jlong* reachable, jboolean* too_many, jlong* stopped, jlong* longest,
-                           jboolean* whole) {
+                           const In<jlong>& limit, jlong* bytes, jlong* retained, jlong* reachable,
+                           jboolean* too_many, jlong* stopped, jlong* longest, jboolean* whole) {
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Tracing trace(call, control);

@@ -255,8 +255,8 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
                     const In<jint>& string_class, const In<jboolean>& fields,
                     const In<List<jint>>& arrays, const In<List<jlong>>& room,
                     const In<jlong>& limit, jlong* rows, jlong* missed, jlong* strings,
-                    jlong* missed_text, jlong* text, jlong* values, jlong* elements,
-                    jlong* stopped, jboolean* whole, jint* count, jlong** found) {
+                    jlong* missed_text, jlong* text, jlong* values, jlong* elements, jlong* stopped,
+                    jboolean* whole, jint* count, jlong** found) {
   HeapScan::Room wanted;
   if (static_cast<size_t>(room.count()) != sizeof wanted / sizeof(jlong)) {
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;

@@ -54,7 +54,8 @@ jint Tracing::interface_fields(jclass klass, Vector<jclass>* seen) {
   for (jclass one = klass; one != nullptr; one = call.jni->GetSuperclass(one)) {
     jint count = 0;
     Deallocated<jclass> interfaces(env());
-    if (env()->GetImplementedInterfaces(one, &count, interfaces.out()) != JVMTI_ERROR_NONE) continue;
+    if (env()->GetImplementedInterfaces(one, &count, interfaces.out()) != JVMTI_ERROR_NONE)
+      continue;
     for (jint i = 0; i < count; ++i) {
       bool known = false;
       for (jclass other : *seen) known = known || call.jni->IsSameObject(other, interfaces[i]);

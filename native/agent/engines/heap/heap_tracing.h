@@ -14,23 +14,23 @@
 namespace jvmti {
 
 enum MarkFlag : uint8_t {
-  kPermanent = 1,   // a class that is never unloaded, or its class loader
+  kPermanent = 1,  // a class that is never unloaded, or its class loader
   kOurThread = 2,
   kTarget = 4,
-  kReachable = 8,   // from the target
-  kReached = 16,    // in spite of the target
+  kReachable = 8,  // from the target
+  kReached = 16,   // in spite of the target
   kClass = 32,
 };
 
 struct Mark {
   jlong size;
-  uint32_t own;        // our references to it
-  uint32_t own_left;   // those that this pass has not met yet
-  int32_t level;       // how far from the target, -1 where it has not been found
-  uint32_t held;       // the mark of what it holds on the way to the target
-  int32_t kind;        // how it holds that
+  uint32_t own;       // our references to it
+  uint32_t own_left;  // those that this pass has not met yet
+  int32_t level;      // how far from the target, -1 where it has not been found
+  uint32_t held;      // the mark of what it holds on the way to the target
+  int32_t kind;       // how it holds that
   int32_t index;
-  int32_t referent;    // of a class of weak references: the number of their field, -1 otherwise
+  int32_t referent;  // of a class of weak references: the number of their field, -1 otherwise
   uint8_t flags;
 };
 

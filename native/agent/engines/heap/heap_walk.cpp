@@ -9,13 +9,12 @@ namespace {
 using layouts::About;
 using layouts::Written;
 
-constexpr size_t kRecords = 4096;       // of a block
-constexpr size_t kBytes = 256 * 1024;   // of a block, about
+constexpr size_t kRecords = 4096;      // of a block
+constexpr size_t kBytes = 256 * 1024;  // of a block, about
 
 }  // namespace
 
-HeapWalk::HeapWalk(Call& call, jint go_on, jint abort)
-    : call_(call), go_on_(go_on), abort_(abort) {
+HeapWalk::HeapWalk(Call& call, jint go_on, jint abort) : call_(call), go_on_(go_on), abort_(abort) {
   call_.channel.begin_walk(call_.environment);
 }
 
@@ -37,8 +36,8 @@ void HeapWalk::write_block() {
   for (int i = 0; i < layouts::kVisitCount; ++i) {
     if (rows_[i].size() == 0) continue;
     ++kinds;
-    block_.number(layouts::WalkKind{static_cast<uint8_t>(i),
-                                    static_cast<uint32_t>(rows_[i].size())});
+    block_.number(
+        layouts::WalkKind{static_cast<uint8_t>(i), static_cast<uint32_t>(rows_[i].size())});
   }
   block_.fill(0, kinds);
   bool failed = order_.failed() || data_.failed();
@@ -146,19 +145,19 @@ jint JNICALL reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
   if (referrer_tag != nullptr) about |= About::kHasReferrer;
   if (referrer_tag == tag) about |= About::kSameObject;
   layouts::WalkReference record{static_cast<jint>(kind),
-                               class_tag,
-                               referrer_class_tag,
-                               size,
-                               *tag,
-                               referrer_tag == nullptr ? jlong{0} : *referrer_tag,
-                               static_cast<uint8_t>(about),
-                               length,
-                               thread_tag,
-                               thread_id,
-                               depth,
-                               method == nullptr ? uint64_t{0} : walk.method(method),
-                               location,
-                               index};
+                                class_tag,
+                                referrer_class_tag,
+                                size,
+                                *tag,
+                                referrer_tag == nullptr ? jlong{0} : *referrer_tag,
+                                static_cast<uint8_t>(about),
+                                length,
+                                thread_tag,
+                                thread_id,
+                                depth,
+                                method == nullptr ? uint64_t{0} : walk.method(method),
+                                location,
+                                index};
   return walk.visited(Visit::kReference, record, tag, referrer_tag);
 }
 
@@ -191,8 +190,8 @@ jint JNICALL primitive_field(jvmtiHeapReferenceKind kind, const jvmtiHeapReferen
                              void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  layouts::WalkPrimitiveField record{static_cast<jint>(kind), info->field.index,       class_tag,
-                                    *tag, static_cast<jint>(type), bits_of(value, type)};
+  layouts::WalkPrimitiveField record{static_cast<jint>(kind), info->field.index,   class_tag, *tag,
+                                     static_cast<jint>(type), bits_of(value, type)};
   return walk.visited(Visit::kPrimitiveField, record, tag);
 }
 
@@ -239,7 +238,12 @@ jvmtiIterationControl JNICALL stack_reference_10(jvmtiHeapRootKind kind, jlong c
                                                  void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  layouts::WalkStackReference10 record{static_cast<jint>(kind), class_tag, size, *tag, thread_tag, depth,
+  layouts::WalkStackReference10 record{static_cast<jint>(kind),
+                                       class_tag,
+                                       size,
+                                       *tag,
+                                       thread_tag,
+                                       depth,
                                        method == nullptr ? uint64_t{0} : walk.method(method),
                                        slot};
   return control_of(walk.visited(Visit::kStackReference10, record, tag));
@@ -251,7 +255,7 @@ jvmtiIterationControl JNICALL reference_10(jvmtiObjectReferenceKind kind, jlong 
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
   layouts::WalkReference10 record{static_cast<jint>(kind), class_tag, size, *tag, referrer_tag,
-                                 referrer_index};
+                                  referrer_index};
   return control_of(walk.visited(Visit::kReference10, record, tag));
 }
 
@@ -308,8 +312,7 @@ jvmtiError IterateOverObjectsReachableFromObject(Call& call, const In<kinds::Obj
 
 jvmtiError IterateOverReachableObjects(Call& call, const In<Callback>& heap_root_callback,
                                        const In<Callback>& stack_ref_callback,
-                                       const In<Callback>& object_ref_callback,
-                                       const In<Stored>&) {
+                                       const In<Callback>& object_ref_callback, const In<Stored>&) {
   HeapWalk walk(call, JVMTI_ITERATION_CONTINUE, JVMTI_ITERATION_ABORT);
   walk.call_for(Visit::kRoot10, heap_root_callback);
   walk.call_for(Visit::kStackReference10, stack_ref_callback);

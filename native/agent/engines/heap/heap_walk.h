@@ -2,8 +2,8 @@
 //
 // The VM is stopped and calls us for one object, reference or value after the other.  Each call is
 // a record; records are collected in a block and sent together, and the controller makes the calls
-// of a block in their order.  A callback that the VM must wait for, because its answer says where to
-// go or which tag an object gets, ends the block: it is the last record, and its answer is the
+// of a block in their order.  A callback that the VM must wait for, because its answer says where
+// to go or which tag an object gets, ends the block: it is the last record, and its answer is the
 // block's.  Any other can only end the walk, and what the VM visits up to the end of the block
 // after that is dropped.
 #pragma once

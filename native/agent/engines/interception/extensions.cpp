@@ -1,7 +1,6 @@
 // Functions and events of the VM's own: their parameters are known only when the VM lists them.
 
 #include "agent/core/engine.h"
-
 #include "agent/engines/interception/jni_values.h"
 #include "agent/events/events.h"
 #include "base/log.h"
@@ -12,8 +11,8 @@ namespace jvmti {
 namespace {
 
 constexpr int kExtensionEvent = layouts::Opening::kExtensionEvent;
-constexpr int kMost = 8;                 // events and parameters
-constexpr int64_t kLimit = 10000;        // milliseconds that the event's thread waits
+constexpr int kMost = 8;           // events and parameters
+constexpr int64_t kLimit = 10000;  // milliseconds that the event's thread waits
 
 // What the VM said of its events; never freed, because a callback may still run.
 struct ExtensionEvent {
@@ -247,8 +246,7 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
   if (passed.count < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (call.refused()) return JVMTI_ERROR_NONE;
   const uint64_t* in = passed.values;
-  jvmtiError error =
-      function.c()(call.env, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]);
+  jvmtiError error = function.c()(call.env, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]);
   if (error != JVMTI_ERROR_NONE) return error;
   Writer results;
   JniValues values(call, results, Owner::kInstance);

@@ -24,9 +24,7 @@ std::atomic<bool> told[kJniSlots];
 
 }  // namespace
 
-jniNativeInterface* jni_original_table() {
-  return found_table.load(std::memory_order_acquire);
-}
+jniNativeInterface* jni_original_table() { return found_table.load(std::memory_order_acquire); }
 void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())[slot]; }
 JniTally& jni_tally(int slot) { return tallies[slot]; }
 bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
@@ -46,9 +44,7 @@ void JniPending::take() {
   original()->ExceptionClear(jni_);
 }
 
-void JniPending::put_back() {
-  throw_unseen(jni_, thrown_.release());
-}
+void JniPending::put_back() { throw_unseen(jni_, thrown_.release()); }
 
 void JniPending::replace(jthrowable thrown) { thrown_.reset(thrown); }
 
@@ -95,8 +91,8 @@ void end_jni_call(Delivery& it, JniCall* call) { it.call().channel.jni_call = ca
 
 namespace {
 
-// Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so who
-// finds that more was wanted meanwhile does it again, and the last one is right.
+// Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so
+// who finds that more was wanted meanwhile does it again, and the last one is right.
 jvmtiError install(jvmtiEnv* env) {
   Deallocated<jniNativeInterface> table(env);
   jvmtiError error = env->GetJNIFunctionTable(table.out());

@@ -78,8 +78,8 @@ constexpr char result_letter() {
   }
 }
 
-// The object of an answer, as the kind of reference that the function of a slot gives; `made` itself
-// where it is the same object.
+// The object of an answer, as the kind of reference that the function of a slot gives; `made`
+// itself where it is the same object.
 jobject answered_object(Call& call, uint64_t handle, jobject made, int slot);
 jmethodID answered_method(Call& call, uint64_t handle);
 jfieldID answered_field(Call& call, uint64_t handle);
@@ -151,7 +151,8 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
     if (!jni_told(slot)) {
       scope.leave();
       result.set(original);
-      tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun), std::memory_order_relaxed);
+      tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun),
+                                  std::memory_order_relaxed);
       tally.calls.fetch_add(1, std::memory_order_relaxed);
       return result.get();
     }
@@ -252,7 +253,8 @@ struct JniListWrapper {
     Function function = reinterpret_cast<Function>(jni_original(slot));
     JniArguments arguments(method, list);
     return intercepted<R>(
-        jni, called, Owner::kInstance, [&]() -> R { return function(jni, given..., arguments.values()); },
+        jni, called, Owner::kInstance,
+        [&]() -> R { return function(jni, given..., arguments.values()); },
         [&](JniValues& values) {
           (values.put(given), ...);
           values.put_arguments(arguments.values());

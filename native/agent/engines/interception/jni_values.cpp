@@ -18,8 +18,7 @@ jclass JniValues::class_of_field() {
   if (says_ == Owner::kClass) return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
   OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, owner_));
   if (says_ == Owner::kInstance) return type.release();
-  jmethodID getter =
-      original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
+  jmethodID getter = original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
   jobject declaring =
       getter == nullptr ? nullptr : original()->CallObjectMethodA(jni, owner_, getter, nullptr);
   original()->ExceptionClear(jni);
@@ -78,7 +77,8 @@ void JniValues::put_arguments(const jvalue* values) {
 // only counted does not enter.
 JniArguments::JniArguments(jmethodID method, va_list* given) {
   Deallocated<char> signature(agent.env);
-  if (agent.env->GetMethodName(method, nullptr, signature.out(), nullptr) != JVMTI_ERROR_NONE) return;
+  if (agent.env->GetMethodName(method, nullptr, signature.out(), nullptr) != JVMTI_ERROR_NONE)
+    return;
   if (!values_.allocate(255)) return;
   size_t at = 0;
   for (const char* type = signature + 1; *type != ')' && at < values_.size(); ++type) {
@@ -157,7 +157,7 @@ jlong element_size(JNIEnv* jni, jobject buffer) {
   constexpr struct {
     const char* signature;
     jlong size;
-  } kBuffers[] = {{"Ljava/nio/ByteBuffer;", 1}, {"Ljava/nio/CharBuffer;", 2},
+  } kBuffers[] = {{"Ljava/nio/ByteBuffer;", 1},  {"Ljava/nio/CharBuffer;", 2},
                   {"Ljava/nio/ShortBuffer;", 2}, {"Ljava/nio/IntBuffer;", 4},
                   {"Ljava/nio/FloatBuffer;", 4}, {"Ljava/nio/LongBuffer;", 8},
                   {"Ljava/nio/DoubleBuffer;", 8}};

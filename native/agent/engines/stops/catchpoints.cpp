@@ -21,10 +21,9 @@ void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread threa
   });
   report(scope, env, jni, kExceptionEvent, hits, count, nullptr, thread, method, location,
          [&](Delivery& it) {
-           it.number(layouts::StopException{it.handle<kinds::Object>(exception),
-                                            catch_method != nullptr,
-                                            catch_method == nullptr ? 0 : it.handle(catch_method),
-                                            catch_location});
+           it.number(layouts::StopException{
+               it.handle<kinds::Object>(exception), catch_method != nullptr,
+               catch_method == nullptr ? 0 : it.handle(catch_method), catch_location});
          });
 }
 
@@ -40,14 +39,13 @@ void report_class(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, jthr
   if (count == 0) return;
   char name[kLongestClassName];
   bool named = class_name(env, klass, name, sizeof name);
-  count = only(jni, hits, count,
-               [&](const StopHit& one) {
-                 return named && matches_any(one.stop->classes.get(), name);
-               });
+  count = only(jni, hits, count, [&](const StopHit& one) {
+    return named && matches_any(one.stop->classes.get(), name);
+  });
   constexpr int64_t kLimit = 10000;  // milliseconds
-  report(scope, env, jni, event, hits, count, nullptr, thread, nullptr, 0,
-         [&](Delivery& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); },
-         kLimit);
+  report(
+      scope, env, jni, event, hits, count, nullptr, thread, nullptr, 0,
+      [&](Delivery& it) { it.number(layouts::StopClass{it.handle<kinds::Class>(klass)}); }, kLimit);
 }
 
 }  // namespace

@@ -85,8 +85,7 @@ bool Stops::remove(Call& call, uint32_t number) {
     if (last && env != nullptr) {
       clear_place(env, stop->event, klass, *place);
       call.session.undo_list.forget(
-          call.jni,
-          Placed{what_of(stop->event), env, place->member, place->location, nullptr});
+          call.jni, Placed{what_of(stop->event), env, place->member, place->location, nullptr});
     }
   }
   if (stop->event == kStepEvent && env != nullptr) {

@@ -8,8 +8,7 @@
 namespace jvmti {
 
 void watch_steps(jvmtiEnv* env, jthread thread, bool steps, bool pops) {
-  env->SetEventNotificationMode(pops ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_FRAME_POP,
-                                thread);
+  env->SetEventNotificationMode(pops ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_FRAME_POP, thread);
   env->SetEventNotificationMode(steps ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP,
                                 thread);
 }
@@ -269,8 +268,8 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   if (arrival == Arrival::kStepAway && step_away(call.env, stop.get(), thread.c())) {
     return JVMTI_ERROR_NONE;
   }
-  jvmtiError error = call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP,
-                                                        thread.c());
+  jvmtiError error =
+      call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP, thread.c());
   if (error == JVMTI_ERROR_NONE) {
     error = call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread.c());
   }

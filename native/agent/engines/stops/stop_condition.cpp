@@ -67,8 +67,8 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
   }
 }
 
-StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, const unsigned char* texts,
-                           jint size) {
+StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
+                                   const unsigned char* texts, jint size) {
   if (count == 0) return nullptr;
   constexpr jint kWords = layouts::kInstructionWords;
   constexpr jint kLongest = layouts::ConditionLimits::kInstructions;
@@ -116,7 +116,8 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count, c
   return nullptr;
 }
 
-StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value, const Instruction& one) const {
+StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value,
+                                              const Instruction& one) const {
   bool same = false;
   if (value != nullptr && kind_of_object(jni, value) == kinds::String::kind) {
     jsize length = jni->GetStringLength(static_cast<jstring>(value));
@@ -137,7 +138,7 @@ StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value, const 
 }
 
 StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                                 const Instruction& one) const {
+                                         const Instruction& one) const {
   bool holds = false;
   jvmtiError error;
   switch (one.type) {
@@ -169,7 +170,8 @@ StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thr
       LocalRef<> value(jni);
       error = env->GetLocalObject(thread, 0, one.slot, value.out());
       if (error != JVMTI_ERROR_NONE) break;
-      Found found = (value == nullptr) == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
+      Found found =
+          (value == nullptr) == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
       if (one.type == 'T') found = test_text(jni, value, one);
       return found;
     }

@@ -1,5 +1,5 @@
-// Conditions of breakpoints: a few instructions over local variables and constants, evaluated on the
-// thread that has come to the breakpoint, without asking the controller.
+// Conditions of breakpoints: a few instructions over local variables and constants, evaluated on
+// the thread that has come to the breakpoint, without asking the controller.
 #pragma once
 
 #include <jvmti.h>
@@ -21,7 +21,7 @@ class StopCondition {
 
   // Null where there is no condition, or, with a refusal, one that makes no sense.
   static StopCondition* read(Call& call, const jlong* words, jint count, const unsigned char* texts,
-                         jint size);
+                             jint size);
   // Of the topmost frame of the current thread.  What cannot be read makes it true: a thread that
   // stops once too often can be sent on.
   bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const;

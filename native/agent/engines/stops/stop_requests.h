@@ -41,13 +41,13 @@ struct StopRequest {
   uint32_t number = 0;
   int event = 0;
   Environment* environment = nullptr;
-  uint32_t locals = 0;  // the environment that local variables are read in
-  jint every = 1;       // which passes are told of: every so many-th …
-  jlong after = 0;      // … beyond so many
-  jint kinds = 0;       // of exceptions
-  Vector<jobject> threads;   // the only ones, as global references; none stands for all
-  Array<char> callers;  // patterns for the caller's class and name, one a line; null for all
-  Array<char> classes;  // patterns for the class prepared, redefined or thrown
+  uint32_t locals = 0;      // the environment that local variables are read in
+  jint every = 1;           // which passes are told of: every so many-th …
+  jlong after = 0;          // … beyond so many
+  jint kinds = 0;           // of exceptions
+  Vector<jobject> threads;  // the only ones, as global references; none stands for all
+  Array<char> callers;      // patterns for the caller's class and name, one a line; null for all
+  Array<char> classes;      // patterns for the class prepared, redefined or thrown
   std::atomic<uint64_t> passes{0};
   std::atomic<uint32_t> uses{1};
   std::atomic<bool> removed{false};

@@ -62,7 +62,7 @@ struct alignas(128) Lane {
   std::atomic<uint64_t>* told_dropped;
   const std::atomic<uint64_t>* told_tail;
   std::atomic<bool> taken;
-  bool shared;  // by threads that hold the stream's mutex for it
+  bool shared;                     // by threads that hold the stream's mutex for it
   std::atomic<uint64_t> given_up;  // see Patience
 
   // The record at `next` is written.

@@ -9,8 +9,7 @@ bool OpenStreams::keep(Stream* stream) {
   Locked locked(session_.mutex());
   // Room for the day when it is closed, which must not fail.
   return !session_.ending() && open_.reserve(open_.size() + 1) &&
-         closed_.reserve(open_.size() + closed_.size() + leaving_ + 1) &&
-         open_.push(stream);
+         closed_.reserve(open_.size() + closed_.size() + leaving_ + 1) && open_.push(stream);
 }
 
 Environment* OpenStreams::close(JNIEnv* jni, uint64_t number) {

@@ -2,8 +2,9 @@
 //
 // A thread says that it is inside with a plain store, and looks at the lists of streams after that.
 // Who takes a stream off the lists makes every processor see all of this with a barrier of the
-// system's (`membarrier`), and waits for those that were inside: so the price is paid where a stream
-// ends and not at each event.  To register for it takes milliseconds, which the first stream pays.
+// system's (`membarrier`), and waits for those that were inside: so the price is paid where a
+// stream ends and not at each event.  To register for it takes milliseconds, which the first stream
+// pays.
 #pragma once
 
 #include <jvmti.h>

@@ -92,9 +92,7 @@ class Recording {
     return thread_ == nullptr || thread_->wanted;
   }
   uint64_t method(jmethodID method) { return number(method, true); }
-  uint32_t method_number(jmethodID method) {
-    return static_cast<uint32_t>(number(method, false));
-  }
+  uint32_t method_number(jmethodID method) { return static_cast<uint32_t>(number(method, false)); }
   static char return_type(uint64_t method) {
     return static_cast<char>(method >> Stream::kReturnType);
   }
@@ -191,9 +189,7 @@ class Recording {
     static_assert(JVMTI_EVENT_MONITOR_CONTENDED_ENTERED - JVMTI_EVENT_MONITOR_WAIT == 3);
     return event_ >= JVMTI_EVENT_MONITOR_WAIT && event_ <= JVMTI_EVENT_MONITOR_CONTENDED_ENTERED;
   }
-  bool measured() const {
-    return stream_->measures_ && (stream_->shortest_ >= 0 || waits());
-  }
+  bool measured() const { return stream_->measures_ && (stream_->shortest_ >= 0 || waits()); }
   int64_t time() {
     if (time_ == 0) time_ = EventClock::now();
     return time_;

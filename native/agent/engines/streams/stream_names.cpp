@@ -1,5 +1,5 @@
-// What a stream's records name by numbers: threads, classes, methods, fields, texts and stacks, each
-// announced before the first record that has its number.
+// What a stream's records name by numbers: threads, classes, methods, fields, texts and stacks,
+// each announced before the first record that has its number.
 
 #include "agent/core/class_names.h"
 #include "agent/engines/streams/streams.h"
@@ -188,8 +188,7 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
     put_text(payload, name);
     put_text(payload, signature);
     put_text(payload, file);
-    uint32_t number =
-        announce(protocol::kAnnouncedMethod, payload, &methods_, key, bits);
+    uint32_t number = announce(protocol::kAnnouncedMethod, payload, &methods_, key, bits);
     found = number == 0 ? 0 : bits | number;
   }
   return found;

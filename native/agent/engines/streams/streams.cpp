@@ -120,8 +120,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
     return false;
   }
-  constexpr jint kWords =
-      protocol::kWordsTime | protocol::kWordsDuration | protocol::kWordsStack;
+  constexpr jint kWords = protocol::kWordsTime | protocol::kWordsDuration | protocol::kWordsStack;
   bool fine = request.event_count > 0 && request.event_count <= kEventCount &&
               (request.words & ~kWords) == 0 && request.stack_depth >= 0 &&
               request.stack_depth <= kMostFrames;
@@ -204,9 +203,12 @@ void Stream::link(const StreamRequest& request) {
   bool timed_first = words_ == protocol::kWordsTime && !class_patterns_ && !method_patterns_;
   Locked locked(registry_mutex);
   for (jint i = 0; i < request.event_count; ++i) {
-    StreamLink* link = new (&links_[i]) StreamLink{
-        this, {nullptr}, environment.env, number * sizeof(ThreadStream), timed_first,
-        static_cast<uint8_t>(request.events[i])};
+    StreamLink* link = new (&links_[i]) StreamLink{this,
+                                                   {nullptr},
+                                                   environment.env,
+                                                   number * sizeof(ThreadStream),
+                                                   timed_first,
+                                                   static_cast<uint8_t>(request.events[i])};
     auto& first = environment.taps[request.events[i] - kFirstEvent].streams;
     link->next = first.load();
     first.store(link, std::memory_order_release);

@@ -138,7 +138,7 @@ class alignas(4096) Stream {
   Array<char> class_patterns_;
   Array<char> method_patterns_;
   Array<char> exception_patterns_;
-  Array<jobject> threads_;  // global references; none for all
+  Array<jobject> threads_;      // global references; none for all
   jvmtiEnv* lookup_ = nullptr;  // whose tags are the classes' numbers
   SharedMemory memory_;
 
@@ -164,8 +164,8 @@ class alignas(4096) Stream {
   Lane lanes_[protocol::kMaximumLanes]{};
 };
 
-// Of each event the only stream in this JVM; where there are more or none, a link of no environment.
-// What most events need is found from here in the fewest steps.
+// Of each event the only stream in this JVM; where there are more or none, a link of no
+// environment. What most events need is found from here in the fewest steps.
 extern StreamLink no_only_link;
 struct OnlyLink : std::atomic<StreamLink*> {
   constexpr OnlyLink() : std::atomic<StreamLink*>(&no_only_link) {}

@@ -1,11 +1,11 @@
-// A frame is left when its thread runs on.  HotSpot lets a thread be told a second time before that,
-// pops one frame and then returns from its caller with a value of the wrong type: the program gets
-// a number for a reference, and the VM crashes.  So a thread that was told has a mark in thread-local
-// storage until it has stepped away from where it stood.
+// A frame is left when its thread runs on.  HotSpot lets a thread be told a second time before
+// that, pops one frame and then returns from its caller with a value of the wrong type: the program
+// gets a number for a reference, and the VM crashes.  So a thread that was told has a mark in
+// thread-local storage until it has stepped away from where it stood.
 //
 // The VM takes whatever frame comes back to the interpreter next for the one to be left.  A thread
-// with a mark runs no Java code on our behalf, therefore; and events that the VM sends with Java code
-// of its own still to run are no place to tell a thread from (`FixedFrames`).
+// with a mark runs no Java code on our behalf, therefore; and events that the VM sends with Java
+// code of its own still to run are no place to tell a thread from (`FixedFrames`).
 
 #include "agent/engines/threads/leave_frame.h"
 
@@ -127,7 +127,8 @@ void await_leaving(jthread thread) {
   if (env == nullptr || !sees_steps) return;
   for (int64_t until = now_in_milliseconds() + kLongestLeaving; now_in_milliseconds() < until;) {
     void* marked = nullptr;
-    if (env->GetThreadLocalStorage(thread, &marked) != JVMTI_ERROR_NONE || marked == nullptr) return;
+    if (env->GetThreadLocalStorage(thread, &marked) != JVMTI_ERROR_NONE || marked == nullptr)
+      return;
     usleep(100);
   }
 }
@@ -159,7 +160,8 @@ void handler_ended() {
   if (env != nullptr && !sees_steps) env->SetThreadLocalStorage(nullptr, nullptr);
 }
 
-// ---- an exception of another thread --------------------------------------------------------------
+// ---- an exception of another thread
+// --------------------------------------------------------------
 
 StopThreadLater::~StopThreadLater() {
   if (!jni_->ExceptionCheck()) return;

@@ -45,8 +45,8 @@ class FixedFrames {
 };
 
 // For a callback that must not return with an exception: the VM gives a thread the exception of
-// StopThread in whatever function of JNI it calls next, also in ours.  It is sent once more then, and
-// reaches the thread when the callback has returned.
+// StopThread in whatever function of JNI it calls next, also in ours.  It is sent once more then,
+// and reaches the thread when the callback has returned.
 class StopThreadLater {
  public:
   explicit StopThreadLater(JNIEnv* jni) : jni_(jni) {}

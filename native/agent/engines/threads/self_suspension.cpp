@@ -12,8 +12,8 @@ namespace {
 // Made by the thread itself, and taken away by nobody else.
 struct SelfSuspension {
   pthread_t owner;
-  jobject thread;      // a global reference
-  Session* session;    // null when it is called off
+  jobject thread;    // a global reference
+  Session* session;  // null when it is called off
   jvmtiEnv* env;
   bool begun;  // the thread enters the VM for it
   int looks;   // others that use the reference
@@ -127,8 +127,8 @@ void suspend_as_asked(JNIEnv* jni) {
   }
   if (wanted) {
     own->env->SuspendThread(own->thread);
-    // Before release 16 the VM stops a thread that suspended itself when it enters the VM again.  That
-    // is to be here, while an ending session still finds the thread.
+    // Before release 16 the VM stops a thread that suspended itself when it enters the VM again.
+    // That is to be here, while an ending session still finds the thread.
     jni->IsSameObject(own->thread, nullptr);
   }
   {
@@ -165,11 +165,11 @@ bool forget_self_suspensions(JNIEnv* jni, Session& session) {
   return false;
 }
 
-extern const Engine kSelfSuspensionEngine{
-    nullptr, nullptr,
-    [](JNIEnv* jni, Session& session, Stage stage) {
-      return stage != Stage::kSettle || forget_self_suspensions(jni, session);
-    },
-    nullptr};
+extern const Engine kSelfSuspensionEngine{nullptr, nullptr,
+                                          [](JNIEnv* jni, Session& session, Stage stage) {
+                                            return stage != Stage::kSettle ||
+                                                   forget_self_suspensions(jni, session);
+                                          },
+                                          nullptr};
 
 }  // namespace jvmti

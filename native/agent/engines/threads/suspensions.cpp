@@ -89,7 +89,7 @@ void JNICALL Suspensions::serve(jvmtiEnv*, JNIEnv* jni, void* what) {
 }
 
 void Suspensions::work_off(JNIEnv* jni) {
-  Serving::retire();  // what happens here is the agent's own doing
+  Serving::retire();          // what happens here is the agent's own doing
   constexpr int kLook = 500;  // milliseconds
   Locked locked(mutex_);
   ++serving_;
@@ -226,13 +226,14 @@ void Suspensions::clear(JNIEnv* jni) {
   kept_.clear();
 }
 
-extern const Engine kSuspensionEngine{
-    nullptr, nullptr,
-    [](JNIEnv* jni, Session& session, Stage stage) {
-      if (stage == Stage::kResume) session.suspensions.resume_all(jni);
-      if (stage == Stage::kFree) session.suspensions.clear(jni);
-      return stage != Stage::kSettle || session.suspensions.ended();
-    },
-    nullptr};
+extern const Engine kSuspensionEngine{nullptr, nullptr,
+                                      [](JNIEnv* jni, Session& session, Stage stage) {
+                                        if (stage == Stage::kResume)
+                                          session.suspensions.resume_all(jni);
+                                        if (stage == Stage::kFree) session.suspensions.clear(jni);
+                                        return stage != Stage::kSettle ||
+                                               session.suspensions.ended();
+                                      },
+                                      nullptr};
 
 }  // namespace jvmti

@@ -1,8 +1,9 @@
 // What a session has suspended.
 //
-// A thread that is suspended for a key stays so until the last key is resumed.  That takes turns, and
-// who has the turn must come to its end; so only service threads take it, which nobody suspends.  For
-// any other thread, which is one of the program's in a handler, a service thread of its own does it.
+// A thread that is suspended for a key stays so until the last key is resumed.  That takes turns,
+// and who has the turn must come to its end; so only service threads take it, which nobody
+// suspends.  For any other thread, which is one of the program's in a handler, a service thread of
+// its own does it.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@ class Suspensions {
  public:
   explicit Suspensions(Session& session) : session_(session) {}
 
-  // A suspension that cannot be noted would be for good: the place for the note comes before, and then
-  // what has become of it.  `KnownThreads::kNone` without memory.
+  // A suspension that cannot be noted would be for good: the place for the note comes before, and
+  // then what has become of it.  `KnownThreads::kNone` without memory.
   [[nodiscard]] size_t prepare(JNIEnv* jni, jthread thread) { return noted_.prepare(jni, thread); }
   void settle(JNIEnv* jni, size_t place, bool suspended);
   // After the VM has resumed a thread for the session.
