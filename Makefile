@@ -15,6 +15,7 @@ QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrat
     test_codecs.py test_columns.py test_commands.py test_model.py test_ways_in.py)
 BENCH ?= run
 SANITIZE ?= address,undefined
+CPP = $(shell find native -name "*.cpp" -o -name "*.h")
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,7 +28,7 @@ WHEELS := wheelhouse
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 
-.PHONY: help demo test test-all quick check checked format docs wheels wheel-test sanitize bench install java clean distclean
+.PHONY: help demo test test-all quick check checked format tidy docs wheels wheel-test sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -56,11 +57,18 @@ check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 ## format      put the sources into their standard form
 format: $(VENV)/.tools
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP)
+
+## tidy        what clang-tidy finds in the C++ sources: minutes, so no gate
+tidy: install $(VENV)/.tidy
+	@find native -name "*.cpp" -not -name failing_allocations.cpp -print0 | \
+	    xargs -0 -n 4 -P 2 $(BIN)/clang-tidy -p $(BUILD) --quiet
 
 ## docs        the documentation as a site, into build/site; a broken link is an error
 docs: install $(VENV)/.docs
@@ -123,6 +131,10 @@ $(VENV)/bin/python $(VENV)-release/bin/python $(VENV)-wheel/bin/python:
 
 $(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group build --group test --group check
+	@touch $@
+
+$(VENV)/.tidy: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --group tidy
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
