@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make test       with another Python
 #   make test ARGS="-k attach -x"     with arguments for pytest
 #   JVMTI_TEST_JVMS=17,25 make test   on some JVMs only
-#   make test ARGS="-n 0"             one test after the other; otherwise a file per core
+#   make test ARGS="-n 0"             one test after the other; otherwise several files at once
 
 PYTHON ?= python3
 ARGS ?=
@@ -24,9 +24,13 @@ CHECKED := build/checked
 JAVA := .jvms
 WHEELS := wheelhouse
 
+# One more than there are processors, because many tests wait; four at most.
+WORKERS ?= $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+
 # The newest pip understands dependency groups; the one in a new environment may not.
 PIP := -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet
+# Python compiles what is imported, which of these packages is little.
+INSTALL := $(PIP) install --quiet --no-compile
 
 .PHONY: help demo test test-all quick check checked format tidy docs wheels wheel-test sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
@@ -40,7 +44,7 @@ demo: install $(VENV)/.demo
 
 ## test        install what the tests need and run them all
 test: install java $(VENV)/.spark
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 ## test-all    the same with every test on every JVM where it may show anything of its own
 test-all:
@@ -48,7 +52,7 @@ test-all:
 
 ## quick       some of each kind of test on the newest JVM: under three minutes
 quick: install java
-	JVMTI_TEST_JVMS=newest $(BIN)/python -m pytest -n auto --maxprocesses 4 -q \
+	JVMTI_TEST_JVMS=newest $(BIN)/python -m pytest -n $(WORKERS) -q \
 	    -m "not slow and not stress and not root" $(QUICK) $(ARGS)
 
 ## check       lint, formatting, types, layers
@@ -110,6 +114,7 @@ checked: install
 	@mkdir -p $(CHECKED)
 	@flock $(CHECKED)/.lock sh -ec ' \
 	    $(BIN)/cmake -G Ninja -S native -B $(CHECKED) -DJVMTI_CHECK_LOCKS=ON \
+	        -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
 	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
 	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >$(CHECKED)/build.log 2>&1 && \
 	    $(BIN)/cmake --build $(CHECKED) --target jvmti_agent >>$(CHECKED)/build.log 2>&1 \
@@ -127,7 +132,7 @@ distclean: clean
 
 $(VENV)/bin/python $(VENV)-release/bin/python $(VENV)-wheel/bin/python:
 	$(PYTHON) -m venv $(@D)/..
-	$@ $(INSTALL) --upgrade "pip>=25.1"
+	$@ $(PIP) install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group build --group test --group check
@@ -153,10 +158,12 @@ $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python
 	$(VENV)-release/bin/python $(INSTALL) --group build --group release
 	@touch $@
 
-# The build group because a test builds the package, the extra as everywhere.
-$(VENV)-wheel/.tools: pyproject.toml | $(VENV)-wheel/bin/python
-	$(VENV)-wheel/bin/python $(INSTALL) --group build --group test \
-	    $$($(VENV)-wheel/bin/python scripts/requirements.py jdk)
+# What the tests need is in the other environment; a path to that, behind the place of the wheel, does
+# not bring the linked package along.
+$(VENV)-wheel/.tools: $(VENV)/.installed | $(VENV)-wheel/bin/python
+	@packages='import sysconfig; print(sysconfig.get_path("purelib"))'; \
+	    $(BIN)/python -c "$$packages" >"$$($(VENV)-wheel/bin/python -c "$$packages")/tests.pth"
+	@for tool in cmake ninja; do ln -sf "$(CURDIR)/$(BIN)/$$tool" $(VENV)-wheel/bin/; done
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.tools

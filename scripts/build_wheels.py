@@ -11,6 +11,7 @@ not promise, as auditwheel knows it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -84,6 +85,11 @@ def write_toolchain(build: Path, machine: str, libc: Libc) -> Path:
     # Nothing here needs any of it, and CMake's test programs do without.
     target += " -fno-sanitize=undefined"
     linked = f"cc -target {target} -dynamic -O2"
+    # The program itself: `python -m ziglang` takes as long to begin as many a file to be compiled.
+    found = importlib.util.find_spec("ziglang")
+    assert found is not None
+    assert found.origin is not None
+    zig = Path(found.origin).parent / "zig"
     programs = {
         "cc": (f"cc -target {target}", linked),
         "c++": (f"c++ -target {target}", linked),
@@ -98,8 +104,8 @@ def write_toolchain(build: Path, machine: str, libc: Libc) -> Path:
             f"""\
 #!/bin/sh
 case " $* " in
-  *" -c "* | *" -E "*) exec "{sys.executable}" -m ziglang {compiling} "$@" ;;
-  *) exec "{sys.executable}" -m ziglang {linking} "$@" ;;
+  *" -c "* | *" -E "*) exec "{zig}" {compiling} "$@" ;;
+  *) exec "{zig}" {linking} "$@" ;;
 esac
 """,
         )

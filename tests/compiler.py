@@ -105,7 +105,8 @@ def compile_command(release: int, compiler: str | None) -> list[str]:
     if compiler in (None, "javac"):
         home = javac_home(release)
         if home is not None:
-            return [str(home / "bin" / "javac"), "-proc:none", "--release", str(release)]
+            quick = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+            return [str(home / "bin" / "javac"), *quick, "-proc:none", "--release", str(release)]
     if compiler in (None, "ecj"):
         jar = Path(os.environ.get("JVMTI_ECJ", jvms.INSTALLED / "ecj" / "ecj.jar"))
         runtime = next(

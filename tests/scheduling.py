@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 CHOSEN = {str(jvm) for jvm in jvms.selected()}
 LONGEST = (
-    "robustness/test_failing_allocations.py",
-    "robustness/test_growth.py",
-    "robustness/test_sanitized.py",
-    "robustness/test_random_walk.py",
-    "integrations/test_spark.py",
     "test_packaging.py",
+    "integrations/test_spark.py",
     "test_adding_a_function.py",
-    "test_static_launcher.py",
+    "test_documented_commands.py",
+    "robustness/test_failing_allocations.py",
+    "robustness/test_leaving.py",
+    "robustness/test_locks.py",
+    "agents/test_scripts.py",
+    "test_events_command.py",
 )
 """Files that take a minute: begun last, one would keep one worker when the others are done."""
 

@@ -49,13 +49,13 @@ SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no comman
 """Text that looks like a command line and is none."""
 FOR_EVER = re.compile(r"--watch|jvmti attach|jvmti events (?!.*--(?:duration|count))|Workload|stay")
 """Lines that go on until Ctrl-C."""
-LOOK = 4
-"""Seconds until Ctrl-C comes."""
+LOOK = 2
+"""Seconds until Ctrl-C comes, and that a line goes on which names more."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A command line, and the page that has it."""
+    """A command line, and the page that has it, or the last of them."""
 
     page: str
     text: str
@@ -78,7 +78,7 @@ def lines_of(page: Path) -> Iterator[Line]:
             yield Line(name, line)
 
 
-LINES = [line for page in PAGES for line in lines_of(page)]
+LINES = list({line.text: line for page in PAGES for line in lines_of(page)}.values())
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def prepared(
 
 
 def as_executed(line: str, pid: int) -> str:
-    """The line with the process id in place of the name of the program that runs."""
+    """The line with the process id in place of the name of the program that runs, for a while."""
     line = line.replace("h2.jar org.h2.tools.Server", "app.jar com.acme.Server")
     own, dashes, started = line.partition(" -- ")
     own = re.sub(rf"(?<![\w/.'*-])(?:{'|'.join(TARGETS)})(?![\w.])", str(pid), own)
@@ -137,6 +137,7 @@ def as_executed(line: str, pid: int) -> str:
     started = started.replace("java …", "java -cp classes Idle").replace(
         "java -cp classes Orders", "java -cp classes com.acme.Server"
     )
+    own = re.sub(r"--duration \d+", f"--duration {LOOK}", own)
     return own + dashes + started
 
 

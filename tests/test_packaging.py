@@ -62,10 +62,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from these sources where there is no JDK."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAVA", "JDK"))}
     # The build directory stays, so that only the first run compiles.
-    settings = f"--config-settings=build-dir={jvms.ROOT / 'build' / 'wheel'}"
+    settings = [f"--config-settings=build-dir={jvms.ROOT / 'build' / 'wheel'}"]
+    settings += ["--config-settings=cmake.build-type=None"]  # nobody runs it
     target = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--no-build-isolation", settings, "--wheel-dir", str(target)]
+    command += ["--no-deps", "--no-build-isolation", *settings, "--wheel-dir", str(target)]
     done = subprocess.run(
         [*command, str(jvms.ROOT)],
         env=environment,

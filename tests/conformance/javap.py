@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import jvms
 
 
 @dataclass
@@ -49,10 +53,32 @@ class Class:
         return next(method for method in self.methods if method.name == name)
 
 
+KEPT = jvms.ROOT / "build" / "javap"
+
+
+def printed(jdk: Path, path: Path) -> str:
+    """What javap prints of a class file.
+
+    The tests on each JVM ask about the same files, and javap takes as long as many a test: so what
+    it has printed is kept under the hash of the file.
+    """
+    release = (jdk / "release").read_bytes()
+    kept = KEPT / hashlib.sha256(release + path.read_bytes()).hexdigest()
+    if not kept.exists():
+        quick = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+        command = [str(jdk / "bin" / "javap"), *quick, "-v", "-p", str(path)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        KEPT.mkdir(parents=True, exist_ok=True)
+        # Several workers of a run may want it at once.
+        with tempfile.NamedTemporaryFile("w", dir=KEPT, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(kept)
+    return kept.read_text()
+
+
 def read(jdk: Path, path: Path) -> Class:
-    """Run javap on a class file."""
-    command = [str(jdk / "bin" / "javap"), "-v", "-p", str(path)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    """A class file as javap prints it."""
+    text = printed(jdk, path)
     head, _, body = text.partition("\n{\n")
     body, _, tail = body.rpartition("\n}\n")
     name = re.search(r"this_class: #\d+ +// +\"?([^\s\"]+)", head)
