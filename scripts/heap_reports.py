@@ -72,19 +72,19 @@ def jvm(name: str) -> jvms.Jvm:
 # What the figures mean; they change from run to run, this does not.
 MEANING = {
     "spark": (
-        "What fills the heap is the cached data frame, as it was asked to: an array of "
-        "batches for each of its two partitions, held by the memory store. The loaders "
-        "with twins are those of the code that Spark generates for queries."
+        "The cached data frame fills the heap, as intended: an array of batches for each of its "
+        "two partitions, held by the memory store. The loaders with twins hold code that Spark "
+        "generates for queries."
     ),
     "tomcat": (
-        "Two thirds of the heap are sessions to which nobody comes back, and the way "
-        "names the manager that keeps them. They go after half an hour; until then it "
-        "looks like any leak."
+        "Two thirds of the heap are sessions that no client uses again, and the path names the "
+        "manager that keeps them. They expire after half an hour; until then this looks like any "
+        "leak."
     ),
     "javac": (
-        "The suspect is none: the file manager keeps the texts of sources behind soft "
-        "references, and the collector has had no reason yet to clear them. Most of the "
-        "rest is syntax trees and symbols."
+        "The suspect is harmless: the file manager keeps source texts behind soft references, and"
+        " the collector has had no reason yet to clear them. Most of the rest is syntax trees and"
+        " symbols."
     ),
 }
 
@@ -227,7 +227,7 @@ def look(program: Program, dump: Path) -> str:
             f"{summary[name]:,}" for name in ("roots", "threads", "loaders")
         ),
         "`jvmti heap dump`": f"{dumped['bytes'] / 1e6:,.0f} MB in {duration(took)}; the program "
-        f"stood still for at most {duration(dumped['pause'])}",
+        f"was stopped for at most {duration(dumped['pause'])}",
         "`jvmti heap report`": f"{report['bytes'] / 1e6:,.2f} MB in {duration(report_took)}",
     }
     lines = [f"## {program.title}", "", program.meaning, "", "| | |", "|---|---|"]
@@ -243,7 +243,7 @@ def look(program: Program, dump: Path) -> str:
     for row in points["accumulation_points"]:
         part = f"{row['retained'] / points['total']:.1%}"
         lines.append(f"| {row['retained']:,} | {part} | {row['children']:,} | `{row['class']}` |")
-    lines += ["", "`jvmti heap leaks`, the ways from the roots:", ""]
+    lines += ["", "`jvmti heap leaks`, with the paths from the roots:", ""]
     for suspect in found["leaks"]["suspects"][:4]:
         pieces = f" in {suspect['children']:,} of `{suspect['children_class']}`"
         way = " → ".join(f"{one['reference']} {_last(one['class'])}" for one in suspect["path"])
@@ -254,11 +254,11 @@ def look(program: Program, dump: Path) -> str:
     loaders = found["leaks"]["loaders"]
     if loaders:
         twins = sum(1 for one in loaders if one["twins"])
-        lines.append(f"- {len(loaders):,} loaders can go, {twins:,} of them have twins")
+        lines.append(f"- {len(loaders):,} loaders are out of use, {twins:,} of them have twins")
     text = found["duplicate-strings"][0]
     wasteful = found["collections"][0]
     said = (
-        f"The text that wastes most, {text['text'][:40]!r}, is there {text['count']:,} times "
+        f"The most wasteful text, {text['text'][:40]!r}, is there {text['count']:,} times "
         f"({text['wasted']:,} bytes). Of {wasteful['count']:,} `{wasteful['class']}` "
         f"{wasteful['empty']:,} are empty; unused places take {wasteful['wasted']:,} bytes."
     )
@@ -272,9 +272,9 @@ def _last(name: str) -> str:
 
 HEAD = """# Heaps of real programs
 
-What `jvmti heap` reports about three third-party programs while they work:
-`python scripts/heap_reports.py` downloads them, runs them and writes this page. A dump is taken of
-each by name or pid, and everything else is asked of the file:
+What `jvmti heap` reports about three third-party programs while they work: `python
+scripts/heap_reports.py` downloads them, runs them and writes this page. The script dumps each by
+name or pid, and asks everything else of the file:
 
 ```sh
 jvmti heap dump SparkSubmit spark.hprof
@@ -284,9 +284,9 @@ jvmti heap dominators spark.hprof --top 8
 jvmti heap leaks spark.hprof
 ```
 
-Times are those of the whole command on a machine with two processors, with the program at work
-on them while it is dumped, and nothing else. A suspect is no verdict: a cache that is
-meant to be there looks the same.
+Times are those of the whole command on a machine with two processors, which the program under study
+keeps busy during its dump. A suspect is not a verdict: a cache that is meant to be there looks the
+same.
 
 """
 

@@ -353,17 +353,17 @@ def javac(scratch: Path) -> Outcome:
 
 HEAD = """# Real programs
 
-Three third-party programs, inspected while they worked: `python
+Three third-party programs, inspected at work: `python
 scripts/real_programs.py` downloads them, runs them, looks into each through this package and writes
 this page. A small version of the same runs with the tests (`tests/test_real_programs.py`).
 
 A session takes all threads with their stacks; every loaded class with its methods, their line
-tables and bytecodes, its fields and its constant pool; and the objects in static fields with what
-is in their own fields and texts. What comes back is checked for sense: a line begins inside of its
+tables and bytecodes, its fields and its constant pool; and the objects in static fields with their
+own fields and texts. The script checks that the answers make sense: a line begins inside of its
 method, a constant pool ends where its last entry does, a string has the length that Java says.
 Meanwhile `jvmti conformance`, a second controller, calls every function of JVM TI and JNI in the
-same JVM. Afterwards the program continues its work.
-[Their heaps](heap_real_programs.md) have a page of their own.
+same JVM. Afterwards the program continues. [Their heaps](heap_real_programs.md) have a
+page of their own.
 
 """
 

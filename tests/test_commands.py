@@ -350,7 +350,7 @@ def test_a_target_that_is_not_there_is_an_error_of_one_kind(verb: str) -> None:
         (["info", "4711", "--", "java"], 2, "not both"),
         (["info", "--"], 2, "nothing follows"),
         (["info", "--java", "/nonexistent", "--", "java", "Main"], 2, "cannot be run"),
-        (["doctor", "--", "java", "Main"], 2, "running JVMs only"),
+        (["doctor", "--", "java", "Main"], 2, "needs a running JVM"),
         (["threads", "1", "--watch", "0"], 2, "positive number"),
         (["info", "--", "/nonexistent/java", "Main"], 4, "/nonexistent/java"),
     ],

@@ -172,7 +172,7 @@ def test_a_held_program_runs_when_it_is_let_go(
         assert re.search(r"^try +%go", first, re.M)
         assert "ready" not in first  # which the program prints first of all
         terminal.ask("vm.held, vm.phase.name", r"\(True, 'ONLOAD'\)")
-        assert "%go lets it go on" in terminal.ask("%threads", "UsageError")
+        assert "%go starts it" in terminal.ask("%threads", "UsageError")
         # A breakpoint before the class is loaded; what the program prints comes after it.
         terminal.type("%break Witness.main\r")
         shown = terminal.wait_for("ready$")

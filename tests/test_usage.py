@@ -150,7 +150,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
         (["heap", "histgram"], "there is no verb 'histgram'; did you mean 'histogram'?"),
         (["events", "--sumary", "1"], "there is no option '--sumary'; did you mean '--summary'"),
         (["conformance", "1", "--interface", "jvmto"], "did you mean 'jvmti'?"),
-        (["ps", "Main"], "'Main' is one word too many"),
+        (["ps", "Main"], "unexpected argument 'Main'"),
         (["--vresion"], "did you mean '--version'?"),
         (["run", "a.py", "java", "App"], "-- is missing before the program: jvmti run a.py -- ja"),
         (["run", "a.py", "/opt/jdk/bin/java", "-jar", "app.jar"], "jvmti run a.py -- /opt/jdk/b"),

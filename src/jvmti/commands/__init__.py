@@ -1,11 +1,11 @@
 """The command line: ``jvmti VERB …``.
 
 One module for each verb, with a class whose docstring is the help text and which has
-``prepare_parser`` and ``run``.  What a verb finds out comes from the model; what it prints goes
-through `jvmti.report`.
+``prepare_parser`` and ``run``.  A verb gets its data from the model and prints through
+`jvmti.report`.
 
-Exit codes: 0 done; 1 failed, or something was found wrong; 2 used wrongly; 3 no such target; 4 the
-target cannot be reached; 130 interrupted.
+Exit codes: 0 done; 1 failed, or a check found something wrong; 2 usage error; 3 no such target; 4
+the target cannot be reached; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ VERBS = {
 
 
 class Command(Protocol):
-    """What the module of a verb has."""
+    """The interface of a verb's module."""
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the verb's arguments."""
@@ -70,7 +70,7 @@ def command(verb: str) -> Command:
 
 
 def prepare(only: str | None = None) -> Parser:
-    """The parser for all verbs, or for one, so that what the others need is not imported."""
+    """The parser for all verbs, or for one; then the other verbs are not imported."""
     parser, verbs = _prepared()
     for verb in VERBS if only is None else (only,):
         its = command(verb)
@@ -87,7 +87,7 @@ def prepare(only: str | None = None) -> Parser:
 
 
 def _overview() -> Parser:
-    """The parser where no verb is named, which knows what each does and imports none."""
+    """The parser when no verb is named: it knows what each does, and imports none."""
     parser, verbs = _prepared()
     for verb, text in VERBS.items():
         verbs.add_parser(verb, help=text)
@@ -100,7 +100,7 @@ def _prepared() -> tuple[Parser, Any]:
     parser = Parser(
         prog="jvmti",
         description="Inspect running Java virtual machines through the JVM Tool Interface.",
-        epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 used wrongly, 3 no such "
+        epilog="Exit codes: 0 done, 1 failed or something is wrong, 2 usage error, 3 no such "
         "target, 4 the target cannot be reached, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"jvmti {__version__}")
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has seen enough; discard what is still buffered.
+        # The reader has closed the pipe; discard the rest of the buffer.
         _write_no_more()
         return 0
     except OSError as error:
@@ -166,7 +166,7 @@ def _run(words: list[str]) -> int:
 
 
 def explained(error: Exception) -> CommandFailed | None:
-    """The failure that an expected exception means to a user; ``None`` for a defect of ours."""
+    """The failure to report for an expected exception; ``None`` for a bug of ours."""
     if isinstance(error, CommandFailed):
         return error
     from jvmti.agents.script import ScriptError

@@ -24,9 +24,9 @@ class Command:
       jvmti attach 4711 agent.py
       jvmti attach MyServer count.py=depth:3 trace.py
 
-    Each script's agent_onattach(vm, options) is called, or agent_onload where it has none. The
-    scripts stay until the JVM ends or Ctrl-C is pressed; then their agent_onunload(vm) runs, and
-    what they did to the JVM is undone.
+    It calls each script's agent_onattach(vm, options), or agent_onload if there is none. The
+    scripts stay until the JVM ends or you press Ctrl-C; then their agent_onunload(vm) runs, and the
+    session undoes what they did to the JVM.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,9 @@ class Command:
       eval "$(jvmti completion zsh)"                           in ~/.zshrc, after compinit
       jvmti completion fish > ~/.config/fish/completions/jvmti.fish
 
-    Commands, options, the values of options, events, and the pids and names of the JVMs that run
-    are completed. What does not change is in the script, so that Tab answers at once; for JVMs it
-    asks `jvmti completion --targets`.
+    It completes commands, options and their values, events, and the pids and names of running JVMs.
+    The script contains all that does not change, so Tab answers at once; for JVMs it asks `jvmti
+    completion --targets`.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ class Command:
         parser.usage = f"{parser.prog} ({' | '.join(SHELLS)})"
         parser.add_argument("shell", nargs="?", choices=SHELLS, help="which shell")
         parser.add_argument(
-            "--targets", action="store_true", help="print the JVMs that run: pids, and main classes"
+            "--targets", action="store_true", help="print the running JVMs: pids and main classes"
         )
 
     def run(self, given: argparse.Namespace) -> None:

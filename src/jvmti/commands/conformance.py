@@ -94,7 +94,7 @@ class Command:
 
 @frozen
 class Row:
-    """What one function gave."""
+    """The result of one function."""
 
     #: ``jvmti`` or ``jni``.
     interface: str

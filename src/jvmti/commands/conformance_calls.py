@@ -1,4 +1,4 @@
-"""One harmless call of every function, on objects that the command made.
+"""One call without side effects of every function, on objects that the command made.
 
 Functions that change something get an unstarted thread, objects and an environment of our own, or
 the value that is already set.  `NOT_CALLED` names the functions that would still disturb the
@@ -20,7 +20,7 @@ from jvmti.model.vm import VM
 NOT_CALLED = {
     "fatal_error": "ends the JVM",
     "suspend_all_virtual_threads": "stops the program's virtual threads",
-    "resume_all_virtual_threads": "lets go what other agents may have suspended",
+    "resume_all_virtual_threads": "resumes what other agents may have suspended",
     "add_module_uses": "cannot be undone",
     "add_module_provides": "cannot be undone",
 }
@@ -64,7 +64,7 @@ _KINDS = tuple(_BOXES)
 
 
 class Materials:
-    """What the calls are made with, each made when it is first needed."""
+    """The arguments of the calls, each made at its first use."""
 
     def __init__(self, vm: VM) -> None:
         self.vm = vm
@@ -179,7 +179,7 @@ Case = Callable[[Materials], Any]
 
 
 def entered(materials: Materials, then: Callable[[Any], Any]) -> Any:
-    """Do something while the raw monitor is ours."""
+    """Do something while we own the raw monitor."""
     env, monitor = materials.env, materials.monitor
     env.raw_monitor_enter(monitor)
     try:
@@ -375,7 +375,7 @@ def _notify(m: Materials, function: str) -> Any:
 
 
 def _by_kind(kind: str) -> dict[str, Case]:
-    """The JNI functions that there are one for each primitive type of."""
+    """The JNI functions that exist once for each primitive type."""
     name, letter, getter, value = _BOXES[kind]
 
     def call(m: Materials) -> Any:
@@ -461,6 +461,6 @@ BY_PARAMETER: dict[str, Callable[[Materials], Any]] = {
     "ref": lambda m: m.object,
     "string": lambda m: m.string,
 }
-"""What a parameter of that name is given where a function has no case of its own."""
+"""The argument for a parameter of that name in functions without a case of their own."""
 
 __all__ = ["BY_PARAMETER", "GARBAGE_COLLECTION", "JNI", "JVMTI", "NOT_CALLED", "Materials"]

@@ -35,7 +35,7 @@ class Command:
         )
 
     def run(self, given: argparse.Namespace) -> int:
-        """Print what was found."""
+        """Print the results."""
         diagnosis = diagnose(named_target(given), timeout=min(given.timeout, 3.0))
         if given.attach and diagnosis.process is not None:
             _try(diagnosis, given.timeout)
@@ -49,7 +49,7 @@ class Command:
 
 
 def _try(diagnosis: Diagnosis, timeout: float) -> None:
-    """Open a session and see what others hold."""
+    """Open a session and find out which capabilities others hold."""
     began = time.monotonic()
     try:
         assert diagnosis.process is not None
@@ -77,7 +77,7 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
                     "end the tool that holds it, or do without",
                 )
     except Error as error:
-        diagnosis.add("session", False, str(error), "the checks above tell why")
+        diagnosis.add("session", False, str(error), "the checks above say why")
 
 
 def _refusal(vm: Any, name: str) -> str:
@@ -87,7 +87,7 @@ def _refusal(vm: Any, name: str) -> str:
     except JvmtiError as error:
         return error.detail or str(error)
     env.relinquish_capabilities({name})
-    return "it was given up meanwhile"
+    return "it is available again"
 
 
 def _print(diagnosis: Diagnosis) -> None:

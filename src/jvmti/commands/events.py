@@ -55,11 +55,11 @@ _USUAL = (
     "GarbageCollectionStart",
     "GarbageCollectionFinish",
 )
-"""What is shown where no event is named: what happens now and then in every program."""
+"""The default events: those that happen now and then in every program."""
 
 _FILTERS = ("class", "method", "thread", "exception", "frame")
 _DEEP = 256
-"""Frames of a stack in which a filter looks."""
+"""Frames of a stack that a filter examines."""
 _PATIENCE = 3.0
 """Report what occurs instead after this many seconds without a match."""
 _PROBE = 1.0
@@ -78,8 +78,8 @@ class Command:
       jvmti events MyServer MethodEntry -o calls.parquet --duration 10
 
     Like strace for system calls: a line for each event, with its time, thread, method and values,
-    and with the duration if it ends a wait. The program does not wait; events that find no room
-    are dropped and counted. Choose JVM TI events by name or pattern; Ctrl-C ends the trace.
+    and with the duration if it ends a wait. The program does not wait; it drops and counts events
+    for which there is no room. Choose JVM TI events by name or pattern; Ctrl-C ends the trace.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -142,7 +142,7 @@ class Command:
         signal.signal(signal.SIGTERM, _interrupt)
         clock = Clock(time.monotonic_ns(), time.time())
         with contextlib.ExitStack() as stack:
-            # Before anything is started, because it says what is missing.
+            # Before anything starts, because it reports missing packages.
             file = None if path is None else open_file(path, clock)
             if file is not None:
                 stack.callback(file.close)
@@ -161,7 +161,7 @@ class Command:
 
 
 class _Watch:
-    """Reads a stream and passes on what it says."""
+    """Reads a stream and passes its records on."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Watch:
         self._progress = sys.stderr.isatty()
 
     def until_the_end(self) -> None:
-        """Read until the time, the number of events or the target has come to its end."""
+        """Read until the time is over, there are enough events, or the target ends."""
         while True:
             left = _INTERVAL
             if self._given.duration is not None:
@@ -201,7 +201,7 @@ class _Watch:
                 self._tell_what_there_is()
 
     def finish(self) -> None:
-        """Record no more, and take what is still there."""
+        """Stop recording, and read the rest."""
         with contextlib.suppress(Error):
             self.stream.close()
         enough = self._given.count is not None
@@ -214,7 +214,7 @@ class _Watch:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def tell(self) -> None:
-        """Print the summary, and what became of the events."""
+        """Print the summary, and how many events were recorded and dropped."""
         given, summary = self._given, self.summary
         passed = summary.seconds
         if given.summary:
@@ -280,7 +280,7 @@ class _Watch:
         print((json_of if self._given.json else line_of)(row, self._clock))
 
     def _take_unfinished(self) -> None:
-        """Show the waits that have not ended, which may be the longest."""
+        """Show the unfinished waits, which may be the longest."""
         for row in self._waits.rows(time.monotonic_ns()):
             least = (self._given.min_duration or 0) * 1e9
             wanted = row["duration"] >= least and all(
@@ -303,7 +303,7 @@ class _Watch:
         return bool(self._filters) or self._given.min_duration is not None
 
     def _tell_what_there_is(self) -> None:
-        """Say after a while why nothing is shown: what there is, and that it does not match."""
+        """Explain after a while why nothing is shown: which events occur, and that none matches."""
         passed = time.monotonic() - self._began
         if passed < self._look_again:
             return
@@ -351,12 +351,10 @@ def _columns(kind: str, rows: list[dict[str, Any]]) -> tuple[list[str], list[lis
 
 
 def _probe(stream: Stream, filters: dict[str, list[str]]) -> tuple[int, dict[str, list[Any]]]:
-    """How many events there are in a second without filters, and the most frequent names of what
-    the filters are about.
-    """
+    """How many events one second without filters has, and the most frequent names in them."""
     env = stream.env
     summary = Summary()
-    # The same environment has the capabilities, and some of them only one environment may have.
+    # In the same environment: some capabilities can be held by one environment only.
     with env.stream(stream.events, objects=True) as other:
         until = time.monotonic() + _PROBE
         while (left := until - time.monotonic()) > 0:
@@ -364,7 +362,7 @@ def _probe(stream: Stream, filters: dict[str, list[str]]) -> tuple[int, dict[str
     names = {}
     for kind in filters:
         counts: Counter[str] = Counter()
-        # The class of an event that has no method is that of its object.
+        # An event without a method has the class of its object.
         there = summary.kinds.get(kind)
         of_objects = kind == "class" and not there
         for (_, name), tally in (summary.kinds["object"] if of_objects else there or {}).items():
@@ -381,10 +379,10 @@ def _names() -> dict[str, EventDeclaration]:
 def chosen(
     words: list[str], filters: dict[str, list[str]], given: argparse.Namespace
 ) -> list[EventDeclaration]:
-    """The events that are meant, without those that the filters leave nothing of.
+    """The chosen events, without those that can never pass the filters.
 
     Raises:
-        CommandFailed: a word means none, or nothing is left.
+        CommandFailed: a word matches no event, or none is left.
     """
     names = _names()
     found: dict[str, EventDeclaration] = {}
@@ -399,7 +397,7 @@ def chosen(
         found |= {name: names[name] for name in matching}
     explicit = {word for word in words if word in names}
     if given.min_duration is not None:
-        # What is chosen along with what ends it is one thing with it.
+        # An event and the one that ends it count as one.
         explicit -= {str(one.ends) for one in found.values()}
     for name, declaration in list(found.items()):
         why = _unfit(declaration, filters, given)
@@ -408,7 +406,7 @@ def chosen(
                 raise CommandFailed(f"{name} {why}", USAGE)
             del found[name]
     if not found:
-        raise CommandFailed("none of these events has what the filters ask for", USAGE)
+        raise CommandFailed("none of these events has the attribute that the filters need", USAGE)
     return list(found.values())
 
 
@@ -427,7 +425,7 @@ def _unfit(
     if "class" in filters and not holds & {Holds.METHOD, Holds.CLASS, Holds.OBJECT}:
         return "has no class to filter by"
     if given.min_duration is not None and declaration.ends is None:
-        return "ends nothing that has a duration"
+        return "has no duration"
     if "frame" in filters and (declaration.vm_stopped or not has_thread(declaration)):
         return "has no stack to filter by"
     if declaration.vm_stopped and (given.stack_depth or given.no_drop):
@@ -450,7 +448,7 @@ def _filters(words: list[str]) -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def _session(given: argparse.Namespace) -> Iterator[VM]:
-    """The target: as it is, or a program that is held at its start and ended with us."""
+    """The target: a running JVM, or a program that is held at its start and ended afterwards."""
     if given.launched is None:
         with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
             yield vm
@@ -477,13 +475,13 @@ def _open(
     for declaration in list(declarations):
         own = Capabilities.of(declaration.capabilities)
         if given.min_duration is not None:
-            # How long something lasts is known only where its beginning is, too.
+            # A duration is known only if the beginning was recorded, too.
             for begin in beginnings([declaration]):
                 own |= Capabilities.of(begin.capabilities)
         if not own & ~potential or declaration.name in given.events:
             needed |= own
         else:
-            # It was not asked for by name.
+            # The user did not name it.
             why = vm.capabilities.reason(next(iter(own & ~potential)), potential)
             print(
                 f"jvmti: without {declaration.name}: {'; '.join(filter(None, why))}",
@@ -491,11 +489,11 @@ def _open(
             )
             declarations.remove(declaration)
     if not declarations:
-        raise CommandFailed("this JVM gives none of these events now; see `jvmti info`")
+        raise CommandFailed("none of these events is available in this JVM now; see `jvmti info`")
     if missing := needed & ~potential:
         why = vm.capabilities.reason(next(iter(missing)), potential)
         raise CommandFailed(
-            f"this JVM does not give {', '.join(sorted(missing.names()))} now: "
+            f"not available in this JVM: {', '.join(sorted(missing.names()))} now: "
             f"{'; '.join(filter(None, why))}"
         )
     env.add_capabilities(needed)
@@ -518,9 +516,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _has_frame(frames: Iterable[str], pattern: str) -> bool:
-    """Whether a frame is of a method, or of a class, that a pattern means; packages may be left
-    out, as in ``Shop.add``.
-    """
+    """Whether a pattern matches a frame's method or class; packages may be omitted."""
     for frame in frames:
         method = frame.partition(":")[0]
         for name in (method, method.rpartition(".")[0]):

@@ -31,7 +31,7 @@ class Command:
         """Add the arguments."""
         parser.usage = f"{parser.prog} [options] [NAME …]"
         parser.add_argument(
-            "names", nargs="*", metavar="NAME", help="print these; all are listed without a name"
+            "names", nargs="*", metavar="NAME", help="print these (default: list all)"
         )
         parser.add_argument(
             "--path", action="store_true", help="print where they are instead of what is in them"

@@ -10,7 +10,7 @@ INTERRUPTED = 130
 
 
 class CommandFailed(Exception):
-    """A command cannot do what it was asked; the message is for the user.
+    """A command fails; the message is for the user.
 
     Attributes:
         code: the exit code.

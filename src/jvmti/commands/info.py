@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Command:
     """Show a JVM: version, start, resources, capabilities.
 
-    The VM and its version, its command line and system properties; its use of processors and
-    memory, heap and code cache, garbage collections, and threads of the VM itself; and the
-    capabilities of JVM TI: those available now, and the others with a reason and a remedy.
+    It shows the VM and its version, command line and system properties; its use of processors and
+    memory, heap and code cache, garbage collections, and the VM's own threads; and the available
+    JVM TI capabilities, and the others with a reason and a remedy.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ class Command:
         )
 
     def run(self, given: argparse.Namespace) -> None:
-        """Print what was found."""
+        """Print the results."""
         with opened(given) as vm:
             found = _found(vm)
         if given.json:

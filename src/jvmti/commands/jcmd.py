@@ -20,8 +20,8 @@ class Command:
       jvmti jcmd MyServer VM.flags -all
       jvmti jcmd MyServer help GC.class_histogram
 
-    The same as the JDK's jcmd, which starts a JVM for it and is found in a JDK only. Without a
-    command it lists those that the VM has. No agent is loaded.
+    Like the JDK's jcmd, but without a JDK and without starting another JVM. Without a command it
+    lists the VM's commands. It loads no agent.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ class Command:
         )
 
     def run(self, given: argparse.Namespace) -> None:
-        """Print what the VM answers."""
+        """Print the VM's answer."""
         process = find(named_target(given))
         commands = DiagnosticCommands(process, given.timeout)
         words: list[str] = given.words

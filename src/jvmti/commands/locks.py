@@ -62,7 +62,7 @@ class Command:
         add_delay(parser)
 
     def run(self, given: argparse.Namespace) -> None:
-        """Watch, and print what was seen."""
+        """Watch, and print the locks."""
         with opened(given) as vm:
             if given.launched:
                 time.sleep(given.delay)
@@ -151,7 +151,7 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
     if len(found) > top:
         out.print(f"\nand {len(found) - top} locks more; --top shows them")
     if watch.reason:
-        out.print(f"\nWho holds monitors is not known: {printable(watch.reason)}")
+        out.print(f"\nThe owners of monitors are unknown: {printable(watch.reason)}")
     for circle in watch.deadlocks:
         names = " → ".join(f'"{printable(name)}"' for name in [*circle, circle[0]])
         out.print(f"\nDeadlock: {names}; `jvmti threads` shows their stacks", style="red")

@@ -23,11 +23,11 @@ def add_output(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def output(given: argparse.Namespace) -> str | None:
-    """The file that is to be written, if any.
+    """The output file, if any.
 
     Raises:
-        CommandFailed: its name does not say in which format, what writes that is not installed,
-            or the file exists.
+        CommandFailed: the name has no known format, the library for it is not installed, or the
+            file exists.
     """
     path: str | None = given.output
     if path is None:

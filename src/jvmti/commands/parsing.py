@@ -1,4 +1,4 @@
-"""The parser of the command line: its errors are a sentence, and name what was probably meant."""
+"""The parser of the command line: an error is one sentence, and suggests the nearest word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jvmti.commands.failure import USAGE, CommandFailed
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors say what is wrong first and then how the verb is used."""
+    """A parser whose errors say first what is wrong, then the usage of the verb."""
 
     def error(self, message: str) -> NoReturn:
         """End with the message, and this verb's own usage below it."""
@@ -23,11 +23,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE)
 
     def unknown(self, words: Sequence[str]) -> NoReturn:
-        """End because of words that mean nothing here."""
+        """Fail because of unknown words."""
         word = words[0]
         if not word.startswith("-"):
-            self.error(f"{word!r} is one word too many")
-        # An abbreviation of an option is understood, so what is near is a slip of the fingers.
+            self.error(f"unexpected argument {word!r}")
+        # Abbreviated options are accepted, so a near miss is a typing error.
         self.error(mistyped("option", word.partition("=")[0], self._option_string_actions))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -53,12 +53,12 @@ def mistyped(kind: str, word: str, known: Iterable[str]) -> str:
 
 
 def add_verbs(parser: argparse.ArgumentParser, title: str, metavar: str, dest: str) -> Any:
-    """Where the parsers of verbs are added to."""
+    """The registry to which the verbs add their parsers."""
     return parser.add_subparsers(title=title, metavar=metavar, dest=dest, parser_class=Parser)
 
 
 def program_without_dashes(words: Sequence[str]) -> None:
-    """Whether a program to start stands among the words of a command, without ``--`` before it.
+    """Check that no program to start follows without ``--`` before it.
 
     Raises:
         CommandFailed: it does; the message has the line as it was probably meant.

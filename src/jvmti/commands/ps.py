@@ -16,7 +16,7 @@ from jvmti.text.quantities import duration
 class Command:
     """List the JVMs on this machine.
 
-    Those of other users are listed with what the system shows of them. No JVM is attached to.
+    For JVMs of other users it shows what the system reveals. It attaches to none of them.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -18,14 +18,14 @@ def add_code(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs=argparse.REMAINDER,
         metavar="SCRIPT",
-        help="a Python file, - for standard input, and what it finds in sys.argv",
+        help="a Python file, or - for standard input, and its sys.argv",
     )
     parser.add_argument("-c", "--code", metavar="CODE", help="run this and end")
     parser.add_argument("--plain", action="store_true", help="Python's own prompt, not IPython's")
 
 
 def words_after_target(given: argparse.Namespace) -> list[str]:
-    """What follows the target; options between the two are understood, too."""
+    """The words after the target; options may stand between them."""
     words: list[str] = given.words
     no_target_but_the_program(given, words)
     if given.launched is None and words and words[0].startswith("-") and words[0] != "-":
@@ -38,7 +38,7 @@ def words_after_target(given: argparse.Namespace) -> list[str]:
 
 
 def code(given: argparse.Namespace, words: list[str]) -> tuple[str, str] | None:
-    """The code to run and what it is called; ``None`` for a prompt. Takes the script off words."""
+    """The code to run and its name; ``None`` for a prompt. Removes the script from the words."""
     if given.code is not None:
         return given.code, "-c"
     if words and words[0] != _STANDARD_INPUT:

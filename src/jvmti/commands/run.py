@@ -72,7 +72,7 @@ class Command:
         sys.stdout.flush()
         sys.stderr.flush()
         try:
-            # The JVM starts the scripts by itself, so nothing is left to do here.
+            # The JVM itself starts the scripts, so this process becomes the program.
             os.execvpe(words[0], words, environment)
         except OSError as error:
             raise CommandFailed(

@@ -29,10 +29,10 @@ class Command:
       jvmti shell --hold -- java -jar app.jar
 
     IPython, where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
-    with `vm`, `env`, `jni` and `jvmti` at hand, names of Java that Tab completes, and commands of
-    its own such as %threads. Leaving it leaves the JVM; a program started after -- is ended. With
-    -c, a script, or standard input that is not a terminal, it runs that and exits with its code:
-    1 for an exception.
+    with the variables `vm`, `env`, `jni` and `jvmti`, Tab completion of Java names, and commands
+    such as %threads. Leaving the prompt leaves the JVM; a program started after -- ends. With -c, a
+    script, or standard input that is not a terminal, it runs that and exits with its code: 1 for an
+    exception.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
         coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(banner(vm, bold=coloured) + "\n", flush=True)
         if plain and not given.plain:
-            print("IPython makes more of this prompt: pip install 'jvmti[shell]'\n")
+            print("for a better prompt, install IPython: pip install 'jvmti[shell]'\n")
     if plain:
         from jvmti.shell.plain import prompt
     else:
@@ -109,7 +109,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
 
 
 def _tell(text: str) -> None:
-    # IPython draws its prompt again after this; Python's own has to be shown again.
+    # IPython draws its prompt again; Python's own must be printed again.
     prompt = getattr(sys, "ps1", "") if "IPython" not in sys.modules else ""
     print(f"\n{text}\n{prompt}", end="", flush=True)
 

@@ -25,7 +25,7 @@ _PATIENCE = 5.0
 
 
 def add_target(parser: argparse.ArgumentParser, *, launches: bool = True) -> None:
-    """Add the target, and what decides how it is reached."""
+    """Add the target, and the options for reaching it."""
     parser.add_argument(
         "target",
         nargs="?",
@@ -53,7 +53,7 @@ def add_delay(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=1.0,
         metavar="SECONDS",
-        help="how long a program started by -- runs before the command looks (default: 1)",
+        help="how long a program started by -- runs before the command starts (default: 1)",
     )
 
 
@@ -75,18 +75,16 @@ def add_max_pause(parser: argparse.ArgumentParser) -> None:
 
 
 def no_target_but_the_program(given: argparse.Namespace, words: list[str]) -> None:
-    """Where a program is started, what stands in the target's place is the first of the words
-    that follow a target otherwise.
-    """
+    """If a program is started, the word in the target's place is the first word after it."""
     if given.launched is not None and given.target is not None:
         words.insert(0, given.target)
         given.target = None
 
 
 def named_target(given: argparse.Namespace) -> str:
-    """The target where only a running JVM will do."""
+    """The target of a command that needs a running JVM."""
     if given.launched is not None:
-        given.parser.error("this command looks at running JVMs only")
+        given.parser.error("this command needs a running JVM")
     if given.target is None:
         given.parser.error("a target is missing: a pid, or part of a name; see `jvmti ps`")
     target: str = given.target
@@ -95,16 +93,16 @@ def named_target(given: argparse.Namespace) -> str:
 
 @contextlib.contextmanager
 def opened(given: argparse.Namespace, *, apart: bool = False, hold: bool = False) -> Iterator[VM]:
-    """A session with the target; a program that was started is ended afterwards.
+    """A session with the target; a started program ends afterwards.
 
-    A started program has all capabilities reserved, and writes its standard output to ours for
-    errors, so that what the command itself prints can be read by a machine.
+    A started program has all capabilities reserved, and writes its standard output to our standard
+    error, so that the command's own output stays machine-readable.
 
     Args:
         given: the arguments.
         apart: keep a started program from the terminal; see `started`.
-        hold: leave a started program in the OnLoad phase; where it still is afterwards, it is
-            ended without having run.
+        hold: leave a started program in the OnLoad phase; if it is still there afterwards, it ends
+            without having run.
     """
     if given.launched is None:
         if hold:
@@ -141,7 +139,7 @@ def add_java(parser: argparse.ArgumentParser) -> None:
 
 
 def launched_command(given: argparse.Namespace) -> list[str]:
-    """The command after ``--``, with the Java launcher that is meant."""
+    """The command after ``--``, with the chosen Java launcher."""
     if not given.launched:
         given.parser.error("nothing follows --; expected -- java …")
     command = list(given.launched)
@@ -157,15 +155,15 @@ def started(
 ) -> VM:
     """Start a program for a command, with all capabilities reserved.
 
-    Its standard output is ours for errors, so that what the command prints can be read by a
-    machine.
+    It writes its standard output to our standard error, so that the command's own output stays
+    machine-readable.
 
     Args:
         given: the arguments.
         command: the program.
         hold: leave it in the OnLoad phase.
-        apart: keep it from the terminal: a key that interrupts us does not interrupt it, and its
-            input is a pipe, ``vm.popen.stdin``.
+        apart: detach it from the terminal: Ctrl-C does not interrupt it, and its input is a pipe,
+            ``vm.popen.stdin``.
     """
     away: dict[str, Any] = {"stdin": subprocess.PIPE, "start_new_session": True} if apart else {}
     try:

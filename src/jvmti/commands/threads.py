@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _STATES = ("NEW", "RUNNABLE", "BLOCKED", "WAITING", "TIMED_WAITING", "TERMINATED")
 _NAMED = 12
-"""Threads of a group that are named."""
+"""Threads listed of a group."""
 
 
 class Command:
@@ -256,9 +256,9 @@ def _print(
     if look is None:
         return
     if look.reason:
-        out.print("\nMonitors are not known: " + printable(look.reason))
+        out.print("\nThe owners of monitors are unknown: " + printable(look.reason))
     if not circles:
-        out.print("\nNo deadlock." if look.source else "\nNo deadlock among what is known.")
+        out.print("\nNo deadlock." if look.source else "\nNo deadlock among the known locks.")
     for number, circle in enumerate(circles, 1):
         out.print(f"\nDeadlock {number}: {len(circle)} threads wait for each other", style="red")
         for one in circle:

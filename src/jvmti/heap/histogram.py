@@ -63,7 +63,7 @@ class HistogramRow:
 
 
 class Histogram(display.Tabular):
-    """A histogram as columns, the classes that take most bytes first.
+    """A histogram as columns, the largest classes bytes first.
 
     It is a sequence of `HistogramRow`; ``histogram["java.lang.String"]`` gives that of a class.
 

@@ -266,7 +266,7 @@ class LiveHeap:
             NoSuchClass: a pattern fits no class that is loaded.
             NoRoom: there is not enough memory here.
             PauseTooLong: it would take longer than `max_pause`.
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             WrongPhase: the VM is not live yet.
 
         JVM TI: IterateThroughHeap.

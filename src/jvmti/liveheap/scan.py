@@ -269,7 +269,7 @@ class Scan(display.Tabular):
 
         Raises:
             IndexError: there is no such row.
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             ValueError: the scan is closed.
         """
         rows = which.row if isinstance(which, Instances) else self.rows(which).row

@@ -3,7 +3,7 @@
 A folder for each: objects, values, classes, threads.  Beside them lie the VM itself, its
 capabilities and its diagnostic commands.
 
-Their classes are those of the handles in `jvmti.refs` with attributes added, so what a function of
-`Env` or `JNI` returns is one of them, and each of them is good as an argument.  What is looked up
-for many at once goes through columns; the model knows nothing of terminals or commands.
+Their classes are those of the handles in `jvmti.refs` with attributes added, so a function of `Env`
+or `JNI` returns one of them and accepts each as an argument. Lookups for many objects at once go
+through columns; the model knows nothing of terminals or commands.
 """

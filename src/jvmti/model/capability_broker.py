@@ -1,6 +1,6 @@
 """Capabilities of a JVM: held, available, emulated by an engine, or unavailable with the reason.
 
-Everything that asks what a VM allows asks here: the model, the commands, the prompt, the errors.
+The model, the commands, the prompt and the errors all ask here.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Source(Enum):
     NATIVE = "native"
     """The VM gives it."""
     EMULATED = "emulated"
-    """The VM does not, and an engine does the same by other means."""
+    """The VM does not grant it, but an engine does the same by other means."""
     UNAVAILABLE = "unavailable"
-    """Nothing gives it now."""
+    """It is not available now."""
 
 
 class Engine(Protocol):
-    """Does by other means what the VM does not give."""
+    """Stands in for capabilities that the VM does not grant."""
 
     @property
     def name(self) -> str:
-        """What the engine is called in reasons."""
+        """The engine's name in reasons."""
 
     @property
     def emulates(self) -> Capabilities:
@@ -49,14 +49,14 @@ class Engine(Protocol):
 
 @frozen
 class Support:
-    """What there is of one capability, and what depends on it."""
+    """The state of one capability, and what depends on it."""
 
     capability: Capabilities
     """The one."""
     source: Source
     """Where it comes from."""
     why: str
-    """The engine where it is emulated, the reason where it is unavailable; else empty."""
+    """The engine if it is emulated, the reason if it is unavailable; else empty."""
     how: str
     """What to do about one that is unavailable; empty if there is nothing."""
     functions: tuple[str, ...]
@@ -95,7 +95,7 @@ class CapabilityBroker:
         self._engines: list[Engine] = []
 
     def register(self, engine: Engine) -> None:
-        """Take an engine into account from now on; the VM comes first, then who came first."""
+        """Ask an engine from now on, after the VM and the engines before it."""
         self._engines.append(engine)
 
     def status(self) -> CapabilityStatus:
@@ -113,7 +113,7 @@ class CapabilityBroker:
         return CapabilityStatus(held, available, unavailable)
 
     def supports(self) -> list[Support]:
-        """What there is of each capability for ``vm.env`` at this moment, in their order.
+        """The state of each capability for ``vm.env`` now, in their order.
 
         JVM TI: GetCapabilities, GetPotentialCapabilities.
         """
@@ -126,18 +126,18 @@ class CapabilityBroker:
 
         Args:
             one: the capability.
-            potential: what the VM gives at this moment.
+            potential: what the VM grants now.
         """
         if one & Capabilities.can_support_virtual_threads:
             if self._vm.version.major < 21:
                 return "virtual threads came with Java 21", "use a newer Java"
             return "this VM has no virtual threads of its own", "use a VM that has them"
-        # If others of the OnLoad phase are there, they were reserved or this is that phase.
+        # If other OnLoad capabilities are available, they were reserved, or this is that phase.
         reserved = bool(potential & ONLOAD_ONLY & ~SOLO)
         if one & SOLO and (reserved or not one & ONLOAD_ONLY):
             return (
                 "another agent holds it, and only one can at a time",
-                "`jvmti doctor --attach` names the agents; end that tool, or have it relinquished",
+                "`jvmti doctor --attach` names the agents; end that tool, or free the capability",
             )
         if one & ONLOAD_ONLY:
             return _AT_START, _START_IT

@@ -124,8 +124,8 @@ class VM:
         heap: the objects of the VM: histograms, scans, referrers.
         breakpoints: the active breakpoints, watchpoints, catchpoints and steps of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
-        source_path: where source code is looked for.
-        methods: the names of the methods that this session has met.
+        source_path: where to search for source code.
+        methods: the names of the methods that this session has seen.
     """
 
     def __init__(self, connection: Connection, *, timeout: float = 10.0) -> None:
@@ -389,14 +389,14 @@ class VM:
         return self.jni.new_string(text)  # type: ignore[return-value]
 
     def find_class(self, name: str) -> Class:
-        """The loaded class of that name; nothing is loaded.
+        """The loaded class of that name; never loads one.
 
         Args:
             name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
 
         Raises:
             LookupError: none is loaded, or several class loaders have one; the message names the
-                loaders, or names that are near.
+                loaders, or similar names.
         """
         one = self.classes.find(name)
         found: Class = self._session.identity(one)
@@ -443,7 +443,8 @@ class VM:
             ValueError: neither a method nor a line is named, or a loaded class of that very name
                 has no such line, or no such place.
             LookupError: a loaded class of that very name has no such method.
-            NotAvailable: this JVM has no breakpoints now, or another agent holds the capability.
+            NotAvailable: breakpoints are not available in this JVM now, or another agent holds the
+                capability.
 
         JVM TI: SetBreakpoint, ClassPrepare, Breakpoint.
         """

@@ -1,4 +1,4 @@
-"""What the shell says first: which JVM this is, what it allows, and what to try."""
+"""The banner: which JVM this is, which capabilities it has, and what to try."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _WORDS = {
     Capabilities.can_generate_sampled_object_alloc_events: "allocation samples",
     Capabilities.can_support_virtual_threads: "virtual threads",
 }
-"""What users call what they may do, for the capabilities that they ask for first."""
+"""Plain words for the capabilities that users want most."""
 
 _TRY = (
-    ("%threads", "who is there; then %stack NAME, %heap, %class NAME"),
-    ('vm.find_class("java.util.Ha<Tab>', "Tab completes names of Java"),
-    ("env.get_thread_state?", "what the specification says; %threads? for a %command"),
+    ("%threads", "the live threads; then %stack NAME, %heap, %class NAME"),
+    ('vm.find_class("java.util.Ha<Tab>', "Tab completes Java names"),
+    ("env.get_thread_state?", "shows the specification; %threads? explains a %command"),
 )
 _TRY_HELD = (
     ("%go", "lets it go on; until then few functions work"),
     ("%break com.acme.Main.main", "lets it go on, and shows it there"),
-    ("env.add_capabilities?", "what the specification says; %go? for a %command"),
+    ("env.add_capabilities?", "shows the specification; %go? explains a %command"),
 )
 
 _WIDEST = 100

@@ -1,8 +1,8 @@
-"""The Java names that a Tab finds: in strings, in keys, and after the shell's own commands.
+"""Tab completion of Java names: in strings, in keys, and after the shell's own commands.
 
-``vm.find_class("java.util.Ha``, ``vm.threads["``, ``obj["``, ``obj.call("``, ``%stack ma``.  What
-stands before the string is evaluated as far as that only looks (`jvmti.shell.expressions`), on a
-thread of its own with a limit: a JVM that does not answer costs the user a moment, not the prompt.
+``vm.find_class("java.util.Ha``, ``vm.threads["``, ``obj["``, ``obj.call("``, ``%stack ma``.  The
+expression before the string is evaluated if it has no side effects (`jvmti.shell.expressions`), on
+a thread of its own with a time limit, so that a JVM that hangs does not block the prompt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIMIT = 1.0
 """Seconds that a Tab may take."""
 
 MOST = 100
-"""Names of classes that are shown; where there are more, packages are."""
+"""Most class names shown; if there are more, packages are shown."""
 
 _ALL = 1 << 30
 _ATTRIBUTE = re.compile(r"(?<=[\w\])])\.(\w*)\Z")
@@ -36,7 +36,7 @@ _DOTTED = re.compile(r"[.$/]")
 
 
 class Found(NamedTuple):
-    """What may stand in the place of what was typed."""
+    """The possible completions of the typed text."""
 
     typed: str
     """The end of the text before the cursor, which a name replaces."""
@@ -63,7 +63,7 @@ class Completer:
         self._busy = False
 
     def complete(self, text: str) -> Found | None:
-        """What fits the end of a text; ``None`` where this package knows nothing about it.
+        """Completions for the end of a text; ``None`` if this package has none.
 
         Args:
             text: everything before the cursor.
@@ -125,7 +125,7 @@ class Completer:
         return self._argument(owner, function, typed)
 
     def _attributes(self, text: str) -> Found | None:
-        """Attributes of what only a look at the JVM tells: ``vm.threads["main"].fra``."""
+        """Attributes of objects that exist only in the JVM: ``vm.threads["main"].fra``."""
         at = _ATTRIBUTE.search(text)
         if at is None:
             return None
@@ -136,7 +136,7 @@ class Completer:
         return _fitting(at[1], [name for name in dir(value) if shown or name[0] != "_"])
 
     def _argument(self, owner: str, function: str, typed: str) -> Found | None:
-        """What a function takes as its first argument."""
+        """Completions for a function's first argument."""
         if function in ("add_capabilities", "relinquish_capabilities"):
             return self._found("capabilities", typed)
         value = self._value(owner)
@@ -189,12 +189,12 @@ def callable_names(thing: Any) -> list[str]:
 
 
 def _fitting(typed: str, names: Iterable[str]) -> Found:
-    """Those of the names that begin so."""
+    """The names with this beginning."""
     return Found(typed, sorted({name for name in names if name.startswith(typed)}))
 
 
 def grouped(typed: str, names: list[str]) -> list[str]:
-    """The names, or where there are too many, what they have in common up to the next dot."""
+    """The names; if there are too many, their common beginnings up to the next dot."""
     if len(names) <= MOST:
         return names
     parts = set()

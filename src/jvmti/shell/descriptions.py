@@ -1,4 +1,4 @@
-"""What a question mark tells: the specification's facts, or how Java declares a thing."""
+"""The answer to a question mark: data from the specification, or the Java declaration."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _INTERFACES = {Table.JVMTI: "JVM TI", Table.JNI: "JNI"}
 
 
 def describe(thing: Any) -> str | None:
-    """What there is to say of a function of JVM TI or JNI, or of a class, method or field of Java.
+    """The description of a function of JVM TI or JNI, or of a Java class, method or field.
 
-    ``None`` for everything else, of which Python itself knows best.
+    ``None`` for everything else, which Python itself describes.
     """
     declaration = getattr(thing, "declaration", None) if callable(thing) else None
     if isinstance(declaration, Declaration):
@@ -34,7 +34,7 @@ def describe(thing: Any) -> str | None:
 
 
 def of_function(declaration: Declaration) -> str:
-    """Signature, meaning and the specification's facts about one function."""
+    """Signature, description and specification data of one function."""
     shown = inspect.signature(declaration.method)
     kept = [one for name, one in shown.parameters.items() if name != "self"]
     signature = str(shown.replace(parameters=kept)).replace("'", "")

@@ -49,7 +49,7 @@ def exit_message(vm: VM) -> str:
             pass
     name = printable(vm.process.main or "")
     return (
-        f"The JVM {vm.process.pid} {name} has ended{status}. What was read from it is still here; "
+        f"The JVM {vm.process.pid} {name} has ended{status}. Values that were read stay available; "
         "calls into it raise SessionClosed. Ctrl-D leaves."
     )
 

@@ -1,7 +1,7 @@
-"""The expression that stands before the cursor, and its value.
+"""The expression before the cursor, and its value.
 
-Completion may look, and must not act: only names, attributes of this package's objects, items, and
-calls of functions that look something up are evaluated.
+Completion must have no side effects: it evaluates only names, attributes of this package's objects,
+items, and calls of lookup functions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 from jvmti.interface.errors import Error
 
 _LOOKUPS = frozenset({"classes", "find_class", "get_frames", "named"})
-"""Functions that may be called: they find what is there and change nothing."""
+"""Functions that completion may call: lookups without side effects."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 class NotEvaluated(Error):
-    """An expression is none of those that are evaluated here."""
+    """Completion does not evaluate this kind of expression."""
 
 
 def open_string(text: str) -> int | None:
@@ -99,10 +99,10 @@ def _opening(tokens: list[tokenize.TokenInfo], at: int) -> int | None:
 
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
-    """The value of an expression that only looks.
+    """The value of an expression without side effects.
 
     Raises:
-        NotEvaluated: it is another kind of expression, or a name in it is not known.
+        NotEvaluated: the expression has side effects, or contains an unknown name.
     """
     try:
         return _value(ast.parse(text.strip(), mode="eval").body, names)

@@ -1,6 +1,6 @@
 """IPython's prompt with a JVM at hand.
 
-Started without IPython's application: no profile is read, so that the prompt is there at once.
+It starts without IPython's application and reads no profile, so that the prompt appears at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def prompt(vm: VM | None, names: dict[str, Any]) -> None:
 
     Args:
         vm: the JVM, if there is one.
-        names: the variables to start with; what is defined at the prompt lands here.
+        names: the initial variables; new definitions go here, too.
     """
     config = Config()
     config.TerminalInteractiveShell.confirm_exit = False
@@ -50,10 +50,10 @@ def prompt(vm: VM | None, names: dict[str, Any]) -> None:
 
 
 class Prompt(TerminalInteractiveShell):
-    """IPython's shell, made to know Java names and to distrust them."""
+    """IPython's shell, which completes Java names and escapes them."""
 
     def attend(self, vm: VM | None) -> None:
-        """Add what this package knows: magics, completion, question marks, harmless display."""
+        """Add this package's magics, completion, question marks and escaped display."""
         plain = self.display_formatter.formatters["text/plain"]
         for dumped in (heap.Class, heap.Leaks, heap.Object, heap.Objects, heap.Suspect):
             plain.for_type(dumped, _harmless)
@@ -125,7 +125,7 @@ def _harmless(thing: Any, printer: Any, cycle: bool) -> None:
 
 
 def _harmless_text(text: str) -> str:
-    """Text with colours of ours, and names of others, which may do nothing but be read."""
+    """Text with our colours and names from the target, which are escaped."""
     return "\n".join(
         "".join(
             part if _COLOUR.fullmatch(part) else printable(part) for part in _COLOUR.split(line)

@@ -28,7 +28,7 @@ TOP = 25
 
 
 class UsageError(Error):
-    """A magic was used wrongly; the message says how it is used."""
+    """A usage error of a magic; the message has the usage."""
 
 
 @frozen
@@ -38,11 +38,11 @@ class Magic:
     function: Callable[[VM, Mapping[str, Any], str], None]
     """What it does, for the JVM, the variables of the prompt and the text after its name."""
     completes: str
-    """What kind of names its text is completed with; empty for none."""
+    """Which kind of names completes its text; empty for none."""
 
     @property
     def help(self) -> str:
-        """What it does and how it is used."""
+        """Description and usage."""
         return inspect.getdoc(self.function) or ""
 
 
@@ -70,7 +70,7 @@ def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
     """Run one of the commands.
 
     Raises:
-        UsageError: there is none of that name, or the text makes no sense to it.
+        UsageError: there is no such command, or its text is invalid.
     """
     if name not in MAGICS:
         raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
@@ -79,12 +79,12 @@ def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
     except WrongPhase:
         if not vm.held:
             raise
-        raise UsageError(f"%{name} needs a program that runs; %go lets it go on") from None
+        raise UsageError(f"%{name} needs a running program; %go starts it") from None
 
 
 @magic("threads")
 def threads(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Show the live threads: number, name, state, processor time, what they are at.
+    """Show the live threads: number, name, state, processor time, top frame.
 
         %threads              all of them
         %threads http         those with this in their names
@@ -102,7 +102,7 @@ def threads(vm: VM, names: Mapping[str, Any], text: str) -> None:
     chosen = [one for one in found if _matches(one.name, pattern)]
     if not chosen:
         raise UsageError(
-            f"none of the {len(found)} live threads has {pattern!r} in its name; %threads has all"
+            f"none of the {len(found)} live threads has {pattern!r} in its name; %threads lists all"
         )
     print_table(
         [">ID", "THREAD", "STATE", ">CPU", "TOP FRAME"],
@@ -195,7 +195,7 @@ def source(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %source com.acme.Order.total           the method
         %source vm.threads["main"].frames[3]   the lines around a frame's
 
-    `vm.source_path` is where it is looked for; `cls.source` and `method.source` give the lines.
+    It searches `vm.source_path`; `cls.source` and `method.source` give the lines.
     """
     if text.startswith("-p "):
         vm.source_path.append(_unquoted(text[3:]))
@@ -221,7 +221,7 @@ def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %dis java.util.HashMap.put(Object,Object)   the one with these parameters
         %dis m                                      the method, or frame, in a variable
 
-    `method.disassemble(verbose=True)` tells more, `method.instructions` gives them as objects.
+    `method.disassemble(verbose=True)` shows more, `method.instructions` returns them as objects.
     """
     for at, method in enumerate(_methods(vm, names, text)):
         if at:
@@ -232,12 +232,12 @@ def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 @magic()
 def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Let a program go on that `jvmti shell --hold` has started.
+    """Start the program that `jvmti shell --hold` holds.
 
         %go
 
-    Until then none of its code has run, and none of the JDK's.  What waits for classes that are not
-    loaded yet, such as `vm.breakpoint("com.acme.Main", "main")`, is in place before they run.
+    Until then none of its code has run, and none of the JDK's. Breakpoints in classes that are not
+    loaded yet, such as `vm.breakpoint("com.acme.Main", "main")`, are in place before those run.
     `vm.proceed()` does the same.
     """
     if not vm.held:
@@ -247,15 +247,15 @@ def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 @magic("classes")
 def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Wait until a thread comes to a place, show it and its variables, and let it go on.
+    """Wait until a thread hits a breakpoint, show its variables, and resume it.
 
         %break com.acme.Order.add                     where the method begins
         %break com.acme.Order.add:42                  at a line
-        %break com.acme.Order.add:42 if n > 1000      where a local variable fits
+        %break com.acme.Order.add:42 if n > 1000      if a condition holds
 
-    Ctrl-C gives up waiting.  Nothing is left behind: neither breakpoint nor waiting thread.
-    A program that is held goes on, as after %go.
-    `vm.breakpoint(…)` stays, and gives each stop as an object to look at and to step from.
+    Ctrl-C ends the wait. The breakpoint is always cleared and the thread resumed. A held program
+    starts, as after %go. `vm.breakpoint(…)` stays, and returns each stop as an object to inspect
+    and to step.
     """
     place, _, condition = text.partition(" if ")
     place, _, line = _unquoted(place).rpartition(":") if ":" in place else (place.strip(), "", "")
@@ -267,7 +267,7 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     ) as stops:
         if stops.is_pending:
             print(printable(stops.pending_reason or f"{owner} is not loaded yet"))
-        print("waiting for a thread to come by; Ctrl-C gives up", flush=True)
+        print("waiting for a thread to hit it; Ctrl-C ends the wait", flush=True)
         if vm.held:
             vm.proceed()
         stop = stops.next()
@@ -290,9 +290,9 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 @magic("types")
 def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Show how many objects of each class there are, and what they take.
+    """Show the objects and bytes of each class.
 
-        %heap                         the classes that take most
+        %heap                         the largest classes
         %heap java.util.*             of these only
         %heap 'byte[]'
 
@@ -319,7 +319,7 @@ def props(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %props java.vm        those with this in their names
         %props 'user.*'       those whose names match a shell pattern
 
-    What Java code has changed does not show.  `vm.properties` gives them as a `dict`.
+    Changes by Java code do not show. `vm.properties` returns them as a `dict`.
     """
     from jvmti.report.tables import print_table
 
@@ -340,7 +340,7 @@ def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %env                                  list them
         %env can_tag_objects can_suspend      take these
 
-    What a capability costs the program is in its documentation: `jvmti.Capabilities?`.
+    `jvmti.Capabilities?` documents what each capability costs the program.
     """
     from jvmti.report.tables import print_table
 
@@ -362,7 +362,7 @@ def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 
 def _given(names: Mapping[str, Any], text: str) -> Any:
-    """The value where the text is an expression that only looks; otherwise ``None``."""
+    """The value if the text is an expression without side effects; otherwise ``None``."""
     try:
         return evaluate(text, names) if text else None
     except NotEvaluated:
@@ -393,7 +393,7 @@ def _class_or_none(vm: VM, names: Mapping[str, Any], text: str) -> Class | None:
 
 
 def _methods(vm: VM, names: Mapping[str, Any], text: str) -> list[Method]:
-    """The methods that a text means: a variable's, or those of a name such as ``a.B.run(int)``."""
+    """The methods for a text: a variable's value, or those of a name such as ``a.B.run(int)``."""
     given = _given(names, text)
     if isinstance(given, Method):
         return [given]
@@ -402,7 +402,7 @@ def _methods(vm: VM, names: Mapping[str, Any], text: str) -> list[Method]:
     name = _unquoted(text)
     owner, _, method = name.partition("(")[0].rpartition(".")
     if not owner:
-        raise UsageError("a method has the name of its class before it: java.util.HashMap.get")
+        raise UsageError("a method needs its class, as in java.util.HashMap.get")
     methods = vm.find_class(owner).methods
     found = [] if "(" in name else methods.named(method)
     return found or [methods[name[len(owner) + 1 :]]]

@@ -1,4 +1,4 @@
-"""Python's own prompt with a JVM at hand, for where IPython is not installed or not wanted."""
+"""Python's own prompt on a JVM, for users without IPython."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def prompt(vm: VM | None, names: dict[str, Any]) -> None:
 
     Args:
         vm: the JVM, if there is one.
-        names: the variables to start with; what is defined at the prompt lands here.
+        names: the initial variables; new definitions go here, too.
     """
     names.setdefault("__name__", "__main__")
     names.setdefault("__doc__", None)
@@ -52,7 +52,7 @@ class Prompt(code.InteractiveConsole):
         self._variables = names
 
     def runsource(self, source: str, filename: str = "<console>", symbol: str = "single") -> bool:
-        """Run a piece of input; whether more has to be typed."""
+        """Run a piece of input; returns whether it is incomplete."""
         if self._vm is None:
             return super().runsource(source, filename, symbol)
         command, question = _MAGIC.fullmatch(source), _QUESTION.fullmatch(source)
@@ -69,7 +69,7 @@ class Prompt(code.InteractiveConsole):
         return super().runsource(source, filename, symbol)
 
     def showtraceback(self) -> None:
-        """Print what was raised, without the frames that are ours."""
+        """Print the exception, without our own frames."""
         kind, value, trace = sys.exc_info()
         # The first frame is that of the console.
         trace = without_our_frames(trace.tb_next if trace else None)
@@ -105,7 +105,7 @@ def _display(value: Any) -> None:
 
 
 def _complete(completer: Completer | None, names: dict[str, Any]) -> None:
-    """Let Tab find names where Python has GNU readline."""
+    """Add Tab completion if Python has GNU readline."""
     try:
         import readline
         import rlcompleter

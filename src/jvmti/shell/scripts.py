@@ -1,7 +1,7 @@
-"""Code that is not typed at a prompt: ``-c``, files, standard input.
+"""Code from ``-c``, files or standard input.
 
-It runs as a program of Python's, with the names of the prompt besides.  Lines such as
-``%threads main`` may be in it, as in a notebook.
+It runs as a Python program with the names of the prompt. It may contain lines such as ``%threads
+main``, as in a notebook.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Commands:
         """Run one of the shell's commands, as ``%NAME LINE`` does.
 
         Raises:
-            UsageError: there is none of that name, or the line makes no sense to it.
+            UsageError: there is no such command, or its line is invalid.
         """
         magics.run(self._vm, self._names, magic_name, line)
 
 
 def names_at_hand(vm: VM, names: dict[str, Any]) -> dict[str, Any]:
-    """Add the variables that a prompt and a script start with to those that are there."""
+    """Add the predefined variables of a prompt or script."""
     import jvmti
 
     commands = Commands(vm, names)
@@ -52,10 +52,10 @@ def names_at_hand(vm: VM, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def compiled(source: str, file: str) -> CodeType:
-    """Code of a script, with lines that begin with a percent sign made calls.
+    """Code of a script, with calls in place of lines that begin with a percent sign.
 
     Raises:
-        SyntaxError: it is not Python even then.
+        SyntaxError: it is still not valid Python.
     """
     try:
         return compile(source, file, "exec")
@@ -85,12 +85,12 @@ def run(
     Args:
         vm: the JVM, if there is one.
         source: its text.
-        file: what it is called, in tracebacks and as ``sys.argv[0]``.
+        file: its name in tracebacks and as ``sys.argv[0]``.
         arguments: the rest of ``sys.argv``.
-        names: what else is at hand.
+        names: more variables.
 
     Returns:
-        An exit code: 1 where it raised something, which is printed, or what `sys.exit` says.
+        An exit code: 1 for an exception, which it prints, or that of `sys.exit`.
     """
     main = ModuleType("__main__")
     if vm is not None:
@@ -103,7 +103,7 @@ def run(
     before = sys.modules["__main__"], sys.argv, list(sys.path)
     sys.modules["__main__"], sys.argv = main, [file, *arguments]
     sys.path.insert(0, beside)
-    # So that a traceback shows the line of code that is in no file.
+    # So that a traceback shows source lines of code without a file.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         exec(compiled(source, file), main.__dict__)

@@ -6,7 +6,7 @@ from types import TracebackType
 
 
 def without_our_frames(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback that ends where this package was called: what is inside it helps no user."""
+    """A traceback that ends at the call into this package: frames inside it help no user."""
     links = []
     link = trace
     while link is not None:

@@ -139,7 +139,7 @@ class Command:
 
 
 def _older(text: str | None) -> tuple[Histogram | None, float | None]:
-    """What ``--diff`` compares with: an earlier histogram, or a time to wait."""
+    """The argument of ``--diff``: an earlier histogram, or a time to wait."""
     if text is None:
         return None, None
     try:
@@ -163,7 +163,7 @@ def _read(path: str) -> Histogram:
         raise CommandFailed(f"--diff: {path!r} cannot be read: {error.strerror}", USAGE) from None
     except (ValueError, KeyError, TypeError):
         raise CommandFailed(
-            f"--diff: {path!r} is not what `jvmti heap histogram --json` writes", USAGE
+            f"--diff: {path!r} was not written by `jvmti heap histogram --json`", USAGE
         ) from None
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
     names, loaders, modules, count, size = columns or [[], [], [], [], []]

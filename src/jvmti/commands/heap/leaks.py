@@ -19,9 +19,8 @@ class Command:
       jvmti heap leaks dump.hprof --threshold 0.02
 
     Each suspect: how many objects of which class, how much they retain, the field of the program
-    that owns them, and the path from a GC root. Leaked class loaders are those that are closed, or
-    replaced by a later one with the same classes, but still reachable. Suspects below --threshold
-    are left out.
+    that owns them, and the path from a GC root. A leaked class loader is closed, or replaced by a
+    later one with the same classes, but still reachable. Suspects below --threshold are left out.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -27,11 +27,11 @@ from jvmti.text.printable import printable
 
 _TOP = 20
 _LONGEST = 200
-"""Characters of a text that are shown."""
+"""Characters shown of a text."""
 _BATCH = 1 << 16
-"""Rows that are made into text at a time."""
+"""Rows formatted at a time."""
 _AMOUNTS = ("bytes", "retained", "length", "count")
-"""Columns of numbers that are long, and mean amounts."""
+"""Columns of long numbers that are amounts."""
 
 
 class Command:
@@ -74,7 +74,7 @@ class Command:
         add_output(parser, "the rows")
 
     def run(self, given: argparse.Namespace) -> None:
-        """Print the answer, or write it."""
+        """Print or write the result."""
         no_target_but_the_program(given, given.expression)
         if len(given.expression) != 1:
             given.parser.error("one expression is needed, quoted: 'objects(\"com.acme.Order\")'")
@@ -83,7 +83,7 @@ class Command:
         if given.csv and (given.json or given.output):
             given.parser.error("one of --csv, --json and a file")
         path = output(given)
-        # All of them are read before a program is stopped for them.
+        # Parse them all before stopping a program for them.
         question = _read("", Expression, given.expression[0])
         where = _read("--where: ", Expression, given.where)
         columns = _read("--columns: ", expressions, given.columns)
@@ -147,7 +147,7 @@ def _mask(value: Any, count: int) -> Any:
 
 
 def _fitting(value: Any, found: Table) -> Any:
-    """A value as a column of a table: one for each row, or the same for all."""
+    """A value as a column of a table: one per row, or the same for all."""
     if not hasattr(value, "__len__") or isinstance(value, str):
         value = [value] * found.count
     made = column(value)
@@ -157,7 +157,7 @@ def _fitting(value: Any, found: Table) -> Any:
 
 
 def _parts(rows: Table) -> Iterator[Table]:
-    """The rows in parts, so that their text is never there all at once."""
+    """The rows in parts, so that their text is never in memory all at once."""
     for begin in range(0, rows.count, _BATCH):
         yield rows.rows(slice(begin, begin + _BATCH))
 
@@ -185,7 +185,7 @@ def _print_csv(rows: Table) -> None:
 
 
 def _write(path: str, rows: Table, force: bool) -> None:
-    """Write a file that only its owner can read; nothing is left of one that does not fit."""
+    """Write a file that only its owner can read; remove it if the disk is full."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
     try:
         descriptor = os.open(path, flags, 0o600)
@@ -226,7 +226,7 @@ def _print(answer: Table, top: int) -> None:
 
 
 def _fit(heads: list[str], cells: list[list[Any]]) -> int:
-    """How many columns a terminal has room for; a pipe has for all."""
+    """How many columns fit the terminal; all fit a pipe."""
     out = console()
     if not out.is_terminal:
         return len(heads)

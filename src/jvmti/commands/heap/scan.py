@@ -27,9 +27,9 @@ from jvmti.text.quantities import duration
 
 _TOP = 30
 _SHOWN = 16
-"""Elements of an array that are shown."""
+"""Elements shown of an array."""
 _LONGEST = 200
-"""Characters of a text that are shown."""
+"""Characters shown of a text."""
 
 
 class Command:
@@ -97,7 +97,7 @@ class Command:
 
 
 def _mask(found: Instances, expression: str) -> Any:
-    """What an expression of the user's own says of each object."""
+    """The value of the user's expression for each object."""
     columns: dict[str, Any] = {name: found[name] for name in found.fields}
     columns |= {"size": found.size, "length": found.length, "numpy": numpy}
     try:
@@ -105,7 +105,7 @@ def _mask(found: Instances, expression: str) -> Any:
     except Exception as error:
         names = ", ".join(sorted(columns))
         raise CommandFailed(
-            f"--where: {type(error).__name__}: {error}; there are {printable(names)}", USAGE
+            f"--where: {type(error).__name__}: {error}; the columns are {printable(names)}", USAGE
         ) from None
     if mask.dtype != bool or mask.shape != (len(found),):
         raise CommandFailed("--where: the expression must be true or false for each object", USAGE)

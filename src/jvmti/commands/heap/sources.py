@@ -25,12 +25,12 @@ from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 
 _ENDINGS = (".hprof", ".bin", ".gz", ".parquet", ".dump", ".dmp", ".phd")
-"""What names of files end with, and those of JVMs do not."""
+"""Endings of file names that no name of a JVM has."""
 _STEPS = {1: "records", 2: "references", 3: "dominators", STEP: "report"}
 
 
 def add_source(parser: argparse.ArgumentParser, *further: str, json: bool = True) -> None:
-    """Add the target or file, and what decides how it is read.
+    """Add the target or file, and the options for reading it.
 
     Args:
         parser: the verb's.
@@ -51,10 +51,10 @@ def add_source(parser: argparse.ArgumentParser, *further: str, json: bool = True
 
 
 def is_file(given: argparse.Namespace) -> bool:
-    """Whether what is to be looked at is a dump and no JVM.
+    """Whether the source is a dump and not a JVM.
 
     Raises:
-        CommandFailed: it has the name of a file that is not there.
+        CommandFailed: it looks like a file name, but there is no such file.
     """
     target: str | None = given.target
     if given.launched is not None or target is None:
@@ -68,10 +68,10 @@ def is_file(given: argparse.Namespace) -> bool:
 
 @contextmanager
 def looked_at(given: argparse.Namespace) -> Iterator[VM]:
-    """A session with the JVM that is to be looked at; a program that was started has run a while.
+    """A session with the JVM to inspect; a started program has run for a while.
 
     Raises:
-        CommandFailed: there is neither such a JVM nor such a file.
+        CommandFailed: there is no such JVM and no such file.
     """
     try:
         with opened(given) as vm:
@@ -96,7 +96,7 @@ def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> 
 
 @contextmanager
 def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
-    """The snapshot of a file or a JVM; faults are reported on standard error."""
+    """The snapshot of a file or a JVM; reports damage on standard error."""
     unreachable = "keep" if getattr(given, "unreachable", False) else "drop"
     with _progress() as report:
         if is_file(given):
@@ -110,7 +110,7 @@ def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
 
 
 def print_head(snapshot: Snapshot) -> None:
-    """Print what the snapshot is."""
+    """Print the snapshot's size."""
     stopped = f"; the program was stopped for at most {duration(snapshot.pause)}"
     console().print(
         f"{len(snapshot):,} objects of {len(snapshot.classes):,} classes, {snapshot.size:,} bytes"
@@ -142,7 +142,7 @@ def write(given: argparse.Namespace, to: str, into: Callable[[Snapshot], None]) 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, int], None]]:
-    """Shows on a terminal's standard error how far long steps are."""
+    """Shows the progress of long steps on standard error, if it is a terminal."""
     shown = Console(stderr=True)
     if not shown.is_terminal:
         yield lambda step, done, all_: None

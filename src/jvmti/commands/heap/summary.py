@@ -11,7 +11,7 @@ from jvmti.report.tables import console, print_json, print_table
 
 _TOP = 20
 _KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
-"""What rows may be of, and what JSON calls them."""
+"""The groupings, with their names in JSON."""
 
 
 class Command:

@@ -442,7 +442,7 @@ def _check(
         raise ValueError(f"{name} is sent while the VM is stopped, when no stack is available")
     if min_duration is not None and declaration.ends is None:
         ending = ", ".join(one.__name__ for one in EVENTS.values() if one.declaration.ends)
-        raise ValueError(f"{name} ends nothing that has a duration; these do: {ending}")
+        raise ValueError(f"{name} has no duration; these do: {ending}")
     holds = {field.holds for field in record_fields(declaration)}
     names = {field.name for field in record_fields(declaration)}
     if filters["methods"] is not None and "method" not in names:

@@ -1,4 +1,4 @@
-"""A class and all that is above it, in one message."""
+"""A class and all its ancestors, in one message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Ancestry:
-    """The superclasses and interfaces of a class, each of which has a place; its own is 0.
+    """The superclasses and interfaces of a class, numbered; the class itself is 0.
 
     Attributes:
         classes: the classes, each once.
@@ -29,18 +29,18 @@ class Ancestry:
             one._signature = signature
 
     def chain(self) -> Iterator[int]:
-        """The places of the class and of its superclasses, the nearest first."""
+        """The numbers of the class and of its superclasses, the nearest first."""
         at = 0
         while at >= 0:
             yield at
             at = self._superclasses[at]
 
     def interfaces(self, place: int) -> list[int]:
-        """The places of what a class implements, or extends as an interface, directly."""
+        """The numbers of the interfaces that a class directly implements or extends."""
         return self._interfaces[place]
 
     def parents(self, place: int) -> list[int]:
-        """The places of what is directly above a class."""
+        """The numbers of a class's direct ancestors."""
         above = self._superclasses[place]
         return [*([above] if above >= 0 else []), *self._interfaces[place]]
 

@@ -1,4 +1,4 @@
-"""The class files of loaded classes, changed by nothing but reading them."""
+"""The class files of loaded classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _NO_CLASS_FILE = b"\xca\xfe\xba\xbe"
-"""What the VM is answered: it ends too early to be a class."""
+"""The answer to the VM: too short to be a class file."""
 
 
 class _Own:
@@ -48,13 +48,14 @@ def read_class_file(cls: Class) -> ClassFile:
         if event.class_being_redefined is None or event.class_being_redefined != cls:
             return None
         found.append(event.class_data)
-        # The VM reads it, sees that it is none, and leaves the class alone: no code is discarded,
-        # no frame goes back to the interpreter, as a real retransformation would have it.
+        # The VM rejects it and leaves the class alone. Unlike a real retransformation, this
+        # discards no code and sends no frame back to the interpreter.
         return _NO_CLASS_FILE
 
     _modifiable(cls, "it has no class file")
     with _Own(vm, "can_retransform_classes") as env:
-        # The newest environment is asked last: what it is given is what others have made of it.
+        # The VM asks the newest environment last, so it gets the file with the changes of all
+        # others.
         with env.on("ClassFileLoadHook", seen, own=True):
             try:
                 env.retransform_classes([cls])
@@ -95,7 +96,7 @@ def retransform(cls: Class) -> None:
 
 
 def _modifiable(cls: Class, so: str) -> None:
-    """Refuse beforehand what the VM would refuse, in words that say why."""
+    """Refuse beforehand what the VM would refuse, with a reason."""
     if cls._vm.env.is_modifiable_class(cls):
         return
     if cls.is_array:

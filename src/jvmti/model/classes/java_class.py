@@ -1,7 +1,7 @@
 """Classes, methods and fields.
 
-Names of methods never change, so they are looked up once in a session, many at a time.  Line
-numbers do change when a class is redefined, and are asked for anew each time.
+Names of methods never change, so a session looks them up once, many at a time. Line numbers change
+when a class is redefined, so they are read anew each time.
 """
 
 from __future__ import annotations
@@ -87,17 +87,17 @@ class Class(Attributes, refs.Class):
 
     @property
     def generic_signature(self) -> str | None:
-        """The generic signature, where the class has type parameters or parametrised ancestors."""
+        """The generic signature, if the class has type parameters or parametrised ancestors."""
         return self._vm.env.get_class_signature(self).generic
 
     @property
     def status(self) -> ClassStatus:
-        """How far the class has come: verified, prepared, initialized."""
+        """The status of the class: verified, prepared, initialized."""
         return self._vm.env.get_class_status(self)
 
     @property
     def modifiers(self) -> ClassModifiers:
-        """The access flags, of a nested class those of its declaration; ``str()`` gives words.
+        """The access flags; for a nested class those of its declaration; ``str()`` is keywords.
 
         JVM TI: GetClassModifiers.
         """
@@ -146,17 +146,17 @@ class Class(Attributes, refs.Class):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether it is hidden, as those of lambdas are; in Java 11 an anonymous one of the VM."""
+        """Whether it is hidden, as for lambdas; in Java 11, a VM-anonymous class."""
         return is_hidden(self.signature)
 
     @property
     def package(self) -> str | None:
-        """The package, of an array that of its elements; ``None`` for the unnamed one."""
+        """The package, for an array that of its elements; ``None`` for the unnamed one."""
         return self.name.replace("[]", "").rpartition(".")[0] or None
 
     @property
     def module(self) -> Module:
-        """The module that it is in; an array is in that of its elements.
+        """Its module; for an array that of its elements.
 
         JNI: GetModule.
         """
@@ -174,7 +174,7 @@ class Class(Attributes, refs.Class):
 
     @property
     def superclasses(self) -> list[Class]:
-        """The classes it extends, the nearest first, ``Object`` at last."""
+        """The classes it extends, the nearest first, ``Object`` last."""
         found: list[Class] = []
         at = self.superclass
         while at is not None:
@@ -200,7 +200,7 @@ class Class(Attributes, refs.Class):
         return list(found.values())
 
     def subclasses(self, *, direct: bool = False) -> ClassList:
-        """The loaded classes and interfaces that extend or implement it; no arrays.
+        """The loaded classes and interfaces that extend or implement it, without arrays.
 
         Args:
             direct: only those that name it in their own declaration.
@@ -219,7 +219,7 @@ class Class(Attributes, refs.Class):
         return ClassList(_naming(self, found)) if direct else found
 
     def is_assignable_to(self, other: Class) -> bool:
-        """Whether a variable of the other class takes its objects.
+        """Whether its objects can be assigned to a variable of the other class.
 
         Raises:
             TypeError: the other is not a class.
@@ -240,7 +240,7 @@ class Class(Attributes, refs.Class):
 
     @property
     def source_file(self) -> str | None:
-        """The source file that the class file names, without a directory; ``None`` if none."""
+        """The name of the source file, without a directory; ``None`` if unknown."""
         try:
             return self._vm.lookup_env.get_source_file_name(self)
         except AbsentInformation:
@@ -250,7 +250,7 @@ class Class(Attributes, refs.Class):
     def methods(self) -> MethodList:
         """The methods and constructors that it declares itself, names already looked up.
 
-        The list is also indexed by name: ``cls.methods["put"]``, and where there are overloads
+        The list is also indexed by name: ``cls.methods["put"]``, and among overloads
         ``cls.methods["put(Object,Object)"]``.
 
         Raises:
@@ -312,17 +312,17 @@ class Class(Attributes, refs.Class):
 
     @property
     def class_file(self) -> ClassFile:
-        """The class file that the VM runs, wherever it came from: bytes that know their parts.
+        """The class file that the VM runs, as bytes that also give access to its parts.
 
-        It is read by beginning a retransformation and giving it up, in an environment of its own:
-        the class is not changed, and no code is discarded.  It takes about a millisecond; the VM
-        loses as much memory as the class file is long.  What agents have changed shows; the VM
-        writes it anew from what it has, so the order of attributes may differ from the file on
-        disk, and attributes that it does not need are left out.
+        To read it, the model starts a retransformation and aborts it, in an environment of its own:
+        the class does not change, and no code is discarded. It takes about a millisecond, and the
+        VM loses as much memory as the class file is long. It includes changes by agents. The VM
+        reconstructs the file, so the order of attributes may differ from the file on disk, and
+        attributes that the VM does not need are missing.
 
         Raises:
-            UnmodifiableClass: it is an array class, a primitive type or hidden; for hidden classes
-                ``constant_pool`` and ``method.bytecodes`` work all the same.
+            UnmodifiableClass: it is an array class, a primitive type or hidden; ``constant_pool``
+                and ``method.bytecodes`` work for hidden classes too.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -346,7 +346,7 @@ class Class(Attributes, refs.Class):
 
     @property
     def annotations(self) -> list[Annotation]:
-        """Its annotations, those too that Java code cannot see; read from `class_file`."""
+        """Its annotations, including those that reflection does not show; from `class_file`."""
         return self.class_file.annotations
 
     @property
@@ -357,7 +357,7 @@ class Class(Attributes, refs.Class):
 
     @property
     def outer_class(self) -> Class | None:
-        """The class that it is declared in, as a member or locally; ``None`` for a top-level one.
+        """The class in which it is declared, as a member or locally; ``None`` if top-level.
 
         Java: Class.getEnclosingClass.
         """
@@ -365,7 +365,7 @@ class Class(Attributes, refs.Class):
 
     @property
     def enclosing_method(self) -> Method | None:
-        """The method or constructor that a local or anonymous class is declared in, if it is one.
+        """The method or constructor in which a local or anonymous class is declared.
 
         Java: Class.getEnclosingMethod, Class.getEnclosingConstructor.
         """
@@ -376,25 +376,25 @@ class Class(Attributes, refs.Class):
         return None
 
     def _ask(self, method: str, signature: str) -> Any:
-        """Call a method of ``java.lang.Class`` that takes nothing."""
+        """Call a method of ``java.lang.Class`` without parameters."""
         jni = self._vm.jni
         asked = jni.get_method_id(self._vm.bootstrap_class("java/lang/Class"), method, signature)
         return jni.call_object_method(self, asked)
 
     @property
     def nest_host(self) -> str:
-        """The name of the class that is the host of its nest; itself where it is in none."""
+        """The name of its nest host, which may be itself."""
         file = self.class_file
         return java_name(f"L{file.nest_host or file.name};")
 
     @property
     def nest_members(self) -> list[str]:
-        """The names of the other classes in the nest of which it is the host."""
+        """The names of the other classes in its nest, if it is the host."""
         return [java_name(f"L{name};") for name in self.class_file.nest_members]
 
     @property
     def permitted_subclasses(self) -> list[str]:
-        """The names of the classes that may extend it; empty where it is not sealed."""
+        """The names of the classes that may extend it; empty if it is not sealed."""
         return [java_name(f"L{name};") for name in self.class_file.permitted_subclasses]
 
     @property
@@ -406,7 +406,7 @@ class Class(Attributes, refs.Class):
         """The class with its code, as ``javap -c -p`` writes it.
 
         Args:
-            verbose: as ``javap -v``: constants, lines, local variables as well.
+            verbose: as ``javap -v``: with constants, lines and local variables.
 
         Raises:
             UnmodifiableClass: as for `class_file`; the methods of a hidden class can be
@@ -417,9 +417,10 @@ class Class(Attributes, refs.Class):
         return Lines(disassemble(self.class_file, verbose=verbose))
 
     def redefine(self, class_file: bytes) -> None:
-        """Give the class another class file; frames that run its old methods go on with these.
+        """Replace the class file; frames that run old methods continue with them.
 
-        JIT code that depends on the class is discarded.  It is not undone when the session ends.
+        Compiled code that depends on the class is discarded. The end of the session does not undo
+        this.
 
         Args:
             class_file: the whole file.  Most VMs allow changes of code and constants only.
@@ -427,7 +428,7 @@ class Class(Attributes, refs.Class):
         Raises:
             TypeError: the class file is not ``bytes``.
             UnmodifiableClass: it is an array class, a primitive type or hidden.
-            JvmtiError: the VM does not take it: `InvalidClassFormat`, `FailsVerification`, one of
+            JvmtiError: the VM rejects it: `InvalidClassFormat`, `FailsVerification`, one of
                 the ``UnsupportedRedefinition`` errors.
 
         JVM TI: RedefineClasses.
@@ -435,7 +436,7 @@ class Class(Attributes, refs.Class):
         redefine(self, class_file)
 
     def retransform(self) -> None:
-        """Let every agent that changes classes do so anew, beginning with the file as loaded.
+        """Let every agent transform the class again, starting from the file as loaded.
 
         Raises:
             UnmodifiableClass: it is an array class, a primitive type or hidden.
@@ -449,7 +450,7 @@ class Class(Attributes, refs.Class):
         """The source file, from ``vm.source_path``.
 
         Raises:
-            SourceNotFound: it is not there; the message says where it was looked for.
+            SourceNotFound: there is none; the message lists the searched places.
         """
         return self._vm.source_path.find(self.name, self.source_file)
 
@@ -461,22 +462,22 @@ class Class(Attributes, refs.Class):
         timeout: float | None = 60.0,
         max_pause: float | None = None,
     ) -> list[Any]:
-        """The objects of exactly this class, garbage that is not collected yet among them.
+        """The objects of exactly this class, including uncollected garbage.
 
-        One pass over the heap stops the program; with a predicate it is two (`LiveHeap.scan` and
-        `Scan.live`), and objects that could not be found again in the second one are left out.
+        One pass over the heap stops the program. With a predicate there are two (`LiveHeap.scan`
+        and `Scan.live`), and objects that the second one does not find again are left out.
 
         Args:
-            where: which of them: called once with all of them as columns, fields, texts and
-                elements included, it gives a mask: ``lambda them: them["total"] > 1000``.
-            limit: how many at most; the pass ends as soon as there are as many.
+            where: a predicate: called once with all objects as columns (fields, texts and elements
+                included), it returns a mask: ``lambda them: them["total"] > 1000``.
+            limit: how many at most; the pass ends as soon as it has found them.
             timeout: seconds after which a pass ends.
-            max_pause: refuse beforehand what would stop the program for more seconds than these.
+            max_pause: refuse in advance if the program would stop for more seconds.
 
         Raises:
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             PauseTooLong: it would take longer than `max_pause`.
-            ValueError: more than 20,000 fit the predicate.
+            ValueError: more than 20,000 match the predicate.
 
         JVM TI: IterateThroughHeap, GetObjectsWithTags.
         """
@@ -489,9 +490,9 @@ class Class(Attributes, refs.Class):
         return [field.name for field in self.fields if field.is_static]
 
     def __getitem__(self, name: Any) -> Any:
-        """The value of a static field: its own, inherited, private ones.
+        """The value of a static field, including inherited and private ones.
 
-        Reading initialises no class; before that is done the fields are null and 0.
+        Reading does not initialise the class; before that, fields are null or 0.
 
         Raises:
             KeyError: there is no such field; the message suggests similar names.
@@ -506,7 +507,7 @@ class Class(Attributes, refs.Class):
 
         Raises:
             KeyError: there is no such field; the message suggests similar names.
-            TypeError: the value does not become one of the field's type, or the field is final.
+            TypeError: the value cannot be converted to the field's type, or the field is final.
             OverflowError: a number does not fit the field's type.
 
         JNI: SetStatic<Type>Field.
@@ -520,10 +521,10 @@ class Class(Attributes, refs.Class):
         signature: str | None = None,
         timeout: float | None = calls.TIME_LIMIT,
     ) -> Any:
-        """Call a static method of the class, and wait for what it returns; as ``obj.call``.
+        """Call a static method of the class, and wait for its result; as ``obj.call``.
 
-        The class is initialised where that has not happened yet.  The methods of
-        ``java.lang.Class`` itself are those of `class_object`.
+        This initialises the class if necessary.  The methods of ``java.lang.Class`` itself are
+        those of `class_object`.
 
         JNI: CallStatic<Type>MethodA.
         """
@@ -535,7 +536,7 @@ class Class(Attributes, refs.Class):
         return ClassObject(self)
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
-        """What ``Class.toString`` gives: ``class java.lang.String``."""
+        """The result of ``Class.toString``: ``class java.lang.String``."""
         return self.class_object.to_string(timeout=timeout)
 
     def new(
@@ -544,17 +545,18 @@ class Class(Attributes, refs.Class):
         signature: str | None = None,
         timeout: float | None = calls.TIME_LIMIT,
     ) -> Any:
-        """Make an object of the class by the constructor that takes the arguments.
+        """Create an object with the constructor that accepts the arguments.
 
         Args:
             arguments: Python values and objects of the model, as for ``obj.call``.
-            signature: the types of the parameters, to choose a constructor by hand.
+            signature: the parameter types, to choose a constructor.
             timeout: seconds; ``None`` waits for ever.
 
         Raises:
             LookupError: there is no such constructor.
-            TypeError: none takes the arguments, several do equally well, or the class is abstract.
-            JavaException: what the constructor threw.
+            TypeError: no constructor accepts the arguments, the call is ambiguous, or the class is
+                abstract.
+            JavaException: the constructor threw an exception.
             CallTimeout: it did not return in time, and still runs.
 
         JNI: NewObjectA.
@@ -565,12 +567,12 @@ class Class(Attributes, refs.Class):
     def __repr__(self) -> str:
         try:
             return f"<Class {self.name}>"
-        except (Error, AttributeError, RuntimeError):  # what prints must not fail
+        except (Error, AttributeError, RuntimeError):  # printing must not fail
             return refs.Class.__repr__(self)
 
 
 class MethodNames(NamedTuple):
-    """What is known of a method once and for all."""
+    """A method's names and signatures, which never change."""
 
     name: str
     signature: str
@@ -608,7 +610,7 @@ class Method(refs.Method):
     def name(self) -> str:
         """Its name; ``<init>`` for a constructor, ``?`` if its class has been unloaded."""
         try:
-            return self._names.name  # stacks ask for thousands that are known
+            return self._names.name  # stacks need thousands of known names
         except AttributeError:
             return self._known.name
 
@@ -619,7 +621,7 @@ class Method(refs.Method):
 
     @property
     def generic_signature(self) -> str | None:
-        """The generic signature, where it has one."""
+        """The generic signature, if it has one."""
         return self._known.generic_signature
 
     @property
@@ -629,7 +631,7 @@ class Method(refs.Method):
 
     @property
     def class_name(self) -> str:
-        """The name of the declaring class, without a handle that would keep the class loaded."""
+        """The name of the declaring class; does not keep the class loaded."""
         try:
             return self._names.class_name
         except AttributeError:
@@ -687,12 +689,12 @@ class Method(refs.Method):
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the compiler made it up."""
+        """Whether the compiler generated it."""
         return bool(self.modifiers & MethodModifiers.SYNTHETIC)
 
     @property
     def is_varargs(self) -> bool:
-        """Whether it takes any number of arguments."""
+        """Whether it takes a variable number of arguments."""
         return bool(self.modifiers & MethodModifiers.VARARGS)
 
     @property
@@ -716,7 +718,7 @@ class Method(refs.Method):
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
     ) -> Breakpoint:
-        """Stop where the method begins, at a line, or at an instruction.
+        """Stop at the beginning of the method, at a line, or at an instruction.
 
         The method runs in the interpreter while it has a breakpoint.
 
@@ -726,7 +728,7 @@ class Method(refs.Method):
             when: a condition.  As a text, such as ``"n > 1000 and name == 'Host'"``, it compares
                 local variables with constants, in the agent, without a round trip.  A function
                 takes the `Stop` while the thread waits.
-            hits: stop at every n-th of the hits that match all else; ``"after 10"`` skips the
+            hits: stop at every n-th hit that matches everything else; ``"after 10"`` skips the
                 first ten.
             thread: stop only this thread, or these.
             caller: stop only if this method is the caller, or one that matches a shell pattern:
@@ -738,9 +740,10 @@ class Method(refs.Method):
 
         Raises:
             ValueError: the method has no code, no lines, or no code at that line; the message names
-                the nearest lines that have some.
+                the nearest lines with code.
             ConditionError: the agent cannot evaluate the condition; the message names the part.
-            NotAvailable: this JVM has no breakpoints now, or another agent holds the capability.
+            NotAvailable: breakpoints are not available in this JVM now, or another agent holds the
+                capability.
 
         JVM TI: SetBreakpoint, Breakpoint.
         """
@@ -759,7 +762,7 @@ class Method(refs.Method):
 
     @property
     def lines(self) -> list[LineNumberEntry]:
-        """Bytecode locations with their source lines; empty where there is no such table."""
+        """Bytecode locations with their source lines; empty if there is no line table."""
         try:
             return self._vm.lookup_env.get_line_number_table(self)
         except (AbsentInformation, NativeMethod):
@@ -784,7 +787,7 @@ class Method(refs.Method):
 
     @property
     def class_file(self) -> MethodInfo:
-        """Its part of the class file, read as `Class.class_file` is.
+        """Its part of `Class.class_file`.
 
         Raises:
             UnmodifiableClass: its class is hidden.
@@ -798,25 +801,25 @@ class Method(refs.Method):
 
     @property
     def parameter_annotations(self) -> list[list[Annotation]]:
-        """The annotations of each parameter; empty where none has any."""
+        """The annotations of each parameter; empty if there are none."""
         return self.class_file.parameter_annotations
 
     @property
     def annotation_default(self) -> Any:
-        """The default, if it is the element of an annotation that has one; else ``None``."""
+        """The default value of an annotation's element, or ``None``."""
         return self.class_file.annotation_default
 
     @property
     def exceptions(self) -> list[str]:
-        """The Java names of the exceptions that it is declared to throw."""
+        """The Java names of its declared exceptions."""
         return [java_name(f"L{name};") for name in self.class_file.exceptions]
 
     @property
     def local_variables(self) -> list[LocalVariable]:
-        """Its local variables with their slots, where the compiler wrote them down (``-g``).
+        """Its local variables with their slots, if it was compiled with ``-g``.
 
-        They are read from the class file, as JVM TI gives them only to agents that were there when
-        the VM started.
+        They come from the class file, because JVM TI gives them only to agents that were present at
+        the start.
         """
         code = self.class_file.code
         return [] if code is None else code.local_variables
@@ -824,10 +827,10 @@ class Method(refs.Method):
     def disassemble(self, *, verbose: bool = False) -> str:
         """Its declaration and code, as ``javap -c -p`` writes them.
 
-        Of a method of a hidden class, which has no class file, there are its instructions.
+        For a method of a hidden class, which has no class file, the instructions only.
 
         Args:
-            verbose: as ``javap -v``: lines and local variables as well.
+            verbose: as ``javap -v``: with lines and local variables.
         """
         from jvmti.classfile.disassembly import disassemble_code, disassemble_method
 
@@ -844,11 +847,11 @@ class Method(refs.Method):
     def source(self) -> Source:
         """The lines of its source, from ``vm.source_path``.
 
-        They go from the line in which its name is found, upwards of its first statement, to the
-        brace behind the last one; the class file knows statements only.
+        They go from its name, searched upwards from its first statement, to the brace after its
+        last one; the class file knows the lines of statements only.
 
         Raises:
-            SourceNotFound: the source is not there, or the class file has no lines of it.
+            SourceNotFound: there is no source, or the class file has no line numbers for it.
         """
         return method_source(self)
 
@@ -878,7 +881,7 @@ class Method(refs.Method):
 
 
 class FieldNames(NamedTuple):
-    """What is known of a field once and for all."""
+    """A field's names and signatures, which never change."""
 
     name: str
     signature: str
@@ -886,7 +889,7 @@ class FieldNames(NamedTuple):
 
 
 class Field(refs.Field):
-    """A field, together with the class that it was found in."""
+    """A field, together with the class in which it was found."""
 
     __slots__ = ("_names",)
 
@@ -901,7 +904,8 @@ class Field(refs.Field):
 
     @property
     def _found_in(self) -> Class:
-        # Asked for each time: the field lasts as long as the session, and must not hold its class.
+        # Read each time: the field lasts as long as the session, and must not keep its class
+        # loaded.
         return self._vm._agent.class_of_field(self)  # type: ignore[return-value]
 
     @property
@@ -915,7 +919,7 @@ class Field(refs.Field):
 
     @property
     def declaring_class(self) -> Class:
-        """The class that declares it, whatever way the field was found.
+        """The class that declares it.
 
         Raises:
             InvalidFieldID: the class has been unloaded.
@@ -936,7 +940,7 @@ class Field(refs.Field):
 
     @property
     def generic_signature(self) -> str | None:
-        """The generic signature of its type, where it has one."""
+        """The generic signature of its type, if it has one."""
         return self._known.generic_signature
 
     @property
@@ -981,7 +985,7 @@ class Field(refs.Field):
 
     @property
     def class_file(self) -> FieldInfo:
-        """Its part of the class file, read as `Class.class_file` is.
+        """Its part of `Class.class_file`.
 
         Raises:
             UnmodifiableClass: its class is hidden.
@@ -995,7 +999,7 @@ class Field(refs.Field):
 
     @property
     def constant_value(self) -> Any:
-        """The constant that a static final field is declared with; ``None`` if there is none."""
+        """The constant value of a static final field, or ``None``."""
         return self.class_file.constant_value
 
     @escaped
@@ -1033,8 +1037,8 @@ class Field(refs.Field):
         Raises:
             LookupError: the field did not come from ``cls.fields``.
             ValueError: both read and write are false, or the condition is malformed.
-            NotAvailable: this JVM has no watchpoints or, for a condition, no local variables now,
-                or another agent holds the capability.
+            NotAvailable: watchpoints or, for a condition, local variables are not available in this
+                JVM now, or another agent holds the capability.
 
         JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, FieldAccess, FieldModification.
         """
@@ -1059,11 +1063,11 @@ class Field(refs.Field):
 
 
 class Methods:
-    """The methods that a session has met, with their names.
+    """The methods that a session has seen, with their names.
 
     Attributes:
-        variables: what class files say of the variables of methods, by handle, with the code that
-            they say it of; see `jvmti.model.threads.stack_roots`.
+        variables: the local variables of methods from class files, by handle, with the code to
+            which they belong; see `jvmti.model.threads.stack_roots`.
     """
 
     def __init__(self, vm: VM) -> None:
@@ -1082,7 +1086,7 @@ class Methods:
         return [known[handle] for handle in handles]
 
     def look_up(self, methods: Sequence[Method]) -> None:
-        """Look up the names of methods that are not known yet."""
+        """Look up the names of unknown methods."""
         methods = [method for method in methods if not hasattr(method, "_names")]
         if not methods:
             return
@@ -1104,7 +1108,7 @@ class Methods:
             strict=True,
         ):
             if status:
-                # The class was unloaded since; its id is good for nothing any more.
+                # The class was unloaded since, so its id is invalid.
                 method._names = _UNLOADED
             else:
                 method._names = MethodNames(name, signature, generic, java_name(cls), source)
@@ -1120,7 +1124,7 @@ class Methods:
 
         Args:
             distinct: handles of methods.
-            rows: for each location, which of them it is in.
+            rows: for each location, the index of its method.
             locations: bytecode indices.
         """
         if not len(rows):
@@ -1129,7 +1133,7 @@ class Methods:
         counts = numpy.maximum(tables.value.counts, 0)
         starts = tables.value.items["start_location"].astype(numpy.int64)
         numbers = tables.value.items["line_number"]
-        # One table over all methods: the method's row above, the location below.
+        # One table for all methods: the method's row in the upper bits, the location in the lower.
         keys = numpy.repeat(numpy.arange(len(distinct), dtype=numpy.int64), counts) << 32 | starts
         order = numpy.argsort(keys, kind="stable")
         keys, numbers = keys[order], numbers[order]
@@ -1152,7 +1156,8 @@ def method_source(method: Method) -> Source:
     lines = method.lines
     if not lines:
         raise SourceNotFound(
-            f"the class file has no lines of {method.class_name}.{method.name}: it is native, "
+            f"the class file has no line numbers for {method.class_name}.{method.name}: it is "
+            f"native, "
             "abstract, or was compiled without them",
             [],
         )
@@ -1160,7 +1165,7 @@ def method_source(method: Method) -> Source:
     name = method.name
     if name == "<init>":
         name = method.class_name.rpartition(".")[2].rpartition("$")[2]
-    # A constructor has the lines of fields that it initialises as well, behind the first one.
+    # A constructor also has the lines of the fields that it initialises, after the first one.
     first = min(lines, key=lambda entry: entry.start_location).line_number
     last = max(entry.line_number for entry in lines)
     if name != "<clinit>":
@@ -1169,7 +1174,7 @@ def method_source(method: Method) -> Source:
 
 
 def _interfaces(cls: Class) -> list[Class]:
-    """The interfaces that a class names; none for one that is not linked yet."""
+    """The direct interfaces of a class; none before it is linked."""
     try:
         return [] if cls.is_primitive else cls.interfaces
     except ClassNotPrepared:
@@ -1177,13 +1182,13 @@ def _interfaces(cls: Class) -> list[Class]:
 
 
 def _naming(parent: Class, classes: list[Class]) -> list[Class]:
-    """Those of some classes that name another one in their own declaration."""
+    """The classes that name another one in their own declaration."""
     if not classes:
         return []
     vm = parent._vm
     supers = vm.map.get_superclass(classes).check().value
     direct = vm.map.is_same_object(supers, parent).check().value.astype(bool)
-    # Those that are not linked yet do not tell.
+    # Classes that are not linked yet have none.
     interfaces = vm.env.map.get_implemented_interfaces(classes).value
     if len(interfaces.items):
         same = vm.map.is_same_object(interfaces.items, parent).check().value

@@ -1,7 +1,7 @@
 """``vm.classes``: the loaded classes, by pattern and as a table.
 
 Names and loaders of all of them come in one message, without a handle for each: 30,000 classes take
-about as long as a thousand single calls would.
+about as long as a thousand single calls.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _ALIKE = 3
-"""How many similar names a message has at most."""
+"""The most similar names that a message suggests."""
 
 _COMPARED = 100
-"""How many names are compared with a misspelt one letter by letter."""
+"""How many names to compare with a misspelt one letter by letter."""
 
 
 class ClassNames(display.Tabular):
@@ -44,9 +44,9 @@ class ClassNames(display.Tabular):
         signatures: their type signatures.
         names: their names as Java writes them.
         loader_of: of each the number of its loader in `loaders`, as ``int32``.
-        loaders: what the loaders are called; 0 is the bootstrap loader.
+        loaders: the names of the loaders; 0 is the bootstrap loader.
         loader_objects: the loaders, without the bootstrap loader.
-        modifiers: access flags, as ``int32``; empty where no details were asked for.
+        modifiers: access flags, as ``int32``; empty without details.
         statuses: `ClassStatus`, as ``int32``; the same.
         module_of: of each the number of its module in `modules`, as ``int32``; the same.
         modules: the names of the modules, ``None`` for unnamed ones; 0 stands for no module.
@@ -70,18 +70,18 @@ class ClassNames(display.Tabular):
 
     @property
     def loader_names(self) -> list[str]:
-        """What the loader of each is called: ``bootstrap``, ``platform``, ``app``, its name."""
+        """The name of each one's loader: ``bootstrap``, ``platform``, ``app``, or its own."""
         loaders = self.loaders
         return [loaders[number] for number in self.loader_of.tolist()]
 
     def to_arrow(self, rows: Any = None) -> pyarrow.Table:
-        """The columns as an Arrow table; details must have been asked for.
+        """The columns as an Arrow table; needs details.
 
         Args:
             rows: which of them; all by default.
 
         Raises:
-            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
         import pyarrow
 
@@ -91,7 +91,7 @@ class ClassNames(display.Tabular):
         modifiers = self.modifiers[chosen]
 
         def words(of: Any, values: list[Any]) -> Any:
-            # A dictionary has each word once, and no null: that is one of the indices.
+            # A dictionary has each word once, and no null: null is an index of its own.
             known = [word for word in dict.fromkeys(values) if word is not None]
             places = {word: at for at, word in enumerate(known)}
             codes = numpy.array([places.get(word, -1) for word in values], numpy.int32)[of[chosen]]
@@ -117,8 +117,8 @@ class ClassNames(display.Tabular):
 class Classes(display.Tabular):
     """The classes that are loaded: ``vm.classes``.
 
-    ``vm.classes("java.util.*Map")`` gives those that fit a shell pattern; the object itself can be
-    iterated, and has a length.  A class cannot be unloaded while it is held.
+    ``vm.classes("java.util.*Map")`` returns those that match a shell pattern; the object itself can
+    be iterated, and has a length. A class cannot be unloaded while you hold one of its objects.
     """
 
     def __init__(self, vm: VM) -> None:
@@ -127,11 +127,11 @@ class Classes(display.Tabular):
     def __call__(self, pattern: str = "*") -> ClassList:
         """The loaded classes whose names match a shell pattern: ``"java.util.*Map"``.
 
-        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  The classes cannot
-        be unloaded while the list, or one of them, is kept.
+        Array classes have names such as ``int[]`` and ``java.lang.String[]``.  A class cannot be
+        unloaded while you keep it, or the list.
 
         Args:
-            pattern: of shells, with ``*``, ``?`` and ``[…]``.
+            pattern: a shell pattern, with ``*``, ``?`` and ``[…]``.
 
         Raises:
             TypeError: the pattern is not text.
@@ -148,7 +148,7 @@ class Classes(display.Tabular):
         return self._with({signature for signature, name in texts if fits(name)})
 
     def named(self, name: str) -> ClassList:
-        """The loaded classes of that very name; several loaders may each have one.
+        """The loaded classes with exactly this name; several loaders may each have one.
 
         Args:
             name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
@@ -159,14 +159,14 @@ class Classes(display.Tabular):
         return self._with({signature_of(name), f"L{name.replace('.', '/')};"})
 
     def find(self, name: str) -> Class:
-        """The loaded class of that name; nothing is loaded.
+        """The loaded class of that name; never loads one.
 
         Args:
             name: as Java writes it, ``java.util.Map$Entry`` or ``int[]``.
 
         Raises:
             LookupError: none is loaded, or several class loaders have one; the message names the
-                loaders, or names that are near.
+                loaders, or similar names.
             TypeError: the name is not text.
         """
         if not isinstance(name, str):
@@ -183,7 +183,7 @@ class Classes(display.Tabular):
                 )
             )
         alike = self.near(name)
-        hint = f" near ones that are: {', '.join(alike)};" if alike else ""
+        hint = f" similar ones: {', '.join(alike)};" if alike else ""
         internal = name.replace(".", "/")
         raise LookupError(
             f"no class {name!r} is loaded;{hint} vm.jni.find_class({internal!r}) loads it, "
@@ -194,25 +194,25 @@ class Classes(display.Tabular):
         """The names and loaders of all loaded classes as columns, in one message.
 
         Args:
-            details: modules, access flags and statuses as well.
+            details: include modules, access flags and statuses.
 
         JVM TI: GetLoadedClasses, GetClassSignature, GetClassLoader.
         """
         return ClassNames(self._vm, details=details)
 
     def complete(self, prefix: str, limit: int = 100, *, arrays: bool = True) -> list[str]:
-        """Names of loaded classes that begin so, for completion; shorter ones first.
+        """Names of loaded classes with this prefix, for completion; shorter ones first.
 
-        A prefix without a dot is looked for at the beginning of names without their package, too:
-        ``HashM`` finds ``java.util.HashMap``.
+        A prefix without a dot matches names without their package, too: ``HashM`` finds
+        ``java.util.HashMap``.
 
         Args:
-            prefix: how the name begins: ``java.util.Ha``.
+            prefix: the beginning of the name: ``java.util.Ha``.
             limit: how many at most.
-            arrays: those of arrays as well: ``int[]``, ``java.lang.String[][]``.
+            arrays: include arrays: ``int[]``, ``java.lang.String[][]``.
         """
         wanted = prefix.replace(".", "/")
-        # Most classes are dropped before anything is made of them.
+        # Drop most classes before building names.
         pieces = _signatures(self._vm).split(b"\0")
         start = b"L" + text.encode(wanted)
         found = [piece for piece in pieces if piece.startswith(start)]
@@ -230,17 +230,17 @@ class Classes(display.Tabular):
         return sorted(names, key=lambda name: (len(name), name))[:limit]
 
     def near(self, name: str) -> list[str]:
-        """Names of loaded classes that look like one, the nearest first."""
+        """Names of loaded classes similar to one, the nearest first."""
         names = {one for one in _texts(_signatures(self._vm))[1] if not one.endswith("]")}
         last = name.rpartition(".")[2]
         lasts: dict[str, list[str]] = {}
         for one in names:
             lasts.setdefault(one.rpartition(".")[2], []).append(one)
-        # The same name in another package, or in other letters, comes before what only looks so.
+        # The same name in another package or another case comes before similar names.
         folded = last.lower()
         alike = [short for short in lasts if short.lower() == folded]
         if not alike:
-            # Comparing takes its time: only those that have most pairs of letters in common.
+            # Comparing is slow: only names with most pairs of letters in common.
             shorts = list(lasts)
             likely = [shorts[row] for row in _most_in_common(last, shorts)]
             alike = difflib.get_close_matches(last, likely, _ALIKE, 0.75)
@@ -255,7 +255,7 @@ class Classes(display.Tabular):
         ``is_interface``, ``is_array``, ``is_initialized`` and ``status``.
 
         Raises:
-            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
         return self.names(details=True).to_arrow()
 
@@ -291,7 +291,7 @@ class ClassList(display.Tabular, list["Class"]):
         """The classes as an Arrow table, as `Classes.to_arrow` has it, in the order of the list.
 
         Raises:
-            ImportError: the package pyarrow is not there; ``jvmti[arrow]`` brings it.
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
         import pyarrow
 
@@ -344,7 +344,7 @@ def _agent(vm: VM) -> Mapped:
 
 
 def _signatures(vm: VM) -> bytes:
-    """The signatures of all loaded classes, a zero byte behind each."""
+    """The signatures of all loaded classes, each with a zero byte after it."""
     found: bytes = _agent(vm).list_classes(False, False).check().signatures[0]
     return found
 
@@ -354,7 +354,7 @@ def _loader_name(loader: Any) -> str:
 
 
 def _texts(data: bytes) -> tuple[list[str], list[str]]:
-    """Signatures, each with a zero byte behind it, as texts and as names."""
+    """Signatures, each with a zero byte after it, as texts and as names."""
     if data.isascii():
         signatures = data.decode("ascii").split("\0")[:-1]
         dotted = data.replace(b"/", b".").decode("ascii").split("\0")[:-1]
@@ -377,7 +377,7 @@ def _unusual(data: bytes) -> list[int]:
 
 
 def _most_in_common(name: str, others: list[str]) -> list[int]:
-    """The places of those of some names that have most pairs of letters in common with one."""
+    """The indices of the names with most pairs of letters in common with one."""
     if not others or len(name) < 2:
         return []
     wanted = numpy.zeros(1 << 16, numpy.int32)

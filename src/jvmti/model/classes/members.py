@@ -26,7 +26,7 @@ class Members(list[M]):
         self._owner = owner
 
     def named(self, name: str) -> list[M]:
-        """All of that name, overloads for instance; none if there is none."""
+        """All members of that name, such as overloads; may be empty."""
         return [one for one in self if one.name == name]  # type: ignore[attr-defined]
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -63,10 +63,10 @@ class Members(list[M]):
 
 
 class Methods(Members["Method"]):
-    """Methods by number, or by name where there is one of that name.
+    """Methods by number, or by name if it is unique.
 
-    With overloads the types of the parameters tell which: ``methods["put(Object,Object)"]``, with
-    or without packages, or as the VM writes them, ``methods["put(Ljava/lang/Object;)V"]``.
+    Parameter types choose among overloads: ``methods["put(Object,Object)"]``, with or without
+    packages, or as the VM writes them, ``methods["put(Ljava/lang/Object;)V"]``.
     """
 
     _what = "method"
@@ -106,7 +106,7 @@ class Fields(Members["Field"]):
 
 
 class _Said(str):
-    """A message of a `KeyError`, which would otherwise be shown in quotes."""
+    """A message of a `KeyError`, which Python would otherwise show in quotes."""
 
     __slots__ = ()
 

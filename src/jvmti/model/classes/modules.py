@@ -24,9 +24,9 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     @property
     def name(self) -> str | None:
-        """The name that it was given: ``app``, ``platform``; ``None`` for most others.
+        """Its name: ``app``, ``platform``; ``None`` for most others.
 
-        It is read from the object without running Java code that a subclass may have.
+        Reading it does not run Java code of a subclass.
         """
         text: str | None = _text(self._vm, self, "java/lang/ClassLoader", "name")
         return text
@@ -38,12 +38,12 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     @property
     def description(self) -> str:
-        """What listings call it: ``platform``, ``app``, or its name or class and identity hash."""
+        """Its name in listings: ``platform``, ``app``, or its name or class and identity hash."""
         return loader_name(self.name, self.type, self.identity_hash)
 
     @property
     def parent(self) -> ClassLoader | None:
-        """The loader that it asks first; ``None`` is the bootstrap loader."""
+        """Its parent, which it asks first; ``None`` is the bootstrap loader."""
         found: Any = _field(
             self._vm, self, "java/lang/ClassLoader", "parent", "Ljava/lang/ClassLoader;"
         )
@@ -51,7 +51,7 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     @property
     def unnamed_module(self) -> Module:
-        """The module of its classes that are in no named one."""
+        """The module of its classes that have no named module."""
         found: Any = _field(
             self._vm, self, "java/lang/ClassLoader", "unnamedModule", "Ljava/lang/Module;"
         )
@@ -59,7 +59,7 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     @property
     def classes(self) -> ClassList:
-        """The classes that it has defined, arrays of them included; not those it got from others.
+        """The classes that it has defined, and arrays of them; not those that its parents defined.
 
         JVM TI: GetLoadedClasses, GetClassLoader.
         """
@@ -90,9 +90,9 @@ class ClassLoaderSummary:
 
     Attributes:
         loader: the loader; ``None`` is the bootstrap loader.
-        name: what it is called: ``bootstrap``, ``platform``, ``app`` or its name.
+        name: its name: ``bootstrap``, ``platform``, ``app`` or its name.
         type: the name of its class; ``None`` for the bootstrap loader.
-        parent: what its parent is called; ``None`` for the bootstrap loader.
+        parent: the name of its parent; ``None`` for the bootstrap loader.
         classes: how many classes it has defined, arrays of them included.
     """
 
@@ -106,8 +106,8 @@ class ClassLoaderSummary:
 class Module(Attributes, refs.Module):
     """A ``java.lang.Module``.
 
-    What it exports, opens and reads is asked of the module object and of its layer, by Java's own
-    methods, which run on this thread's service thread.
+    To find out what it exports, opens and reads, Java methods of the module and its layer run on
+    this thread's service thread.
     """
 
     __slots__ = ()
@@ -139,7 +139,7 @@ class Module(Attributes, refs.Module):
 
     @property
     def exports(self) -> list[str]:
-        """Its packages that every other module may use the public classes of.
+        """Its packages that are exported to every module.
 
         Java: Module.isExported.
         """
@@ -147,7 +147,7 @@ class Module(Attributes, refs.Module):
 
     @property
     def opens(self) -> list[str]:
-        """Its packages that every other module may look into by reflection.
+        """Its packages that are open to every module.
 
         Java: Module.isOpen.
         """
@@ -248,14 +248,14 @@ def class_loaders(vm: VM) -> list[ClassLoaderSummary]:
 
 
 def _shown(thing: Any, otherwise: str) -> str:
-    """A short text with the name; where the VM cannot be asked any more, without."""
+    """A short text with the name, or without it if the VM is gone."""
     try:
         return f"<{type(thing).__name__} {thing}>" if thing._handle else otherwise
     except Error:
         return otherwise
 
 
-# ---- reading what the JDK's own classes have ----------------------------------------------------
+# ---- reading fields of the JDK's classes ----------------------------------------------------
 
 
 def _field(vm: VM, obj: Any, cls: str, name: str, signature: str) -> Any:

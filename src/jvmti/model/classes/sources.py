@@ -1,4 +1,4 @@
-"""Source code: where it is looked for, and pieces of it with their line numbers."""
+"""Source code: where to search for it, and pieces of it with their line numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Place: TypeAlias = "str | Path"
 
 
 class SourceNotFound(Error, LookupError):
-    """No source of a class was found; the message says where it was looked for.
+    """No source of a class was found; the message lists the searched places.
 
     Attributes:
         looked: the places.
@@ -38,10 +38,10 @@ class Source:
     """A piece of a source file, or all of it.
 
     Attributes:
-        path: where it is; within a jar behind an exclamation mark.
+        path: its path; within a jar after an exclamation mark.
         first: the number of its first line, from 1.
         lines: its lines, without their ends.
-        marked: the number of the line that it is about, if it is about one.
+        marked: the number of the line of interest, if there is one.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Source:
         return self.lines[number - self.first]
 
     def part(self, first: int, last: int, marked: int | None = None) -> Source:
-        """Some of its lines, both ends included; what lies outside of it is left out."""
+        """Some of its lines, both ends included, clipped to this piece."""
         first = max(first, self.first)
         last = min(last, self.first + len(self.lines) - 1)
         return Source(
@@ -92,10 +92,10 @@ class Source:
 
 
 class SourcePath(list[Place]):
-    """Where sources are looked for: a list of directories, jars and zip files, in this order.
+    """The places to search for sources, in this order: directories, jars and zip files.
 
-    A place has sources by package, ``com/acme/Order.java``, or by module and package, as the JDK's
-    ``lib/src.zip`` has.  That one is looked into at last where the target's JDK has it.
+    A place has sources by package, ``com/acme/Order.java``, or by module and package, as in the
+    JDK's ``lib/src.zip``, which is searched last if the target has it.
     """
 
     def __init__(self, vm: VM, places: Iterable[Place] = ()) -> None:
@@ -108,10 +108,10 @@ class SourcePath(list[Place]):
 
         Args:
             class_name: as Java writes it: ``com.acme.Order$Line``.
-            source_file: the name of the file, where the class file tells it.
+            source_file: the name of the file, if the class file has it.
 
         Raises:
-            SourceNotFound: it is nowhere here; the message says where it was looked for.
+            SourceNotFound: it was not found; the message lists the searched places.
             OSError: a place cannot be read.
         """
         package, _, last = class_name.replace("[]", "").rpartition(".")
@@ -140,12 +140,12 @@ class SourcePath(list[Place]):
 
         Args:
             class_name: as Java writes it.
-            source_file: the name of the file, where it is known.
+            source_file: the name of the file, if known.
             line: the number of the line.
-            context: how many lines before and behind it.
+            context: how many lines before and after it.
 
         Raises:
-            SourceNotFound: the source is nowhere here.
+            SourceNotFound: the source was not found.
         """
         return self.find(class_name, source_file).part(line - context, line + context, line)
 
@@ -184,11 +184,11 @@ class SourcePath(list[Place]):
 
 
 def declaration_line(source: Source, name: str, first: int) -> int:
-    """The line in which the declaration of a method begins, upwards of its first statement.
+    """The line in which a method's declaration begins, searched upwards from its first statement.
 
     Args:
         source: the whole file.
-        name: what stands before the parentheses: the name of the method, or of the class.
+        name: the name before the parentheses: that of the method, or of the class.
         first: the line of its first statement.
     """
     declared = re.compile(rf"\b{re.escape(name)}\s*\(")
@@ -199,7 +199,7 @@ def declaration_line(source: Source, name: str, first: int) -> int:
 
 
 def last_line(source: Source, last: int) -> int:
-    """The line with the brace that closes a method whose last statement is in a line."""
+    """The line with the closing brace of a method, given the line of its last statement."""
     end = source.first + len(source.lines) - 1
     if last < end and source.line(last + 1).strip() == "}" and "}" not in source.line(last):
         return last + 1

@@ -86,7 +86,7 @@ class Attributes:
 
         Raises:
             KeyError: there is no such field; the message suggests similar names.
-            TypeError: the value does not become one of the field's type, or the field is final.
+            TypeError: the value cannot be converted to the field's type, or the field is final.
             OverflowError: a number does not fit the field's type.
 
         JNI: Set<Type>Field.
@@ -249,12 +249,12 @@ class Attributes:
             limit: how many references to list at most; ``total`` counts them all.
             weak: list weak and phantom references, too.
             timeout: seconds after which the pass ends.
-            max_pause: refuse beforehand what would stop the program for more seconds than these.
+            max_pause: refuse in advance if the program would stop for more seconds.
             progress: called now and then with the number of references visited, from another
                 thread.
 
         Raises:
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             PauseTooLong: it would take longer than `max_pause`.
             InvalidObject: the handle was released, or was weak and its object has been collected.
 
@@ -283,12 +283,12 @@ class Attributes:
             weak: let it lead through weak and phantom references, too.
             most: how many objects to go back from at most.
             timeout: seconds after which it ends.
-            max_pause: refuse beforehand where a pass would stop the program for more seconds.
+            max_pause: refuse in advance if a pass would stop the program for more seconds.
             progress: called now and then with the number of references visited, from another
                 thread.
 
         Raises:
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             PauseTooLong: a pass would take longer than `max_pause`.
             TooManyObjects: more than `most` objects hold it, directly or not.
 
@@ -317,12 +317,12 @@ class Attributes:
         Args:
             most: how many objects that can be reached from it to look at.
             timeout: seconds after which it ends.
-            max_pause: refuse beforehand what would stop the program for more seconds than these.
+            max_pause: refuse in advance if the program would stop for more seconds.
             progress: called now and then with the number of references visited, from another
                 thread.
 
         Raises:
-            CallTimeout: the time has passed.
+            CallTimeout: the time is over.
             PauseTooLong: it would take longer than `max_pause`.
             TooManyObjects: more than `most` objects can be reached from it.
 

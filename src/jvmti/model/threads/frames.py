@@ -105,7 +105,7 @@ class Frame:
         """The lines of its method's source, the one it has come to marked, from ``vm.source_path``.
 
         Raises:
-            SourceNotFound: the source is not there, or the class file has no lines of it.
+            SourceNotFound: there is no source, or the class file has no line numbers for it.
         """
         return replace(self.method.source, marked=self.line)
 

@@ -58,7 +58,7 @@ class Overload(NamedTuple):
 
     @property
     def takes_more(self) -> bool:
-        """Whether its last parameter takes any number of arguments."""
+        """Whether it takes a variable number of arguments."""
         return bool(self.modifiers & _VARARGS) and self.signature.rpartition(")")[0][-1:] != "("
 
     @escaped

@@ -246,7 +246,7 @@ def short(item: Any) -> str:
         return f"<{kind}>"
     try:
         return f"<{printable(_described(vm, item))}>"
-    except Exception:  # what prints must not fail: not in a debugger, nor at the end of a session
+    except Exception:  # printing must not fail: not in a debugger, nor at the end of a session
         return f"<{kind}>"
 
 
