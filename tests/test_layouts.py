@@ -65,7 +65,7 @@ def changed(layout: Any) -> Any:
             members = [(one.name, int(one)) for one in layout.members]
             kind = enum.IntFlag if issubclass(layout.members, enum.IntFlag) else enum.IntEnum
             members[-1] = (members[-1][0], 64)
-            other.members = kind(layout.name, members)
+            other.members = kind(layout.name, members)  # type: ignore[call-arg]
     return other
 
 

@@ -370,7 +370,7 @@ class Fuzzer:
             return rng.choice([b"\0", b"\1", b"\1", b"\0", b"\xff"])
         size = struct.calcsize(code)
         if shape.python is not None and rng.random() < 0.85:
-            value = int(rng.choice(list(shape.python)))
+            value = int(rng.choice(list(shape.python)))  # type: ignore[call-overload]
         elif name in ("length", "capacity") or function.startswith("new_"):
             value = rng.choice(_LENGTHS)
         elif function == "allocate":

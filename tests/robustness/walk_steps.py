@@ -661,7 +661,7 @@ def argument(walker: Walker, shape: Any, name: str, writes: bool, live: bool) ->
     match shape:
         case shapes.Number(_, code, python):
             if python is not None:
-                return rng.choice(list(python))
+                return rng.choice(list(python))  # type: ignore[call-overload]
             if code in "fd":
                 return rng.choice([0.0, 1.5, -1.0])
             if code == "?":
