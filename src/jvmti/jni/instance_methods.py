@@ -74,7 +74,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a reference.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> to_string = jni.get_method_id(order_class, "toString", "()Ljava/lang/String;")
@@ -101,7 +101,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``boolean``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> is_paid = jni.get_method_id(order_class, "isPaid", "()Z")
@@ -128,7 +128,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``byte``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> shelf = jni.get_method_id(order_class, "shelf", "()B")
@@ -155,7 +155,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> size = jni.get_method_id(order_class, "size", "()C")
@@ -182,7 +182,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``short``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> row = jni.get_method_id(order_class, "row", "()S")
@@ -209,7 +209,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> number = jni.get_method_id(order_class, "number", "()I")
@@ -236,7 +236,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``long``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> cents = jni.get_method_id(order_class, "cents", "()J")
@@ -263,7 +263,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``float``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> weight = jni.get_method_id(order_class, "weight", "()F")
@@ -290,7 +290,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``double``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> rate = jni.get_method_id(order_class, "rate", "()D")
@@ -314,7 +314,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> pay = jni.get_method_id(order_class, "pay", "()V")
@@ -348,7 +348,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a reference.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> object_class = jni.find_class("java/lang/Object")
@@ -385,7 +385,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``boolean``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> is_paid = jni.get_method_id(order_class, "isPaid", "()Z")
@@ -420,7 +420,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``byte``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> shelf = jni.get_method_id(order_class, "shelf", "()B")
@@ -455,7 +455,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> size = jni.get_method_id(order_class, "size", "()C")
@@ -490,7 +490,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``short``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> row = jni.get_method_id(order_class, "row", "()S")
@@ -525,7 +525,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> number = jni.get_method_id(order_class, "number", "()I")
@@ -560,7 +560,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``long``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> cents = jni.get_method_id(order_class, "cents", "()J")
@@ -595,7 +595,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``float``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> weight = jni.get_method_id(order_class, "weight", "()F")
@@ -630,7 +630,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``double``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> rate = jni.get_method_id(order_class, "rate", "()D")
@@ -662,7 +662,7 @@ class InstanceMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> pay = jni.get_method_id(order_class, "pay", "()V")

@@ -73,7 +73,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a reference.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> name = jni.get_static_method_id(shop, "name", "()Ljava/lang/String;")
@@ -104,7 +104,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``boolean``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> is_open = jni.get_static_method_id(shop, "isOpen", "()Z")
@@ -133,7 +133,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``byte``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> floor = jni.get_static_method_id(shop, "floor", "()B")
@@ -162,7 +162,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``char``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> letter = jni.get_static_method_id(shop, "letter", "()C")
@@ -193,7 +193,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``short``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> aisle = jni.get_static_method_id(shop, "aisle", "()S")
@@ -220,7 +220,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 an ``int``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> jni.call_static_int_method(shop, price, [3])
@@ -248,7 +248,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``long``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> takings = jni.get_static_method_id(shop, "takings", "()J")
@@ -279,7 +279,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``float``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> rent = jni.get_static_method_id(shop, "rent", "()F")
@@ -310,7 +310,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``double``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> tax = jni.get_static_method_id(shop, "tax", "()D")
@@ -336,7 +336,7 @@ class StaticMethodFunctions(Calling):
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 ``void``.
             IllegalArgument: ``args`` do not fit the method's signature.
-            JavaException: what the method threw.
+            JavaException: the method threw an exception.
 
         Example:
             >>> ring = jni.get_static_method_id(shop, "ring", "()V")

@@ -260,7 +260,7 @@ class LiveHeap:
             timeout: seconds after which the pass ends; ``None`` is never.
             max_pause: refuse beforehand what would stop the program for more seconds than these,
                 as estimated.
-            progress: called now and then with the number of objects visited, from another thread.
+            progress: called regularly with the number of objects visited, from another thread.
 
         Raises:
             NoSuchClass: a pattern fits no class that is loaded.

@@ -24,7 +24,7 @@ _WORDS = re.compile(r"\{(.*?)\}")
 
 
 class Arguments(NamedTuple):
-    """What a Java program was started with."""
+    """The command line of a Java program."""
 
     jvm: tuple[str, ...]
     """The arguments of the VM, those of ``JAVA_TOOL_OPTIONS`` included where known."""
@@ -58,8 +58,8 @@ class Flags(Mapping[str, Any]):
     """The flags of the VM by name, with their values: ``vm.flags["MaxHeapSize"]``.
 
     Setting one that is manageable changes it: ``vm.flags["HeapDumpOnOutOfMemoryError"] = True``.
-    Diagnostic and experimental flags are there where the VM was started with them unlocked.
-    Everything that is read is as of now.
+    Diagnostic and experimental flags appear only if the VM was started with them unlocked. Values
+    are current.
 
     The attach mechanism's ``VM.flags -all`` and ``setflag``.
     """
@@ -94,7 +94,7 @@ class Flags(Mapping[str, Any]):
         """One of them, with its type and origin.
 
         Raises:
-            KeyError: there is none of that name; the message names near ones.
+            KeyError: there is none of that name; the message suggests similar ones.
         """
         flags = {flag.name: flag for flag in self.all()}
         if name not in flags:
@@ -161,7 +161,7 @@ def _value(kind: str, text: str) -> Any:
 
 
 class DiagnosticCommands(Mapping[str, str]):
-    """The diagnostic commands of the VM, by name, with what they say of themselves.
+    """The diagnostic commands of the VM, by name, with their help texts.
 
     ``jcmd PID help`` lists the same ones.  No agent is needed for them.
 
@@ -182,7 +182,7 @@ class DiagnosticCommands(Mapping[str, str]):
             line: the command with its arguments, as ``jcmd`` takes them.
 
         Raises:
-            KeyError: there is none of that name; the message names near ones.
+            KeyError: there is none of that name; the message suggests similar ones.
             ValueError: the VM refuses the arguments.
             AttachError: the VM cannot be reached in this way.
         """

@@ -1,8 +1,8 @@
-"""Capabilities that only one environment can hold: the model's own gives way to the program's.
+"""Capabilities that only one environment can hold: the model gives way to the program.
 
-What the model takes for its own work, such as ``can_suspend``, it takes in an environment of its
-own.  When another environment of the session asks for it, the model relinquishes it and works
-through the environment that has it from then on.
+The model takes capabilities for its own work, such as ``can_suspend``, in an environment of its
+own. When another environment of the session requests one, the model relinquishes it, and from then
+on works through that environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lending:
         self._lock = threading.RLock()
 
     def note(self, env: Env) -> Env:
-        """Remember an environment that the program may take capabilities in."""
+        """Remember an environment in which the program may take capabilities."""
         self._others.add(env)
         return env
 
@@ -51,7 +51,7 @@ class Lending:
         """An environment that has all of these: the model's own, or one of the program's.
 
         Raises:
-            NotAvailable: this VM does not give them now.
+            NotAvailable: they are not available now.
         """
         with self._lock:
             if self._own is not None and not wanted & ~self._held:
@@ -72,7 +72,7 @@ class Lending:
         If the holder of an exclusive capability lacks others, it gets them meanwhile.
 
         Raises:
-            NotAvailable: this VM does not give them now.
+            NotAvailable: they are not available now.
         """
         missing = Capabilities(0)
         with self._lock:
@@ -93,7 +93,7 @@ class Lending:
                     env.relinquish_capabilities(missing)
 
     def call(self, env: Env, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        """Call a function that asks for capabilities, as if the model's environments had none."""
+        """Call a function that requests capabilities, as if the model's environments had none."""
         session = self._vm._session
         adds = declaration.name == "add_capabilities"
         try:
@@ -107,11 +107,11 @@ class Lending:
         return given | (self._held & SOLO) | self._vm.breakpoints.could_give
 
     def make_way(self, env: Env) -> None:
-        """Give back all that only one environment can hold, where nothing needs it now."""
+        """Relinquish all exclusive capabilities that nothing needs now."""
         self._given_back(env, SOLO)
 
     def _given_back(self, env: Env, wanted: Capabilities) -> bool:
-        """Give back what another environment asks for; ``False`` if there is nothing."""
+        """Relinquish what another environment requests; ``False`` if there is nothing."""
         if env not in self._others:
             return False
         with self._lock:

@@ -1,7 +1,7 @@
 """What a JVM uses at the moment: processor, memory, collections, threads of the VM, code cache.
 
-It comes from the kernel and over the attach mechanism; in the JVM nothing runs for it but the
-three methods of ``java.lang.Runtime`` that say how full the heap is.
+The data comes from the kernel and over the attach mechanism; in the JVM it runs only the three
+methods of ``java.lang.Runtime`` that say how full the heap is.
 """
 
 from __future__ import annotations

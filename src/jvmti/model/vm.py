@@ -96,26 +96,25 @@ class Version(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """What this session has done and holds, on both sides."""
+    """Statistics of a session, on both sides."""
 
     messages: int
     """Messages that this side has sent."""
     bytes: int
     """Their size in bytes."""
     running: tuple[str, ...]
-    """Calls that were given up and still run in the VM."""
+    """Calls that timed out or were interrupted and still run in the VM."""
     agent: AgentStats | None
-    """The agent's own books; ``None`` when the session is over."""
+    """The agent's statistics; ``None`` when the session is over."""
 
 
 class VM:
-    """A Java virtual machine that this process works on.
+    """A Java virtual machine under study.
 
-    It is a context manager: leaving the block detaches, and the JVM goes on as if nothing had
-    been.
+    It is a context manager: leaving the block detaches and undoes what the session did.
 
     Attributes:
-        process: what the JVM is as a process.
+        process: the process of the JVM.
         popen: the program that `launch` started, ``None`` after `attach`.
         env: the session's first JVM TI environment.
         jni: the JNI functions.
@@ -212,9 +211,9 @@ class VM:
             log.debug("the VM was live and has ended: %s", lost)
 
     def refuse(self, result: int = -1) -> None:
-        """Do not let a VM that is held in the OnLoad phase start: it ends with status 1.
+        """Refuse the start of a VM that is held in the OnLoad phase: it ends with status 1.
 
-        It is what an agent does whose ``Agent_OnLoad`` returns an error.  The session is over then.
+        It is like an ``Agent_OnLoad`` that returns an error.  The session is over then.
 
         Args:
             result: what ``Agent_OnLoad`` returns, not 0; HotSpot's exit status is 1 for all.
@@ -257,7 +256,7 @@ class VM:
             raise InHeapCallback(None) from None
 
     def detach(self, timeout: float = 10.0) -> None:
-        """Leave the JVM: what this session did there is undone, and the agent has said so.
+        """Leave the JVM; returns when the agent has undone what the session did.
 
         Detaching twice does nothing.  A VM that is held in the OnLoad phase starts.
         """
@@ -276,14 +275,14 @@ class VM:
 
     @property
     def handler_errors(self) -> list[HandlerError]:
-        """What handlers of events have raised so far, one entry for each place."""
+        """The exceptions of event handlers so far, one entry for each place."""
         return list(self._handlers.errors.values())
 
     @property
     def handler_limit(self) -> int:
-        """How many handlers may run side by side; further events wait for one to be free.
+        """The most handlers that run at the same time; further events wait.
 
-        A handler on a thread that waits for a call of its own is not counted.
+        A handler that runs inside a call of your own does not count.
         """
         return self._handlers.limit
 
@@ -295,7 +294,7 @@ class VM:
 
     @property
     def stats(self) -> Stats:
-        """What this session has done and holds."""
+        """Statistics of this session."""
         session = self._session
         agent = None if self.closed else self._agent.stats()
         running = session.still_running()
@@ -329,7 +328,7 @@ class VM:
     def heap(self) -> LiveHeap:
         """The objects of the VM: histograms, scans, snapshots, referrers."""
         if self._heap is None:
-            # Most sessions never look, and a prompt is there sooner.
+            # Imported at its first use, so that a prompt appears sooner.
             from jvmti.liveheap.live_heap import LiveHeap
 
             self._heap = LiveHeap(self)
@@ -337,7 +336,7 @@ class VM:
 
     @property
     def lookup_env(self) -> Env:
-        """The environment that the model looks things up in, made at its first use.
+        """The environment in which the model looks things up, made at its first use.
 
         It has capabilities that cost nothing (line numbers, source files, processor times), so
         that asking a frame for its line does not change what ``vm.env`` may do.
@@ -349,17 +348,17 @@ class VM:
         return self._lookup_env
 
     def env_with(self, *capabilities: str) -> Env:
-        """An environment that has certain capabilities: the model's own, unless another has.
+        """An environment that has certain capabilities: the model's own, unless another has them.
 
-        What the model needs beyond what costs nothing it takes here, at the first use, and keeps
-        until the session ends; ``vm.env`` does not change by it.  What only one environment can
-        hold the model gives up for one that asks for it.
+        The model takes capabilities that have a cost here, at the first use, and keeps them until
+        the session ends; ``vm.env`` does not change. It gives up an exclusive capability if another
+        environment requests it.
 
         Args:
             capabilities: their names.
 
         Raises:
-            NotAvailable: this VM does not give them now; the message says what to do.
+            NotAvailable: they are not available now; the message says what to do.
 
         JVM TI: AddCapabilities.
         """
@@ -513,11 +512,11 @@ class VM:
         return ThreadGroups(self, found)
 
     def deadlocks(self, timeout: float = 10.0) -> list[Deadlock]:
-        """The threads that wait for each other for ever, in circles; ``str()`` of each tells all.
+        """The deadlocks: threads that wait in a circle; ``str()`` of each has the details.
 
-        Monitors, and locks of ``java.util.concurrent`` that know their owner.  Where the VM does
-        not tell agents that came after its start about monitors, its own thread dump does.  Only
-        circles that are still there at a second look are given.
+        It covers monitors, and locks of ``java.util.concurrent`` that know their owner. If the
+        agent was attached late, the monitors come from the VM's own thread dump. It returns only
+        circles that a second sample confirms.
 
         Args:
             timeout: seconds that the dump may take.
@@ -558,7 +557,7 @@ class VM:
 
     @property
     def name(self) -> str:
-        """What the VM calls itself: ``OpenJDK 64-Bit Server VM``."""
+        """The name of the VM: ``OpenJDK 64-Bit Server VM``."""
         return self.env.get_system_property("java.vm.name") or ""
 
     @property
@@ -578,7 +577,7 @@ class VM:
 
     @property
     def arguments(self) -> Arguments:
-        """What the program was started with, as the system's list of processes has it."""
+        """The command line of the program, from the system's list of processes."""
         process = self.process
         return Arguments(process.jvm_arguments, process.main, process.arguments)
 
@@ -593,12 +592,12 @@ class VM:
 
     @property
     def flags(self) -> Flags:
-        """The flags of the VM: values by name, to read and, where that can be, to set."""
+        """The flags of the VM: values by name, to read and, if manageable, to set."""
         return Flags(self)
 
     @property
     def diagnostic_commands(self) -> DiagnosticCommands:
-        """The commands of `diagnostic_command`, with what they say of themselves."""
+        """The commands of `diagnostic_command`, with their help texts."""
         return DiagnosticCommands(self.process, self._patience)
 
     def diagnostic_command(self, line: str) -> str:
@@ -608,7 +607,7 @@ class VM:
             line: the command with its arguments.
 
         Raises:
-            KeyError: there is none of that name; the message names near ones.
+            KeyError: there is none of that name; the message suggests similar ones.
             ValueError: the VM refuses the arguments.
             AttachError: the VM cannot be reached over its attach mechanism.
         """
@@ -667,12 +666,12 @@ class VM:
 
 
 def _name_of_this_process() -> str:
-    """What other controllers read of us when we hold what they want."""
+    """Our name in the errors of other controllers that want what we hold."""
     return f"controller {os.getpid()} ({os.path.basename(sys.argv[0] or 'python')})"
 
 
 def add_capabilities(vm: VM, wanted: Capabilities | str | Iterable[str]) -> None:
-    """Add capabilities to the first environment; ``"all"`` takes what there is.
+    """Add capabilities to the first environment; ``"all"`` takes all that are available.
 
     Raises:
         NotAvailable: one of them is not available; the message names it.

@@ -520,7 +520,7 @@ class Operations(Calling):
 
         Args:
             object: the object.
-            most: how many objects that can be reached from it to look at.
+            most: how many reachable objects to visit at most.
             limit: milliseconds after which the passes end; -1 for none.
         """
         ...

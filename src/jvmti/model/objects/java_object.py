@@ -1,4 +1,4 @@
-"""Java objects of every kind, with what can be asked of any of them."""
+"""Java objects of every kind, with their common attributes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Attributes:
-    """What every Java object has, whatever its kind."""
+    """The attributes of every Java object."""
 
     __slots__ = ()
 
@@ -118,16 +118,16 @@ class Attributes:
         signature: str | None = None,
         timeout: float | None = calls.TIME_LIMIT,
     ) -> Any:
-        """Call a method of the object, and wait for what it returns.
+        """Call a method of the object, and wait for its result.
 
         The method runs in the program, on the thread of the agent's that serves this Python thread
         (docs/calling.md); private and static methods can be called as well.
 
         Args:
             name: the method's name.
-            arguments: Python values and objects of the model; docs/values.md says what becomes of
-                them, and which of several methods is meant.
-            signature: the types of its parameters, to choose one by hand:
+            arguments: Python values and objects of the model; docs/values.md describes conversion
+                and overload resolution.
+            signature: the parameter types, to choose one:
                 ``"int, java.lang.String"``.
             timeout: seconds; ``None`` waits for ever.
 
@@ -136,19 +136,20 @@ class Attributes:
 
         Raises:
             LookupError: no such method; the message suggests similar names.
-            TypeError: no method takes the arguments, or several do equally well.
-            JavaException: what the method threw.
-            CallTimeout: it did not return in time, and still runs; the message says what it is at.
+            TypeError: no method accepts the arguments, or the call is ambiguous.
+            JavaException: the method threw an exception.
+            CallTimeout: it did not return in time, and still runs; the message says what it is
+                doing.
 
         JNI: Call<Type>MethodA.
         """
         return calls.call(self, self.cls, name, arguments, signature, timeout)
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str | None:
-        """What the object's own ``toString`` gives; it runs the program's code.
+        """The result of the object's ``toString``; it runs the program's code.
 
         Raises:
-            JavaException: what it threw.
+            JavaException: it threw an exception.
             CallTimeout: it did not return in time.
         """
         text: str | None = self.call("toString", signature="()", timeout=timeout)
@@ -156,23 +157,23 @@ class Attributes:
 
     @property
     def value(self) -> Any:
-        """What the object stands for, as a Python value.
+        """The Python value that the object represents.
 
         A number, truth value or character for a box, text for a string, the name of an enum
         constant, ``dict``, ``list`` or ``set`` for a collection, the content of an ``Optional``, a
-        ``dict`` of the components of a record, a list or NumPy array for an array, a ``UUID``,
-        date or time for one of Java's.  Boxes and strings inside come as Python values, all else as
-        objects of the model.  Collections of the JDK are read without Java code running; of others
+        ``dict`` of the components of a record, a list or NumPy array for an array, a ``UUID``, date
+        or time for one of Java's.  Boxes and strings inside become Python values, everything else
+        objects of the model. Collections of the JDK are read without running Java code; for others,
         ``toArray`` or ``entrySet`` is called.
 
         Raises:
-            TypeError: it is nothing of that kind; ``fields()`` has what it consists of.
-            ValueError: Python has no such date, or no map with keys like these.
+            TypeError: it has no such value; ``fields()`` has its parts.
+            ValueError: Python has no such date, or no dict with such keys.
         """
         return views.value_of(self)
 
     def table(self, most: int = 200) -> str:
-        """Its fields, elements or entries, one in a line: what to print of a collection.
+        """Its fields, elements or entries, one per line.
 
         Args:
             most: lines at most.
@@ -183,7 +184,7 @@ class Attributes:
 
     @property
     def monitor(self) -> MonitorUsage:
-        """Who has entered the object's monitor, how often, and who waits for it.
+        """The owner of the object's monitor, how often it has entered, and the waiting threads.
 
         HotSpot counts the entries of Java frames only, not those of `locked`.
 
@@ -194,14 +195,14 @@ class Attributes:
     def locked(self, timeout: float | None = 10.0) -> MonitorHold:
         """Hold the object's monitor while the ``with`` block lasts, as ``synchronized`` does.
 
-        The monitor is entered by the agent's thread that serves this Python thread; what this
-        thread calls inside may enter it again.  Threads of the program wait meanwhile.
+        The agent's thread that serves this Python thread enters the monitor; calls of this thread
+        inside the block may enter it again. Threads of the program wait meanwhile.
 
         Args:
             timeout: seconds to wait for it.
 
         Raises:
-            CallTimeout: another thread has it; what was begun is undone when the monitor comes.
+            CallTimeout: another thread has it; the agent releases it as soon as it gets it.
 
         JNI: MonitorEnter, MonitorExit.
         """
@@ -223,7 +224,7 @@ class Attributes:
 
     @property
     def size(self) -> int:
-        """The bytes that the object itself takes in the heap, without what it refers to."""
+        """The object's own bytes in the heap, without those of objects that it refers to."""
         return self._vm.env.get_object_size(self)  # type: ignore[arg-type]
 
     @property
@@ -240,18 +241,17 @@ class Attributes:
         max_pause: float | None = None,
         progress: Progress | None = None,
     ) -> Referrers:
-        """What refers to the object, of all that can be reached from a root of the heap.
+        """The references to the object from objects that are reachable from a GC root.
 
         One pass over all references stops the program: about 0.15 s for each million objects.
-        References that this package holds are left out.
+        It leaves out references of this package.
 
         Args:
             limit: how many references to list at most; ``total`` counts them all.
             weak: list weak and phantom references, too.
             timeout: seconds after which the pass ends.
             max_pause: refuse in advance if the program would stop for more seconds.
-            progress: called now and then with the number of references visited, from another
-                thread.
+            progress: called regularly with the number of references visited, from another thread.
 
         Raises:
             CallTimeout: the time is over.
@@ -273,19 +273,18 @@ class Attributes:
         max_pause: float | None = None,
         progress: Progress | None = None,
     ) -> RootPath:
-        """A shortest path from a root of the heap to the object: why it is not collected.
+        """A shortest path from a GC root to the object: why it is not collected.
 
-        It goes back from the object step by step, and each step is a pass over all references,
-        which stops the program: about 0.15 s for each million objects.  Between the passes the
-        program goes on.  A list of a thousand links would take as many passes: `timeout` ends it.
+        The search goes back from the object step by step. Each step is a pass over all references,
+        which stops the program: about 0.15 s for each million objects. Between the passes the
+        program runs.  A list of a thousand links would take as many passes: `timeout` ends it.
 
         Args:
-            weak: let it lead through weak and phantom references, too.
-            most: how many objects to go back from at most.
+            weak: follow weak and phantom references, too.
+            most: how many objects to search at most.
             timeout: seconds after which it ends.
             max_pause: refuse in advance if a pass would stop the program for more seconds.
-            progress: called now and then with the number of references visited, from another
-                thread.
+            progress: called regularly with the number of references visited, from another thread.
 
         Raises:
             CallTimeout: the time is over.
@@ -306,25 +305,24 @@ class Attributes:
         max_pause: float | None = None,
         progress: Progress | None = None,
     ) -> Retained:
-        """What would be freed if the object were not there: itself, and what only it holds.
+        """The size of the object and of all that only it keeps reachable.
 
-        A first pass tags what can be reached from it, up to classes and class loaders that are
-        never unloaded; a second one over all references that stops at the object sees what of that
-        is held otherwise.  The program stops for about 0.15 s for each million objects in
-        the heap and 1 s for each million that can be reached.  Weak and phantom references hold
-        nothing, nor do those of this package.
+        A first pass tags what is reachable from it, up to classes and class loaders that are never
+        unloaded; a second pass over all references, which stops at the object, finds what else
+        keeps these reachable.  The program stops for about 0.15 s for each million objects in the
+        heap and 1 s for each million that can be reached.  Weak and phantom references do not
+        count, and neither do those of this package.
 
         Args:
-            most: how many objects that can be reached from it to look at.
+            most: how many reachable objects to visit at most.
             timeout: seconds after which it ends.
             max_pause: refuse in advance if the program would stop for more seconds.
-            progress: called now and then with the number of references visited, from another
-                thread.
+            progress: called regularly with the number of references visited, from another thread.
 
         Raises:
             CallTimeout: the time is over.
             PauseTooLong: it would take longer than `max_pause`.
-            TooManyObjects: more than `most` objects can be reached from it.
+            TooManyObjects: more than `most` objects are reachable from it.
 
         JVM TI: FollowReferences, GetObjectSize.
         """
@@ -382,10 +380,10 @@ def write_field(item: Any, cls: Any, place: Place, value: Any) -> None:
 
 
 class Object(Attributes, refs.Object):
-    """A Java object that is none of the special kinds.
+    """A Java object of no special kind.
 
     A map or another collection has a length and can be iterated: a map by its entries, as pairs, so
-    that ``dict(obj)`` is one.  What is in brackets is a field.
+    that ``dict(obj)`` is one.  Brackets read a field.
     """
 
     __slots__ = ()
@@ -393,7 +391,7 @@ class Object(Attributes, refs.Object):
     def __len__(self) -> int:
         """How many elements or entries a collection has.
 
-        Those of the JDK are looked at without Java code running; of others ``size`` is called.
+        Collections of the JDK are read without running Java code; for others, ``size`` is called.
 
         Raises:
             TypeError: it is not a collection.
@@ -430,21 +428,21 @@ class Throwable(Attributes, refs.Throwable):
 
     @property
     def message(self) -> str | None:
-        """The text that it was made with; no Java code runs (``call("getMessage")`` does)."""
+        """The message that it was created with; runs no Java code (``call("getMessage")`` does)."""
         text: str | None = self["java.lang.Throwable.detailMessage"]
         return text
 
     @property
     def cause(self) -> Throwable | None:
-        """What caused it, as far as that was said when it was made or with ``initCause``."""
+        """Its cause, from its constructor or ``initCause``."""
         found: Any = self["java.lang.Throwable.cause"]
         return None if found == self else found  # Throwable.cause refers to itself until it is set
 
     @property
     def stack_trace(self) -> list[views.StackTraceElement]:
-        """Where it was made; the innermost call first.
+        """Where it was created; the innermost call first.
 
-        Runs code of the JDK, which makes the elements when they are first asked for.
+        Runs code of the JDK, which creates the elements at the first request.
         """
         return views.stack_trace(self)
 
@@ -484,8 +482,8 @@ class ObjectArray(Attributes, refs.ObjectArray):
 
         Raises:
             IndexError: there is no such element.
-            TypeError: the value does not become one of the element type.
-            ValueError: there are not as many values as places.
+            TypeError: the value cannot be converted to the element type.
+            ValueError: the number of values differs from the number of elements.
 
         JNI: SetObjectArrayElement.
         """
@@ -522,7 +520,7 @@ class PrimitiveArray(Attributes):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("the elements are in another process: there is nothing but a copy")
+            raise ValueError("the elements are in another process, so this must copy")
         return self.numpy() if dtype is None else self.numpy().astype(dtype, copy=False)
 
     def __getitem__(self, place: Any) -> Any:
@@ -542,7 +540,7 @@ class PrimitiveArray(Attributes):
             IndexError: there is no such element.
             TypeError: the values are not of the element type.
             OverflowError: a number does not fit the element type.
-            ValueError: there are not as many values as places.
+            ValueError: the number of values differs from the number of elements.
 
         JNI: Set<Type>ArrayRegion.
         """

@@ -1,4 +1,4 @@
-"""What fields the objects of a class have, its superclasses' included."""
+"""The fields of a class's objects, including those of superclasses."""
 
 from __future__ import annotations
 

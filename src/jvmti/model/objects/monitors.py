@@ -1,8 +1,8 @@
-"""Monitors of objects, held for the time of a ``with`` block and certainly left afterwards.
+"""Monitors of objects, held during a ``with`` block and always released afterwards.
 
-The agent keeps the books, by a key that Python chooses before it asks: a monitor that was entered
-for a key is left by naming the key, and doing so twice, or for nothing, does no harm.  So Ctrl-C
-may come while a reply is on its way or after it, as with `jvmti.model.threads.suspension`.
+The agent keeps track of them by a key that Python chooses before the request: naming the key
+releases the monitor, and doing so twice has no effect. So Ctrl-C may come before or after a reply,
+as with `jvmti.model.threads.suspension`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class MonitorHold:
             with session.within(self._conversation):
                 AgentOperations(session, timeout=self._timeout).enter_monitor(self._item, self._key)
         except BaseException as error:
-            # Where it still waits for the monitor, the thread is left to that, and gives it back.
+            # If the thread still waits for the monitor, leave it alone; it will release the monitor
+            # itself.
             session.attend()
             self.__exit__()
             if isinstance(error, CallTimeout):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 SAME_UP_TO = 1000
-"""Objects up to which the same Java object is the same Python object in what is read at once."""
+"""Up to this many objects in one reply, the same Java object is the same Python object."""
 
 CHUNK = 50_000
-"""Elements of an array that are asked for in one message."""
+"""Elements of an array to request in one message."""
 
 
 class TruncatedText(str):
@@ -35,7 +35,7 @@ class TruncatedText(str):
 
 
 def values_of(read: Values) -> list[Any]:
-    """What the model shows for values that were read."""
+    """The model's objects for values that were read."""
     data, objects = read
     count, numbers, texts = _COUNTS.unpack_from(data)
     lengths_at = _NUMBERS_AT + 8 * numbers

@@ -1,9 +1,9 @@
-"""Which threads wait for which locks over some time, for how long, where, and who holds them.
+"""Which threads wait for which locks over some time, for how long, where, and their owners.
 
 The VM reports the beginning and the end of every wait for a monitor, so these are counted and
-measured exactly.  Who holds a monitor meanwhile, and everything about locks of
-``java.util.concurrent``, which the VM does not report, comes from samples of all threads now and
-then: such waits are counted and measured as closely as one looks.
+measured exactly.  The VM does not report the owners of monitors, nor anything about locks of
+``java.util.concurrent``: these come from samples of all threads, so such waits are counted and
+measured only as exactly as the samples allow.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 INTERVAL = 0.1
-"""Seconds between two looks at all threads."""
+"""Seconds between two samples of all threads."""
 _SHARE = 10
-"""Sampling may take one part in ten of the time; the VM stops for a little of that."""
+"""Sampling may take a tenth of the time; the VM stops for a part of that."""
 _FRAMES = 40
 _LOCKING = (
     "java.lang.Object.",
@@ -47,15 +47,15 @@ class Waiter:
     thread: str
     #: Where it waits: ``com.acme.Cart.add:17``.
     place: str
-    #: For how long, in seconds; ``None`` where that is not known.
+    #: For how long, in seconds; ``None`` if unknown.
     seconds: float | None
-    #: Whether it had begun before anybody looked, so that it is longer than that.
+    #: Whether it had begun before the first sample, so that it is longer than that.
     at_least: bool = False
 
 
 @dataclass
 class LockUse:
-    """What became of one lock while it was watched."""
+    """The use of one lock during the observation."""
 
     #: ``monitor`` or ``synchronizer``.
     kind: str
@@ -74,14 +74,14 @@ class LockUse:
     exact: bool = True
     #: How often and for how long, by place.
     places: dict[str, list[float]] = field(default_factory=dict)
-    #: In how many looks which thread held it, and where that was then.
+    #: In how many samples each thread held it, and where it was then.
     owners: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: Those that wait at the end.
     waiting: list[Waiter] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """The class, and what tells the object from others."""
+        """The class and the object's hash code or address."""
         return f"{self.class_name}@{self.key}"
 
     def add(self, place: str, seconds: float) -> None:
@@ -96,7 +96,7 @@ class LockUse:
 
 @dataclass
 class _Seen:
-    """A wait that was seen in looks only."""
+    """A wait that only samples have seen."""
 
     lock: LockUse
     place: str
@@ -110,13 +110,13 @@ class LockWatch:
 
     Args:
         vm: the VM.
-        timeout: seconds that a look may take.
+        timeout: seconds that a sample may take.
 
     Attributes:
-        looks: how often all threads were looked at.
+        looks: how many samples of all threads were taken.
         seconds: for how long it was watched.
-        source: where the holders of monitors were learnt: ``jvmti``, ``dump``, or empty.
-        reason: why they are not known, where they are not.
+        source: the source of the owners of monitors: ``jvmti``, ``dump``, or empty.
+        reason: why they are unknown, if they are.
         deadlocks: the names of threads that wait for each other for ever.
     """
 
@@ -159,7 +159,7 @@ class LockWatch:
         return self._found()
 
     def snapshot(self) -> list[LockUse]:
-        """Look once: the locks that threads wait for at this moment."""
+        """Take one sample: the locks that threads wait for at this moment."""
         self._look(None, first=True)
         for (_, name), seen in self._seen.items():
             seen.lock.waits += 1
@@ -177,8 +177,8 @@ class LockWatch:
             at, cost = time.monotonic(), time.thread_time()
             self._look(stream, first=first)
             first = False
-            # The program comes first: a look stops it for a moment, which is the longer the more
-            # there is to look at, and so is the work on this side.
+            # The program comes first: each sample stops it for a moment, and the more threads there
+            # are, the longer it takes, here as well.
             cost = (time.thread_time() - cost) * _SHARE
             pause = max(interval, cost) - (time.monotonic() - at)
             left = until - time.monotonic()
@@ -194,7 +194,7 @@ class LockWatch:
             if row["duration"] >= 0:
                 use.add(row["place"] or "?", row["duration"] / 1e9)
                 continue
-            # It had begun before the stream, so only a look has seen when, if any.
+            # It had begun before the stream, so only a sample may have its beginning.
             for key in [key for key in self._seen if key[1] == row["thread"]]:
                 seen = self._seen.pop(key)
                 use.add(seen.place, max(row["time"] / 1e9 - seen.since, 0.0))
@@ -247,7 +247,7 @@ class LockWatch:
             else:
                 seen[key] = _Seen(use, _place(thread.frames, _LOCKING), now, now, first)
         for gone in self._seen.values():
-            # It has ended somewhere between the two looks.
+            # It has ended between the two samples.
             gone.lock.add(gone.place, (gone.last + now) / 2 - gone.since)
         self._seen = seen
         circles = self._finder.deadlocks(threads, look)
@@ -256,7 +256,7 @@ class LockWatch:
     def _monitors_told_of(
         self, look: LockSnapshot, known: dict[int, ThreadSnapshot], told: dict[Any, Records]
     ) -> dict[Lock, LockUse]:
-        """Which monitors they are whose addresses alone the VM's dump tells."""
+        """Identify the monitors of which the VM's dump reports only addresses."""
         found: dict[Lock, LockUse] = {}
         for number, locks in look.threads.items():
             name, wanted = known[number].name, locks.waits_for
@@ -282,7 +282,7 @@ def _locking(frames: Iterable[Frame]) -> bool:
 
 
 def _place(frames: Iterable[Frame], aside: tuple[str, ...]) -> str:
-    """The first frame of a stack that is none of these."""
+    """The first other frame of a stack."""
     top = None
     for frame in frames:
         text = f"{frame.method.class_name}.{frame.method.name}"

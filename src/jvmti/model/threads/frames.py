@@ -1,4 +1,4 @@
-"""Frames of stacks: where they are, what their variables hold, and how they can be left."""
+"""Frames of stacks: locations, variables, and leaving them."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 
 class FrameGone(Error, LookupError):
-    """The thread has moved on since the frame was looked at: there is no such frame any more."""
+    """The thread has moved on since the frame was captured: there is no such frame any more."""
 
 
 class Frame:
-    """A frame of a stack as it was when the stack was looked at.
+    """A frame of a stack as it was when the stack was captured.
 
-    What a frame is asked for later (its variables, `this`) is looked up in the thread as it is
-    then.  A frame remembers its method, its place in it and how far it is from the bottom of the
-    stack, and raises `FrameGone` where there is another one; a method that was called again and has
-    come to the same place is not told apart.  ``with thread.suspended():`` keeps it as it is.
+    Variables and `this` are looked up later in the thread as it is then. A frame remembers its
+    method, its location and its distance from the bottom of the stack, and raises `FrameGone` if
+    another frame is there; it cannot recognise a new call of the method at the same location.
+    ``with thread.suspended():`` keeps the frame.
 
     Attributes:
         method: the method.
         location: the bytecode index in it; -1 in a native method.
-        line: the source line; ``None`` where it is not known.
+        line: the source line; ``None`` if unknown.
         depth: 0 for the most recent frame of the stack.
     """
 
@@ -74,7 +74,7 @@ class Frame:
 
     @property
     def thread(self) -> Thread:
-        """The thread that it is of."""
+        """The thread of the stack."""
         return self._stack[0]
 
     @property
@@ -102,7 +102,7 @@ class Frame:
 
     @property
     def source(self) -> Source:
-        """The lines of its method's source, the one it has come to marked, from ``vm.source_path``.
+        """The lines of its method's source, with its current line marked, from ``vm.source_path``.
 
         Raises:
             SourceNotFound: there is no source, or the class file has no line numbers for it.
@@ -120,13 +120,12 @@ class Frame:
     def this(self) -> Any:
         """The object whose method it is; ``None`` in a static method.
 
-        Where the VM gives no variables to agents that came after its start, the object is found as
-        those of `Locals` are.
+        If the agent was attached late, the object is found as in `Locals`.
 
         Raises:
             FrameGone: the thread has moved on.
-            NotAvailable: this VM does not tell agents that came after its start, and the method is
-                native, or its compiled code does not keep the object.
+            NotAvailable: the agent was attached late, and the method is native, or its compiled
+                code does not keep the object.
 
         JVM TI: GetLocalInstance.
         """
@@ -162,13 +161,12 @@ class Frame:
     def monitors(self) -> list[Object]:
         """The objects whose monitors were entered in this frame, the latest first.
 
-        The capability for it, which the model takes in an environment of its own, lets compiled
-        code keep track of more monitors.
+        The model takes the capability in an environment of its own; with it, compiled code keeps
+        track of more monitors.
 
         Raises:
             FrameGone: the thread has moved on.
-            NotAvailable: this VM does not tell agents that came after its start; ``str(thread)``
-                shows them all the same.
+            NotAvailable: the agent was attached late; ``str(thread)`` shows them all the same.
 
         JVM TI: GetOwnedMonitorStackDepthInfo.
         """
@@ -179,20 +177,20 @@ class Frame:
         return [one.monitor for one in owned if one.stack_depth == depth]  # type: ignore[misc]
 
     def pop(self) -> None:
-        """Discard the frame: as soon as the thread runs on, its caller makes the call again.
+        """Discard the frame: when the thread resumes, the caller makes the call again.
 
         It must be the top frame of a thread that is suspended or at an event.  ``finally`` blocks
-        do not run, monitors that the method has entered are released, and arguments keep the values
-        that it gave them.  Only one frame can be popped before the thread runs on.
+        do not run, monitors that the method has entered are released, and arguments keep their
+        current values. Only one frame can be popped before the thread resumes.
 
         Raises:
             ThreadNotSuspended: the thread runs; ``with thread.suspended():``.
             ValueError: it is not the top frame.
             FrameGone: the thread has moved on.
             OpaqueFrame: it or its caller is native, or its thread is a virtual one that waits
-                without a carrier (at an event, and where it runs, it has one).
-            Internal: the thread was to leave a frame before, and has not run since.
-            NotAvailable: this VM does not let agents that came after its start do so.
+                without a carrier (at an event, or while it runs, it has one).
+            Internal: the thread has a request to leave a frame already, and has not run since.
+            NotAvailable: the agent was attached late.
 
         JVM TI: PopFrame.
         """
@@ -201,16 +199,16 @@ class Frame:
             env.pop_frame(self.thread)
 
     def return_(self, value: Any = None) -> None:
-        """Let the method return now, as soon as the thread runs on.
+        """Let the method return now, when the thread resumes.
 
         It must be the top frame of a thread that is suspended or at an event.  ``finally`` blocks
         do not run, and monitors that the method has entered are released.
 
         Args:
-            value: what it returns, of the method's result type; nothing for ``void``.
+            value: the result, of the method's result type; nothing for ``void``.
 
         Raises:
-            TypeError: the method does not return such a value.
+            TypeError: the value does not have the method's result type.
             ThreadNotSuspended, ValueError, FrameGone, OpaqueFrame, Internal, NotAvailable: as for
                 `pop`.
 
@@ -264,7 +262,7 @@ class Frame:
 
     def _gone(self) -> FrameGone:
         return FrameGone(
-            f"the thread has moved on, {self} is not what it does now; look at its frames inside "
+            f"the thread has moved on, {self} is gone; read its frames inside "
             "`with thread.suspended():`"
         )
 
@@ -274,10 +272,10 @@ class Frame:
 
     def _to_leave(self, capability: str, how: str) -> Env:
         env = self._vm.env_with(capability, *self._virtual)
-        # A thread that runs is refused by the VM, so what is found here stays.
+        # The VM refuses a running thread, so the result stays valid.
         if self.find(env) != 0:
             raise ValueError(
-                f"only the top frame can be {how}; the frames above {self} come before it, one at "
+                f"only the top frame can be {how}; leave the frames above {self} first, one at "
                 "a time"
             )
         return env
@@ -327,7 +325,7 @@ class Frame:
 
 
 class Places:
-    """Where the frames of many stacks are: each method and each line looked up once."""
+    """Builds the frames of many stacks; looks up each method and each line once."""
 
     def __init__(self, vm: VM, stacks: ListColumn) -> None:
         self.ends = stacks.offsets.tolist()
@@ -348,7 +346,7 @@ class Places:
 
         Args:
             threads: whose stacks they are.
-            most: how many frames of each stack were asked for.
+            most: the limit of frames of each stack.
         """
         methods = numpy.empty(len(self.methods), object)
         methods[:] = self.methods

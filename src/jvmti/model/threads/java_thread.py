@@ -1,4 +1,4 @@
-"""Threads: what they do, and how they are stopped, interrupted and looked at, alone or all."""
+"""Threads: inspecting, suspending, interrupting and stopping them, alone or all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jvmti.stacks.tree import StackTree
 
 MOST_FRAMES = 1024
-"""How many frames of a stack are shown where nothing else is asked for."""
+"""The default limit of frames of a stack."""
 
 
 class Thread(Attributes, refs.Thread):
@@ -97,20 +97,20 @@ class Thread(Attributes, refs.Thread):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether it has been interrupted and has not taken notice yet."""
+        """Whether its interrupt flag is set."""
         return bool(self.state & ThreadState.INTERRUPTED)
 
     @property
     def is_suspended(self) -> bool:
-        """Whether it is suspended, by whomever."""
+        """Whether it is suspended, by this session or another agent."""
         return bool(self.state & ThreadState.SUSPENDED)
 
     @property
     def carrier(self) -> Thread | None:
         """The platform thread that a virtual thread runs on at this moment.
 
-        ``None`` where it is not mounted, and for a platform thread.  It is read from the thread
-        object itself, as JVM TI has no function for it.
+        ``None`` if it is not mounted, and for a platform thread. JVM TI has no function for it, so
+        the model reads the thread object.
         """
         if not self.is_virtual:
             return None
@@ -118,12 +118,11 @@ class Thread(Attributes, refs.Thread):
 
     @property
     def is_pinned(self) -> bool:
-        """Whether a virtual thread keeps its carrier although it waits.
+        """Whether a virtual thread keeps its carrier while it waits.
 
-        It does where it cannot be unmounted: with a native method among its frames, while a class
-        is initialised, and up to Java 23 inside ``synchronized``.  It shows in threads that wait,
-        sleep or are blocked: they have a carrier or none.  The VM itself finds out only when a
-        thread is to be unmounted, so for a running thread this is always false.
+        It does if it cannot be unmounted: with a native method among its frames, while a class is
+        initialised, and up to Java 23 inside ``synchronized``. For a running thread it is always
+        false: the VM decides about pinning only when it tries to unmount the thread.
         """
         if not self.is_virtual:
             return False
@@ -145,9 +144,9 @@ class Thread(Attributes, refs.Thread):
 
     @property
     def frames(self) -> list[Frame]:
-        """Its stack, the most recent frame first; empty where it has none or has ended.
+        """Its stack, the most recent frame first; empty if it has none or has ended.
 
-        The thread is not suspended for longer than the VM needs to look.
+        The thread stops only as long as the VM needs to capture it.
 
         JVM TI: GetThreadListStackTraces.
         """
@@ -169,7 +168,7 @@ class Thread(Attributes, refs.Thread):
         *,
         do: Callable[[Stop], object] | None = None,
     ) -> Steps:
-        """Step the thread: it goes on a line at a time, and stops at each.
+        """Step the thread: it runs one line at a time.
 
         Args:
             how: ``"into"`` calls, ``"over"`` them, or ``"out"`` of the method.
@@ -177,13 +176,13 @@ class Thread(Attributes, refs.Thread):
             do: a function that is called with each `Stop` while the thread waits.
 
         Returns:
-            The steps, of which the first has begun; `StopRequest` says how to use them.
+            The steps; the first has begun. `StopRequest` says how to use them.
 
         Raises:
             ValueError: there is no such step.
             Duplicate: the thread is being stepped already.
             ThreadNotAlive: it has ended.
-            NotAvailable: this JVM does not give single steps.
+            NotAvailable: single steps are not available in this JVM.
 
         JVM TI: SingleStep, NotifyFramePop, FramePop.
         """
@@ -193,12 +192,12 @@ class Thread(Attributes, refs.Thread):
     def owned_monitors(self) -> list[Object]:
         """The objects whose monitors it owns.
 
-        The capability for it, which the model takes in an environment of its own at the first use,
-        lets compiled code keep track of more monitors.
+        At the first use the model takes the capability in an environment of its own; with it,
+        compiled code keeps track of more monitors.
 
         Raises:
-            NotAvailable: this VM does not tell agents that came after its start; ``str(thread)``
-                and ``vm.deadlocks()`` know their classes all the same.
+            NotAvailable: the agent was attached late; ``str(thread)`` and ``vm.deadlocks()`` know
+                their classes all the same.
             ThreadNotAlive: it has ended.
 
         JVM TI: GetOwnedMonitorInfo.
@@ -211,7 +210,7 @@ class Thread(Attributes, refs.Thread):
         """The object whose monitor it waits for, to enter or to be notified.
 
         Raises:
-            NotAvailable: this VM does not tell agents that came after its start.
+            NotAvailable: the agent was attached late.
             ThreadNotAlive: it has ended.
 
         JVM TI: GetCurrentContendedMonitor.
@@ -219,17 +218,15 @@ class Thread(Attributes, refs.Thread):
         env = self._vm.env_with("can_get_current_contended_monitor")
         return env.get_current_contended_monitor(self)  # type: ignore[return-value]
 
-    # ---- what can be done to it ------------------------------------------------------------
+    # ---- actions ------------------------------------------------------------
 
     def suspended(self) -> Suspension:
-        """Suspend it for the time of a ``with`` block.
+        """Suspend it during a ``with`` block.
 
-        Blocks nest, and what others have suspended stays suspended afterwards.  Nothing
-        leaves it suspended: neither an exception nor Ctrl-C, nor the end of this process.  It keeps
-        the locks that it has, so Java code that is called meanwhile may wait for them.
-
-        One session at a time can suspend threads: the capability ``can_suspend`` is taken, in an
-        environment of the model's own, at the first use, unless ``vm.env`` has it.
+        Blocks nest, and threads that others have suspended stay suspended. An exception, Ctrl-C and
+        the end of this process resume it, too. It keeps its locks, so Java code that you call
+        meanwhile may wait for them. One session at a time can suspend threads: at the first use the
+        model takes ``can_suspend`` in an environment of its own, unless ``vm.env`` has it.
 
         Raises:
             ThreadNotAlive: it has not started or has ended.
@@ -242,7 +239,7 @@ class Thread(Attributes, refs.Thread):
     def suspend(self) -> None:
         """Suspend it until `resume`, or the end of the session.
 
-        Suspending it again needs one more `resume`.  `suspended` cannot be forgotten.
+        Each `suspend` needs its own `resume`. `suspended` resumes by itself.
 
         Raises:
             ThreadSuspended: another agent or thread has suspended it.
@@ -278,8 +275,8 @@ class Thread(Attributes, refs.Thread):
         raise error_for(
             ErrorCode.THREAD_NOT_SUSPENDED,
             "resume_thread",
-            "suspend() of this session has not suspended it; what vm.env.suspend_thread() did, "
-            "vm.env.resume_thread() takes back",
+            "suspend() of this session has not suspended it; to undo vm.env.suspend_thread(), call "
+            "vm.env.resume_thread()",
         )
 
     def interrupt(self) -> None:
@@ -295,19 +292,18 @@ class Thread(Attributes, refs.Thread):
     def stop(self, exception: Throwable | str, message: str | None = None) -> None:
         """Throw an exception in it, wherever it is.
 
-        Java code has no way to do so from release 20 on (``Thread.stop`` throws then); this works
-        for platform threads on all of them.  It may come in the middle of anything, so what the
-        thread works on may be left half done.  A thread in native code or one that waits is woken
+        From Java 20 on ``Thread.stop`` refuses; this works for platform threads in all releases.
+        The thread may leave its work half done.  A thread that waits or is in native code wakes up,
         and throws when it is back in Java.  A virtual thread must be suspended at an event.
 
         Args:
             exception: a throwable, or the name of a class of them that the VM can load without a
                 class loader: ``"java.lang.IllegalStateException"``.
-            message: what a new one says.
+            message: the message of a new one.
 
         Raises:
             ThreadNotAlive: it has not started or has ended.
-            ThreadNotSuspended, OpaqueFrame: it is virtual and not where it can be stopped.
+            ThreadNotSuspended, OpaqueFrame: it is virtual and not at an event.
             InvalidObject: it is not a throwable.
 
         JVM TI: StopThread.
@@ -375,7 +371,7 @@ _DETAILS = (
 
 
 def described(state: ThreadState) -> str:
-    """What a state says beyond that of ``java.lang.Thread.State``, in words."""
+    """Details of a state beyond ``java.lang.Thread.State``, in words."""
     return ", ".join(text for bit, text in _DETAILS if state & bit)
 
 
@@ -515,7 +511,7 @@ class Stacks(display.Tabular):
 
 
 def _table(names: tuple[str, ...], rows: list[tuple[Any, ...]], repeated: set[str]) -> Any:
-    """An Arrow table of rows; columns in which the same texts come again hold each once."""
+    """An Arrow table of rows; columns with repeated texts are dictionary-encoded."""
     try:
         import pyarrow
     except ImportError as error:
@@ -545,8 +541,8 @@ _ARROW_TYPES = {
 class Threads(display.Tabular):
     """The live platform threads of a VM, without those of this package's agent.
 
-    Iterating gives each `Thread`; ``vm.threads["main"]`` the one of that name, ``vm.threads[21]``
-    the one of that number, as stacks show it.
+    Iterating yields each `Thread`; ``vm.threads["main"]`` is the thread of that name,
+    ``vm.threads[21]`` that of the number that stacks show.
     """
 
     def __init__(self, vm: VM) -> None:
@@ -578,7 +574,7 @@ class Threads(display.Tabular):
             known = ", ".join(map(str, sorted(ids)))
             raise KeyError(f"no live thread has the number {name}; there are {known}")
         if not isinstance(name, str):
-            raise TypeError(f"a thread is meant by its name or number, not by {name!r}")
+            raise TypeError(f"index threads by name or number, not by {name!r}")
         names = self._names(threads)
         found = [thread for thread, its in zip(threads, names, strict=True) if its == name]
         if len(found) == 1:
@@ -591,7 +587,7 @@ class Threads(display.Tabular):
         return [name for name in self._names(self._all()) if name]
 
     def named(self, name: str) -> list[Thread]:
-        """The live threads of that name; Java does not keep names from being given twice."""
+        """The live threads of that name; names need not be unique in Java."""
         threads = self._all()
         names = self._names(threads)
         return [thread for thread, its in zip(threads, names, strict=True) if its == name]
@@ -642,15 +638,14 @@ class Threads(display.Tabular):
         leave: Iterable[Thread] = (),
         virtual: bool = True,
     ) -> Suspension:
-        """Suspend threads for the time of a ``with`` block: all of them, unless some are named.
+        """Suspend threads during a ``with`` block: by default all of them.
 
-        All are those of the program, platform and virtual, started meanwhile or before; the agent's
-        own run on, and those of the VM that other tools need.  As with `Thread.suspended`, blocks
-        nest, what others have suspended stays so, and nothing leaves a thread suspended.
-
-        Suspended threads keep their locks.  What runs Java code inside the block (calls, new
-        strings do not, `virtual` does) waits for ever where it needs one of them: set
-        ``vm.timeout``.
+        That means all of the program's threads, platform and virtual, including those that start
+        meanwhile; the agent's threads run on, and so do those of the VM that other tools need. As
+        with `Thread.suspended`, blocks nest, threads that others have suspended stay suspended, and
+        every thread is resumed in the end. Suspended threads keep their locks. Java code that runs
+        inside the block (calls and `virtual` do, new strings do not) waits for ever if it needs one
+        of them: set ``vm.timeout``.
 
         Args:
             threads: these only.
@@ -692,8 +687,8 @@ class Threads(display.Tabular):
     def virtual(self) -> list[Thread]:
         """The virtual threads that the VM keeps track of.
 
-        JVM TI has no function for them, so the JDK's own registry of thread containers is asked,
-        which runs a few lines of Java code in the target.  Empty where the release has none.
+        JVM TI has no function for this, so it asks the JDK's registry of thread containers, which
+        runs a few lines of Java code in the target. Empty before Java 21.
         """
         vm = self._vm
         jni = vm.jni
@@ -736,7 +731,7 @@ class Threads(display.Tabular):
 
         Args:
             state: only threads in this ``java.lang.Thread.State``: ``"RUNNABLE"``.
-            lines: tell source lines apart, too.
+            lines: distinguish source lines, too.
             by_thread: a branch for each thread's name.
 
         JVM TI: GetAllStackTraces.
@@ -755,24 +750,23 @@ class Threads(display.Tabular):
         most_frames: int = MOST_FRAMES,
         progress: Report | None = None,
     ) -> StackTree:
-        """Look at all stacks again and again, and merge them: where the time goes.
+        """Sample all stacks and merge them: where the time goes.
 
-        The VM stops for each sample, some microseconds per thread and frame.  Samples
-        become rarer if they would take more than a share of the time.  Stacks are taken where
-        the VM can stop a thread, so a loop without calls is seen at its end.  Virtual threads are
-        seen only by those that carry them.
+        The VM stops for each sample, some microseconds per thread and frame. Samples become rarer
+        if they would take more than a share of the time. The VM captures stacks at safepoints, so a
+        loop without calls appears at its end. Virtual threads appear only as their carriers.
 
         Args:
             seconds: for how long.
-            hz: how many looks a second, at most.
+            hz: the most samples a second.
             state: only threads in this ``java.lang.Thread.State``; ``"RUNNABLE"`` are those that
                 use the processor, or wait in native code.
             names: only threads whose names match this shell pattern.
             by_thread: a branch for each thread's name.
-            share: the part of the time that looks may take.
+            share: the part of the time that samples may take.
             most_frames: how many frames of each stack at most, the most recent first.
-            progress: told the seconds that have passed, and of how many; by default a bar is shown
-                in a terminal or a notebook.
+            progress: called with the seconds that have passed, and the total; by default a terminal
+                or a notebook shows a bar.
 
         Raises:
             ValueError: `state` is none, or a number is out of range.
@@ -821,7 +815,7 @@ class Threads(display.Tabular):
         return list(self._vm.env.map.get_thread_info(threads).name) if threads else []
 
     def _service_rows(self, column: HandleColumn) -> numpy.ndarray[Any, Any]:
-        """Which rows of a column of threads are threads of the agent, of any controller."""
+        """Which rows of a column of threads are threads of the agent, for any controller."""
         service = self._vm.service_threads()
         handles = numpy.array([thread._handle for thread in service], "<u8")
         if not len(handles) or not len(column):

@@ -34,9 +34,9 @@ _FUNCTION = dict.fromkeys("ZBCSI", "int") | {"J": "long", "F": "float", "D": "do
 
 @frozen
 class Variable:
-    """A local variable of a method, or a slot whose type is known."""
+    """A local variable of a method, or a slot of known type."""
 
-    #: Its name; ``None`` where the class was compiled without them.
+    #: Its name; ``None`` if the class was compiled without names.
     name: str | None
     #: The signature of its type.
     signature: str
@@ -50,7 +50,7 @@ class Variable:
 
     @property
     def is_primitive(self) -> bool:
-        """Whether it holds a number, a character or a truth value, and no object."""
+        """Whether its type is primitive."""
         return len(self.signature) == 1
 
     @escaped
@@ -59,7 +59,7 @@ class Variable:
 
 
 def parameters(method: Method) -> list[Variable]:
-    """The slots of a method's parameters, which its signature tells, with ``this``."""
+    """The slots of a method's parameters, from its signature, with ``this``."""
     found = []
     slot = 0
     if not method.modifiers & _STATIC:
@@ -73,7 +73,7 @@ def parameters(method: Method) -> list[Variable]:
 
 
 class Locals(Mapping[Any, Any]):
-    """The local variables of a frame: those that are in scope where the frame has come to.
+    """The local variables of a frame: those in scope at its current location.
 
     The keys are names, ``this`` among them; a number names a slot.  Where the class was compiled
     without its variables (as by ``javac`` without ``-g``; build tools mostly keep them), the keys
@@ -109,7 +109,7 @@ class Locals(Mapping[Any, Any]):
         """Where variables of the method have a value, by name."""
         self._named = True
         self._refused: str | None = None
-        """Why this VM does not let variables be read one by one."""
+        """Why this VM does not let the model read variables one by one."""
 
     def _ipython_key_completions_(self) -> list[str]:
         return [one.name for one in self.variables if one.name]
@@ -156,7 +156,7 @@ class Locals(Mapping[Any, Any]):
         return sorted(found, key=lambda one: one.slot)
 
     def _env(self) -> Env | None:
-        """The environment that reads variables; ``None`` where this VM gives none, any more."""
+        """The environment that reads variables; ``None`` without the capability."""
         if self._refused is None:
             more = ("can_support_virtual_threads",) if self._frame.thread.is_virtual else ()
             try:
@@ -169,7 +169,7 @@ class Locals(Mapping[Any, Any]):
         """The variable that a key names.
 
         Raises:
-            KeyError: none is in scope; the message says what is, or where it would be.
+            KeyError: none is in scope; the message lists those in scope, or the lines where it is.
         """
         if isinstance(key, tuple):
             slot, name = key
@@ -187,7 +187,7 @@ class Locals(Mapping[Any, Any]):
         frame = self._frame
         where = f"{frame.method.class_name}.{frame.method.name}"
         if frame.is_native:
-            return f"{where} is native and has no variables that could be seen"
+            return f"{where} is native and has no visible variables"
         if not self._named:
             known = ", ".join(str(one) for one in self.variables) or "none"
             why = "was compiled without its variables (javac -g adds them)"
@@ -221,7 +221,7 @@ class Locals(Mapping[Any, Any]):
         """The value of a variable.
 
         Raises:
-            KeyError: none of that name is in scope; the message says what is.
+            KeyError: none of that name is in scope; the message lists those that are.
             FrameGone: the thread has moved on.
             NotAvailable: the agent was attached late, and the variable holds no object.
         """
@@ -251,10 +251,10 @@ class Locals(Mapping[Any, Any]):
         return self.read().values()
 
     def read(self) -> dict[Any, Any]:
-        """All of them at one moment, in five messages; what cannot be read is left out.
+        """All of them at one moment, in five messages, without those that cannot be read.
 
-        Of a JVM that was attached to late, these are the objects; where the class has no names,
-        those in further slots than the parameters', too.
+        In a JVM that was attached to late, these are the objects; in a class without names, also
+        those in slots beyond the parameters.
         """
         variables = self.variables
         if self._env() is None:
@@ -320,7 +320,7 @@ class Locals(Mapping[Any, Any]):
 
         frame = self._frame
         if frame.is_native:
-            raise OpaqueFrame(detail=f"{frame} is native and has no variables that could be seen")
+            raise OpaqueFrame(detail=f"{frame} is native and has no visible variables")
         if variable.is_primitive:
             why = (
                 f"`{variable}` of {frame} is primitive; an agent that was attached late can "
@@ -343,11 +343,11 @@ class Locals(Mapping[Any, Any]):
 
         Raises:
             KeyError: none of that name is in scope.
-            TypeError: the value is none that the variable takes.
+            TypeError: the variable cannot hold the value.
             FrameGone: the thread has moved on.
             OpaqueFrame: the VM cannot change this frame, as of a virtual thread whose frame is not
                 the top one at an event.
-            NotAvailable: this VM does not let agents that came after its start do so.
+            NotAvailable: the agent was attached late.
 
         JVM TI: SetLocalObject, SetLocalInt and their siblings.
         """

@@ -1,9 +1,8 @@
-"""Who holds which lock, who waits for whom, and which threads wait for each other for ever.
+"""Which thread holds which lock, which threads wait for it, and deadlocks.
 
-Monitors are asked for through JVM TI where the VM allows it, which late attach does not; then
-HotSpot's own thread dump tells about them, over the attach mechanism.  ThreadLocks of
-``java.util.concurrent`` are followed through the objects themselves: from ``Thread.parkBlocker`` to
-``AbstractOwnableSynchronizer.exclusiveOwnerThread``.
+Monitors come from JVM TI if the VM allows it; after a late attach they come from HotSpot's own
+thread dump, over the attach mechanism. Locks of ``java.util.concurrent`` come from the objects
+themselves: from ``Thread.parkBlocker`` to ``AbstractOwnableSynchronizer.exclusiveOwnerThread``.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Lock:
 
 @dataclass
 class ThreadLocks:
-    """What one thread holds and waits for."""
+    """The locks that one thread holds and waits for."""
 
     #: The locks that it holds.
     owned: list[Lock] = field(default_factory=list)
@@ -71,11 +70,11 @@ class ThreadLocks:
 class LockSnapshot:
     """The locks of all threads at about one moment."""
 
-    #: What each thread holds and waits for, by its id.
+    #: The locks that each thread holds and waits for, by its id.
     threads: dict[int, ThreadLocks]
-    #: Where the monitors were learnt: ``jvmti``, ``dump``, or empty where they could not be.
+    #: The source of the monitors: ``jvmti``, ``dump``, or empty if there was none.
     source: str
-    #: Why the monitors are not known, where they are not.
+    #: Why the monitors are unknown, if they are.
     reason: str = ""
 
     def cycles(self) -> list[list[int]]:
@@ -97,7 +96,7 @@ class LockSnapshot:
 
 @frozen
 class Waiting:
-    """A thread of a deadlock, and what it waits for."""
+    """A thread of a deadlock, and the lock that it waits for."""
 
     #: The thread.
     thread: Thread
@@ -124,7 +123,7 @@ class Waiting:
 
 @frozen
 class Deadlock:
-    """Threads that wait for each other for ever."""
+    """A deadlock: threads that wait for each other for ever."""
 
     #: The threads, each waiting for the next one, the last for the first.
     waiting: list[Waiting]
@@ -150,7 +149,7 @@ class Deadlock:
 
 
 class LockFinder:
-    """Looks at the locks of a VM; keeps the environment that it needs for that."""
+    """Finds the locks of a VM's threads; keeps the environment for that."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
@@ -168,13 +167,12 @@ class LockFinder:
         *,
         only_waiting: bool = False,
     ) -> LockSnapshot:
-        """Find out what these threads hold and wait for.
+        """Find out which locks these threads hold and wait for.
 
         Args:
             threads: the threads.
             timeout: seconds that the VM's own dump may take where it is needed.
-            only_waiting: monitors matter only where a thread waits to enter one, so that the VM is
-                not asked where none does.
+            only_waiting: look up monitors only if a thread waits to enter one.
         """
         found = {thread.id: ThreadLocks() for thread in threads}
         source, reason = "jvmti", ""
@@ -189,9 +187,9 @@ class LockFinder:
         return LockSnapshot(found, source, reason)
 
     def deadlocks(self, threads: Sequence[ThreadSnapshot], look: LockSnapshot) -> list[list[int]]:
-        """The circles that still stand at a second look.
+        """The circles that a second sample confirms.
 
-        One look is not one moment: threads move on while others are asked.  A deadlock stays.
+        A sample is not one moment: threads move on while others are examined. A deadlock stays.
         """
         circles = look.cycles()
         if not circles:
@@ -353,7 +351,7 @@ class LockFinder:
         vm = self._vm
         classes = vm.map.get_object_class(objects)
         signatures = vm.env.map.get_class_signature(classes.value).signature
-        # What Java prints behind the `@`, so that it means the same in every look and elsewhere.
+        # What Java prints after the `@`, so that it is the same in every sample and elsewhere.
         hashes = vm.env.map.get_object_hash_code(objects).value.tolist()
         keys = [f"{one & 0xFFFFFFFF:x}" for one in hashes]
         return [
@@ -365,7 +363,7 @@ class LockFinder:
 def locks_of_stack(thread: Thread, frames: list[Frame]) -> dict[int, list[str]]:
     """The monitors that a platform thread holds and waits for, in words, by the depth of the frame.
 
-    The VM's own dump tells, so no capability is needed; its frames are matched by their number.
+    They come from the VM's own dump, so this needs no capability; frames are matched by number.
     Monitors without a known frame have depth -1.
     """
     if thread.is_virtual:
@@ -374,7 +372,7 @@ def locks_of_stack(thread: Thread, frames: list[Frame]) -> dict[int, list[str]]:
     try:
         text = command(vm.process, "threaddump", timeout=vm._patience)
     except AttachError as error:
-        return {-1: [f"its monitors are not known: {error}"]}
+        return {-1: [f"its monitors are unknown: {error}"]}
     number = thread.id
     depth = -1
     inside = False

@@ -66,7 +66,7 @@ def sampled(
     _check(state)
     if not (0 < hz <= 1000 and seconds >= 0 and 0 < share <= 1):
         raise ValueError(
-            "sampling takes at least 0 seconds, up to 1,000 looks a second, and a share of the "
+            "sampling takes at least 0 seconds, up to 1,000 samples a second, and a share of the "
             f"time between 0 and 1, not {seconds!r}, {hz!r} and {share!r}"
         )
     if progress is not None:

@@ -1,4 +1,4 @@
-"""Local variables in a JVM that the agent was attached to late.
+"""Local variables in a JVM to which the agent was attached late.
 
 JVM TI reads variables and their names with a capability that HotSpot grants only while it starts.
 Two things are always available: the objects that frames refer to, because they are GC roots, and

@@ -1,8 +1,8 @@
-"""Threads that stay suspended for a while, and certainly run on afterwards.
+"""Threads that stay suspended for a while, and always resume afterwards.
 
-The agent keeps the books, by a key that Python chooses before it asks: what was suspended for a key
-is resumed by naming it, once or twice, before or after the request has come through.  So Ctrl-C may
-come at any moment.  If the controller dies, the agent resumes the threads.
+The agent keeps track of them by a key that Python chooses before the request: naming the key
+resumes the threads, once or twice, before or after the request has arrived.  So Ctrl-C may come at
+any moment.  If the controller dies, the agent resumes the threads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _keys = itertools.count(1)
 
 
 class Suspension:
-    """Suspends threads for the time of a ``with`` block.
+    """Suspends threads during a ``with`` block.
 
     Blocks nest: a thread resumes at the end of the outermost block that suspended it.  Threads that
     others have suspended stay suspended.  Skips threads that have ended, and the thread that makes
@@ -103,7 +103,7 @@ class Suspension:
         return self
 
     def check(self, outcomes: Sequence[ErrorCode]) -> None:
-        """Raise what kept a single thread from being suspended."""
+        """Raise the error of a single thread that could not be suspended."""
         if len(self._wanted) == 1 and not self.threads:
             raise error_for(outcomes[0], "suspend_thread")
 
@@ -119,13 +119,13 @@ class Suspension:
 _OF_THE_VM = frozenset(
     ("Signal Dispatcher", "Attach Listener", "Service Thread", "Monitor Deflation Thread")
 )
-"""Threads that run no Java code of the program's; with them other tools go on working."""
+"""Threads that run no Java code of the program, and that other tools need."""
 
 
 class SuspensionOfAll(Suspension):
-    """Suspends all threads, those that start meanwhile as well, for the time of a ``with`` block.
+    """Suspends all threads during a ``with`` block, including those that start meanwhile.
 
-    Left to run are those of this package's agent, of the VM itself, and any that are named.
+    The agent's threads, the VM's own, and any in ``leave`` run on.
     """
 
     def __init__(self, vm: VM, leave: Sequence[Thread], virtual: bool) -> None:
@@ -179,7 +179,7 @@ class SuspensionOfAll(Suspension):
 
 
 def _certainly(function: Callable[[Any], object], argument: Any) -> None:
-    """Call what lets threads run on, whatever it takes."""
+    """Call the function that resumes threads, until it succeeds."""
     try:
         function(argument)
     except (SessionClosed, TargetLost):

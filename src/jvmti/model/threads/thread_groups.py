@@ -33,7 +33,7 @@ class ThreadGroup(Attributes, refs.ThreadGroup):
 
     @property
     def is_daemon(self) -> bool:
-        """Whether it was made a daemon group, which means nothing from Java 19 on."""
+        """Whether it is a daemon group, which has no meaning from Java 19 on."""
         return self._vm.env.get_thread_group_info(self).is_daemon
 
     @property
@@ -56,7 +56,7 @@ class ThreadGroup(Attributes, refs.ThreadGroup):
         """The group or the thread of that name directly in it.
 
         Raises:
-            KeyError: there is none; the message names near ones.
+            KeyError: there is none; the message suggests similar ones.
         """
         children: Any = self._vm.env.get_thread_group_children(self)
         named: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""Calls of Java methods from outside: who runs them, for how long, and what they wait for.
+"""Calls of Java methods from outside: which thread runs them, for how long, and what they wait for.
 
-docs/calling.md tells what to know before calling into a running program.
+Read docs/calling.md before you call into a running program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 TIME_LIMIT = 30.0
-"""Seconds that a Java method may take where the caller does not say otherwise."""
+"""The default time limit of a Java method in seconds."""
 
 _ABSTRACT = 0x0400
 _DIAGNOSIS_WITHIN = 5.0
@@ -55,9 +55,7 @@ def new(cls: Any, arguments: Sequence[Any], signature: str | None, timeout: floa
     vm: VM = cls._vm
     overload, made = choose(cls, "<init>", arguments, signature=signature)
     if cls.modifiers & _ABSTRACT:
-        raise TypeError(
-            printable(f"{cls.name} is abstract: objects are made of the classes below it")
-        )
+        raise TypeError(printable(f"{cls.name} is abstract: create an object of a subclass"))
     try:
         return vm.jni.with_timeout(timeout).new_object(cls, overload.method, made)
     except CallTimeout as error:
@@ -76,7 +74,7 @@ def explained(
 
 
 def _waits_for(vm: VM, item: Any) -> str | None:
-    """What a call that has not returned is at, in the words of an error."""
+    """What an unfinished call is doing, for an error message."""
     env = vm.lookup_env.with_timeout(_DIAGNOSIS_WITHIN)
     threads = list(vm.threads)
     states = env.map.get_thread_state(threads).value.tolist() if threads else []

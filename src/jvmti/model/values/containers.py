@@ -1,8 +1,8 @@
-"""What the collections of the JDK hold, read from their own fields without Java code running.
+"""The contents of the JDK's collections, read from their fields without running Java code.
 
-Only classes whose fields say it all are here, each by its exact name; a class of the program's that
-extends one may keep its elements elsewhere.  What threads of the program change meanwhile may show
-or not, as in an iterator that is weakly consistent.
+Only classes whose fields have all elements are here, each by its exact name; a subclass in the
+program may keep its elements elsewhere. Concurrent changes may or may not show, as in a weakly
+consistent iterator.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _SPARE = 1000
-"""Entries to read beyond the size: others may come meanwhile, and what never ends must end."""
+"""Entries to read beyond the size: more may come meanwhile, but reading must end."""
 _ENDLESS = 10_000_000
 """Elements to read at most where no size is known."""
 _TRIES = 3
 
 
 class Contents(NamedTuple):
-    """What a collection holds, or the beginning of it."""
+    """The contents of a collection, or their beginning."""
 
     size: int | None
     """How many elements or entries it says it has; ``None`` where it does not say."""
@@ -528,7 +528,7 @@ _SHAPES |= {
 
 
 def contents_of(read: Reader, item: Any) -> Contents | None:
-    """What a collection holds; ``None`` where that cannot be read from its fields.
+    """The contents of a collection; ``None`` if its fields do not have them.
 
     Args:
         read: how much.

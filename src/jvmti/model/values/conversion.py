@@ -1,9 +1,9 @@
 """Values on their way between Python and Java.
 
-What comes from Java is shown as what it is in Python where there is such a thing: numbers, truth
-values, characters, text and null; all else is an object of the model.  What goes to Java becomes
-what a parameter, field or variable of a given type takes, or is refused in Java's words.  The
-page docs/values.md has the whole table, and a test for each of its rows.
+Values from Java become Python values if there are such: numbers, truth values, characters, text and
+null; everything else is an object of the model. Values for Java are converted to the type of the
+parameter, field or variable, or refused in Java's words. docs/values.md has the whole table, and a
+test for each row.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which of several methods of one name a call means.
+"""Overload resolution.
 
-It goes as in Java, by rounds: first the methods that take the arguments as they are, then those
-for which values are boxed or unboxed, then those for which Python values are converted, and at last
-the same with a variable number of arguments.  Of what a round finds the most specific is called;
-where none is, the call is ambiguous.  docs/values.md has the rules as a table.
+It works in rounds, as in Java: first the methods that accept the arguments as they are, then those
+that need boxing or unboxing, then those that need a Python conversion, and finally the same with a
+variable number of arguments. The most specific method of a round is called; if there is none, the
+call is ambiguous.  docs/values.md has the rules as a table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VARARGS = 0x0080
 
 
 class Overload(NamedTuple):
-    """A method or constructor that may be meant."""
+    """A candidate: a method or constructor."""
 
     method: Any
     name: str
@@ -133,7 +133,7 @@ def _hierarchy(cls: Any) -> list[Any]:
 
 
 class Chosen(NamedTuple):
-    """The method that a call means, and its arguments as JNI takes them."""
+    """The method for a call, and its arguments for JNI."""
 
     overload: Overload
     arguments: list[Any]
@@ -148,20 +148,20 @@ def choose(
     static: bool = False,
     receiver: Any = None,
 ) -> Chosen:
-    """The method of a class that a call with these arguments means.
+    """The method of a class for a call with these arguments.
 
     Args:
         cls: the class of the receiver, or the class itself.
         name: of the method; ``<init>`` for a constructor.
         arguments: Python values and objects of the model.
-        signature: the types of its parameters, to choose by hand: ``"int, java.lang.String"``, or
+        signature: the parameter types, to choose one: ``"int, java.lang.String"``, or
             as the VM writes them, ``"(ILjava/lang/String;)"``.
-        static: only static methods are meant.
+        static: only static methods.
         receiver: what it is called on, where a collection says how numbers are boxed for it.
 
     Raises:
-        LookupError: there is none of that name, or none with that signature.
-        TypeError: none takes the arguments, or several do equally well.
+        LookupError: there is no method of that name, or with that signature.
+        TypeError: none accepts the arguments, or the call is ambiguous.
         OverflowError: a number does not fit the only method that there is.
     """
     vm = cls._vm

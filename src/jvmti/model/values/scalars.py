@@ -1,6 +1,6 @@
-"""Java objects that stand for one value: boxes, numbers, dates, enum constants and the like.
+"""Java objects with a single value: boxes, numbers, dates, enum constants and the like.
 
-All are read from their fields, so no Java code runs.  None of them has the value `NOTHING`.
+Their fields are read, so no Java code runs. None of them has the value `NOTHING`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 NOTHING = object()
-"""What `scalar_of` gives for an object that stands for no value."""
+"""The result of `scalar_of` for an object without a single value."""
 
 _ENUM = "Ljava/lang/Enum;"
 

@@ -1,7 +1,7 @@
 """Java objects shown as what they are: boxes, enums, collections, records, exceptions, arrays.
 
-What is printed is read from fields; no Java code runs for it, and whatever goes wrong, there is
-something to print.  `value_of` may call Java code, where the fields do not say enough.
+Printing reads fields, runs no Java code, and never fails. `value_of` may call Java code if the
+fields are not enough.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def stack_trace(item: Any) -> list[StackTraceElement]:
 
 
 def value_of(item: Any) -> Any:
-    """What an object stands for, as a Python value; see ``obj.value``."""
+    """The Python value that an object represents; see ``obj.value``."""
     vm: VM = item._vm
     if isinstance(item, refs.String):
         return vm.jni.get_string_chars(item)
@@ -112,7 +112,7 @@ def value_of(item: Any) -> Any:
         return _as_set(item, _held_by(item)) if _is_set(item) else _held_by(item)
     raise TypeError(
         printable(
-            f"{item.cls.name} stands for no Python value; fields() has what it consists of, and "
+            f"{item.cls.name} has no Python value; fields() has its parts, and "
             "to_string() is its own description"
         )
     )
@@ -236,7 +236,7 @@ def _told_apart(values: list[Any], read_boxes: Callable[[], list[Any]]) -> list[
 
 
 def short(item: Any) -> str:
-    """An object in a line: what it is, and the beginning of what it holds."""
+    """An object in one line: its kind, and the beginning of its contents."""
     kind = type(item).__name__
     if item._handle == 0:
         return f"<{kind}, released>"
