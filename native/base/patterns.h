@@ -34,12 +34,10 @@ inline bool matches(const char* pattern, const char* name) {
     } else if (*pattern == '[' && in_set(pattern + 1, *name, &end) && end != nullptr) {
       pattern = end;
       ++name;
-    } else if (*pattern != '\0' && *pattern != '\n' && *pattern != '[' &&
-               (*pattern == '?' || *pattern == *name)) {
+    } else if (*pattern == '[' ? end == nullptr && *name == '['  // a set without an end is itself
+                               : *pattern != '\0' && *pattern != '\n' &&
+                                     (*pattern == '?' || *pattern == *name)) {
       ++pattern;
-      ++name;
-    } else if (*pattern == '[' && end == nullptr && *name == '[') {
-      ++pattern;  // a set without an end is the character itself
       ++name;
     } else if (star != nullptr) {
       pattern = star;

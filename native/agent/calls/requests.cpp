@@ -1,7 +1,6 @@
 // Requests of the controller: a call, several calls in one frame, and one function over columns.
 
 #include "agent/calls/call.h"
-#include "base/log.h"
 #include "base/shared_memory.h"
 
 namespace jvmti {

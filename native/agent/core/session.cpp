@@ -1,7 +1,6 @@
 #include "agent/core/session.h"
 
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/calls/call.h"

@@ -105,8 +105,8 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
     for (jint i = 0; i < *count; ++i) delete_local(call.jni, listed[i]);
     *count = 0;
   } else if (*count > 0) {
-    std::memcpy(*objects, listed, static_cast<size_t>(*count) * sizeof(jobject));
-    std::memcpy(*found, carried, static_cast<size_t>(*count) * sizeof(jlong));
+    std::memcpy(*objects, listed.get(), static_cast<size_t>(*count) * sizeof(jobject));
+    std::memcpy(*found, carried.get(), static_cast<size_t>(*count) * sizeof(jlong));
   }
   return error;
 }

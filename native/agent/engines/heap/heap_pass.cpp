@@ -4,8 +4,6 @@
 
 #include <atomic>
 
-#include "base/log.h"
-
 namespace jvmti {
 
 namespace {

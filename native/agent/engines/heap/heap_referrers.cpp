@@ -1,6 +1,5 @@
 // Who refers to an object, now: its referrers, a shortest path to a root, what it alone keeps.
 
-#include "agent/core/vm_memory.h"
 #include "agent/engines/heap/heap_tracing.h"
 #include "generated/own.h"
 

@@ -2,8 +2,7 @@
 
 #include "agent/core/engine.h"
 #include "agent/engines/interception/jni_values.h"
-#include "agent/events/events.h"
-#include "base/log.h"
+#include "agent/events/delivery.h"
 #include "generated/own.h"
 
 namespace jvmti {

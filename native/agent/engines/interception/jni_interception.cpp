@@ -1,6 +1,5 @@
 #include "agent/engines/interception/jni_interception.h"
 
-#include "base/log.h"
 #include "generated/own.h"
 
 namespace jvmti {
