@@ -34,6 +34,17 @@ def test_a_scan_of_everything_equals_the_histogram(vm: jvmti.VM) -> None:
     assert int(scan.size.sum()) == sum(size for _, size in found.values())
 
 
+def test_the_agent_counts_its_passes_and_how_long_they_took(vm: jvmti.VM) -> None:
+    before = vm.stats.agent
+    scan = vm.heap.scan("Holdings$*")
+    after = vm.stats.agent
+    assert before is not None
+    assert after is not None
+    assert after.heap_passes > before.heap_passes
+    took = after.heap_nanoseconds - before.heap_nanoseconds
+    assert took / 1e9 == pytest.approx(scan.pause, abs=1e-6)
+
+
 def test_a_pattern_leaves_the_other_classes_out(vm: jvmti.VM) -> None:
     scan = vm.heap.scan("Holdings$*")
     found = scan.by_class()

@@ -77,7 +77,8 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
                  jlong* environments, jlong* objects, jlong* methods, jlong* fields,
                  jlong* monitors, jlong* memory, jlong* calls, jlong* events_answered,
                  jlong* events_overran, jlong* events_too_deep, jlong* events_waiting,
-                 jlong* streams, jlong* events_streamed, jlong* events_dropped) {
+                 jlong* streams, jlong* events_streamed, jlong* events_dropped, jlong* heap_passes,
+                 jlong* heap_nanoseconds) {
   {
     Locked locked(agent.mutex);
     *sessions = static_cast<jlong>(agent.sessions.size());
@@ -103,6 +104,8 @@ jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* cha
   *streams = static_cast<jlong>(counts.streams);
   *events_streamed = static_cast<jlong>(counts.streamed);
   *events_dropped = static_cast<jlong>(counts.dropped);
+  *heap_passes = static_cast<jlong>(counts.heap_passes);
+  *heap_nanoseconds = static_cast<jlong>(counts.heap_nanoseconds);
   return JVMTI_ERROR_NONE;
 }
 

@@ -30,6 +30,8 @@ struct Counts {
   uint64_t streams = 0;
   uint64_t streamed = 0;
   uint64_t dropped = 0;
+  uint64_t heap_passes = 0;
+  uint64_t heap_nanoseconds = 0;
 };
 
 // Each may be null.

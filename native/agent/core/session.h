@@ -14,6 +14,7 @@
 #include "agent/core/handles.h"
 #include "agent/core/options.h"
 #include "agent/core/undo_list.h"
+#include "agent/engines/heap/heap_passes.h"
 #include "agent/engines/stops/stops.h"
 #include "agent/engines/streams/open_streams.h"
 #include "agent/engines/threads/suspensions.h"
@@ -96,6 +97,7 @@ class Session {
   Environments environments{*this};
   EventChannels event_channels{*this};
   OpenStreams streams{*this};
+  HeapPasses heap_passes;
   UndoList undo_list;
   std::atomic<jint> verbose_flags{0};
   std::atomic<bool> sampling_changed{false};

@@ -1,5 +1,9 @@
 // What an environment does with an event: its taps.
 //
+// A stop and a handler of one event are two openings on the channel that the scope borrows once:
+// what answers the stop may take away the handler or its environment, so whether a handler is asked
+// is known only then.  Each also has a time limit of its own.
+//
 // An event passes them in the order of `Tap`: it is recorded, then filtered, then a handler is
 // asked. A tap that an engine adds has an enumerator here, an entry in TAPS of
 // generate/trampolines.py, and a function for each of its events that the trampolines call while

@@ -60,6 +60,10 @@ class AgentStats(NamedTuple):
     """Events that were put into streams of this session so far."""
     events_dropped: Long
     """Events for which there was no room in a stream of this session so far."""
+    heap_passes: Long
+    """Passes of the VM over the heap that this session has asked for so far."""
+    heap_nanoseconds: Long
+    """How long the VM was stopped for them together."""
 
 
 class JniCounts(NamedTuple):

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "agent/core/engine.h"
+
 namespace jvmti {
 
 namespace {
@@ -49,7 +51,7 @@ bool PassControl::look() {
     word(memory_.data(), Page::kVisited)->store(visited_, std::memory_order_relaxed);
     if (word(memory_.data(), Page::kCancelled)->load(std::memory_order_relaxed) != 0) over_ = true;
   }
-  if (call_.session.ending()) over_ = true;
+  if (call_.session.heap_passes.cancelled) over_ = true;
   if (until_ >= 0 && now_in_milliseconds() >= until_) over_ = true;
   return !over_;
 }
@@ -62,6 +64,8 @@ void PassControl::begin() {
 void PassControl::finish() {
   int64_t took = nanoseconds_now() - begun_;
   stopped_ += took;
+  ++call_.session.heap_passes.made;
+  call_.session.heap_passes.stopped += static_cast<uint64_t>(took);
   if (took > longest_) longest_ = took;
   if (memory_.data() != nullptr) {
     word(memory_.data(), Page::kVisited)->store(visited_, std::memory_order_relaxed);
@@ -124,5 +128,17 @@ void PassTags::untag(JNIEnv* jni, const Vector<jlong>& tags) {
     if (env_->SetTag(one, 0) != JVMTI_ERROR_NONE) tagged_ = true;
   }
 }
+
+extern const Engine kHeapPassEngine{nullptr, nullptr,
+                                    [](JNIEnv*, Session& session, Stage stage) {
+                                      if (stage == Stage::kHangUp) {
+                                        session.heap_passes.cancelled = true;
+                                      }
+                                      return true;
+                                    },
+                                    [](Session& session, Counts* counts) {
+                                      counts->heap_passes = session.heap_passes.made;
+                                      counts->heap_nanoseconds = session.heap_passes.stopped;
+                                    }};
 
 }  // namespace jvmti
