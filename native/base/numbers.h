@@ -109,7 +109,7 @@ class Numbers {
     return true;
   }
 
-  // The first table of all, so that none need be told from others.
+  // The table of every new instance, so that `table_` is never null.
   struct Empty {
     Table table;
     Slot slot;

@@ -132,7 +132,7 @@ struct jvmti_heap_dump {
   void advance(uint64_t by) {
     if (progress != nullptr) __atomic_fetch_add(&progress->done, by, __ATOMIC_RELAXED);
   }
-  // The first place that made no sense is what is told; the others are counted.
+  // The first invalid place is reported; the others are counted.
   void fault(uint64_t position, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
   uint32_t string(uint64_t id) const { return id == 0 ? jvmti::heap::kNone : string_of.find(id); }

@@ -229,7 +229,7 @@ class Link {
       if (one->flags & JVMTI_HEAP_CLASS_EDGE) gather(gathering, one->id);
       uint64_t referent = UINT64_MAX;
       if (one->flags & JVMTI_HEAP_REFERENCE && dump_.referent_class != kNone) {
-        // The referent comes before all other fields, so that it can be told from them.
+        // The referent comes before all other fields, so that it can be distinguished from them.
         referent = one->layout_bytes - dump_.classes[dump_.referent_class].layout_bytes +
                    dump_.referent_offset;
         if (referent > one->layout_bytes - kId) referent = UINT64_MAX;

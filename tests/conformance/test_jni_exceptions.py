@@ -146,7 +146,7 @@ def test_only_throwables_are_thrown(vm: jvmti.VM, evidence: Evidence) -> None:
     with pytest.raises(errors.InvalidObject, match="not a live Throwable"):
         jni.throw(weak)
     for name in ("java/lang/String", "[I", "java/lang/Runnable"):
-        with pytest.raises(errors.InvalidClass, match="no subclass of Throwable"):
+        with pytest.raises(errors.InvalidClass, match="not a subclass of Throwable"):
             jni.throw_new(jni.find_class(name), "no")
     with pytest.raises(jvmti.JavaException, match="NoSuchMethodError"):
         jni.throw_new(jni.find_class("java/util/EmptyStackException"), "takes no message")

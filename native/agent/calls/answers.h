@@ -5,7 +5,7 @@
 // clear the places for results, call the VM's function and look at what it left there.  So no
 // thunk, override or callback meets a null text, a count without its array, or a count that is
 // negative or beyond the room that was given.  The VM keeps its own table; only ours, which it gave
-// to nobody else, are changed.
+// to us alone, are changed.
 #pragma once
 
 #include <jvmti.h>

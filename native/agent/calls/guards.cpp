@@ -118,7 +118,7 @@ bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>
 bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
   for (jint i = 0; i < tags.count(); ++i) {
     if (tags.items()[i] != 0) continue;
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "item %d is 0, which is no tag", i);
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "item %d is 0, which is not a tag", i);
     return false;
   }
   return true;

@@ -245,7 +245,7 @@ bool new_object_array(Call& call, const In<jint>&, const In<kinds::Class>& klass
   jint status = 0;
   call.env->GetClassStatus(klass.c(), &status);
   if ((status & JVMTI_CLASS_STATUS_PRIMITIVE) != 0) {
-    call.refuse(JVMTI_ERROR_INVALID_CLASS, "a primitive type is no class of elements");
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "a primitive type cannot be the class of elements");
     return false;
   }
   if (initial.c() != nullptr && !call.jni->IsInstanceOf(initial.c(), klass.c())) {
@@ -269,7 +269,7 @@ bool find_class(Call& call, const In<Text>& name) {
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
   LocalRef<jclass> throwable = class_named(call.jni, "java/lang/Throwable");
   bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);
-  if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is no subclass of Throwable");
+  if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is not a subclass of Throwable");
   return is;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr char kSecondHalf = '2';  // of a long or double, and of nothing else
 constexpr char kNoOneType = '?';
 
-// What the code itself says of a slot, where there is no local variable table: the type of the
+// The code's own information about a slot without a local variable table: the type of the
 // parameter there and of every store to it, when they agree; '\0' where nothing is ever stored.
 char type_of_slot(const MethodDetails* details, const Code& code, jint slot) {
   char type = '\0';
@@ -231,9 +231,10 @@ bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, job
   }
   if (!right_type(call, found, slot, type)) return false;
   if (found.type == kNoOneType) {
-    call.refuse(JVMTI_ERROR_INVALID_SLOT,
-                "%s has no local variable table, and its code does not tell one type for slot %d",
-                found.details->name.get(), slot);
+    call.refuse(
+        JVMTI_ERROR_INVALID_SLOT,
+        "%s has no local variable table, and its code does not determine one type for slot %d",
+        found.details->name.get(), slot);
     return false;
   }
   if (type != 'L' || value == nullptr) return true;
@@ -280,7 +281,7 @@ bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
                                const In<Nullable<kinds::Object>>& value) {
   if (!force_early_return(call, thread.c())) return false;
   const MethodDetails* details = returning_method(call, thread.c());
-  // A thread that was told already is refused for that.
+  // A thread that already has a request is refused for that.
   if (details == nullptr || value.c() == nullptr || details->return_type != 'L' || is_leaving()) {
     return !call.refused();
   }

@@ -54,7 +54,7 @@ void end_loan(JNIEnv* jni, const Loan& gone) {
   if (last) deallocate(agent.env, gone.memory);
 }
 
-// Ends the loans whose buffers are gone; one thread at a time, and nobody waits for it.
+// Ends the loans whose buffers are gone; one thread at a time, and no thread waits for it.
 void sweep(JNIEnv* jni) {
   if (sweeping.test_and_set()) return;
   Loan loan;

@@ -216,7 +216,7 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
     room = room && super >= 0 && above.push(super);
     jint direct = 0;
     Deallocated<jclass> found(agent.env);
-    // A class that is not linked yet has interfaces, which the VM does not tell.
+    // The VM does not report the interfaces of a class that is not linked yet.
     error = agent.env->GetImplementedInterfaces(one, &direct, found.out());
     if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
     if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;

@@ -104,7 +104,7 @@ jvmtiError ResumeThread(Call& call, const In<kinds::Thread>& thread) {
   return error;
 }
 
-// To the VM a null item is no thread, which it says in that item's place.
+// For a null item the VM reports an invalid thread in that item's place.
 jvmtiError SuspendThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>& threads,
                              jvmtiError* results) {
   jint own = -1;

@@ -7,9 +7,9 @@ namespace own {
 
 namespace {
 
-// A raw monitor in use by this channel.  The VM frees a destroyed monitor whoever still waits for
-// it, so the books say who does, and a monitor is looked up and noted in one step.  When the
-// session ends, nobody gets hold of one any more.
+// A raw monitor in use by this channel.  The VM frees a destroyed monitor even while threads wait
+// for it, so the session counts its users, and looks up and counts a monitor in one step. When
+// the session ends, no thread can enter one any more.
 class MonitorUse {
  public:
   MonitorUse(Call& call, const In<kinds::RawMonitor>& monitor) : call_(call) {
@@ -45,8 +45,8 @@ void forget_held(Channel& channel, const HeldMonitor* held) {
 }  // namespace
 
 jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
-  // Out of the books only where the VM will not refuse: its owner could be told meanwhile that
-  // there is none, and never leave it.
+  // Removed from the table only if the VM will not refuse: otherwise its owner could find no such
+  // monitor meanwhile, and never exit it.
   {
     Locked locked(call.session.mutex());
     if (call.session.monitor_used(monitor.c(), call.channel)) {
@@ -111,7 +111,7 @@ jvmtiError RawMonitorWait(Call& call, const In<kinds::RawMonitor>& monitor,
   if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
   if (held_by(call.channel, monitor.c()) == nullptr) return JVMTI_ERROR_NOT_MONITOR_OWNER;
   if (call.channel.walking()) {
-    call.refuse(protocol::kInHeapCallback, "nobody could notify");
+    call.refuse(protocol::kInHeapCallback, "no thread could notify");
     return JVMTI_ERROR_NONE;
   }
   // Noted before the wait, so that a session that ends meanwhile finds and wakes us.

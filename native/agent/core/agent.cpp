@@ -1,4 +1,4 @@
-// The agent's life: loaded at start-up or into a running VM, told of the VM's start and end.
+// The agent's life: loaded at startup or into a running VM, notified of the VM's start and end.
 
 #include "agent/core/agent.h"
 
@@ -74,12 +74,12 @@ bool start_session(JNIEnv* jni, Session* session) {
   return start_service_thread(jni, "jvmti control", serve_session, session);
 }
 
-// Told here as well, because a short program can be over before its service threads run; and only
-// when the thread is there to run.  Making it meets events, which go by the first connection until
-// the controller is told: then they wait for one that only this thread can open.
+// Reported here as well, because a short program can end before its service threads run; and only
+// when the thread can run. Making it triggers events, which use the first connection until the
+// controller knows: then they wait for one that only this thread can open.
 bool start_waiting_session(JNIEnv* jni, Session* session) {
   jthread thread = new_service_thread(jni, "jvmti control");
-  session->tell_live_now();
+  session->report_live_now();
   return thread != nullptr && run_service_thread(jni, thread, serve_session, session);
 }
 
@@ -103,7 +103,7 @@ void JNICALL vm_init(jvmtiEnv*, JNIEnv* jni, jthread) {
   }
 }
 
-// Other environments are still to be told, and their handlers may call: the sessions end with
+// The VM still has to notify other environments, whose handlers may call: the sessions end with
 // `unload`, which the VM calls next.
 void JNICALL vm_death(jvmtiEnv*, JNIEnv*) { stop_listening(); }
 
@@ -113,7 +113,7 @@ void unload() {
   for (Session* session : agent.sessions) session->shut_down();
 }
 
-// Our own environment: told of VMInit and VMDeath, and the way to memory and threads.
+// Our own environment: it receives VMInit and VMDeath, and provides memory and threads.
 const char* prepare(JavaVM* vm) {
   if (agent.env != nullptr) return nullptr;
   agent.vm = lock_check::watched(vm);
@@ -223,8 +223,8 @@ jint load(JavaVM* vm, const char* text) {
   if (options.connect[0] == '\0') return JNI_OK;
   int descriptor = connect_to(options.connect);
   if (descriptor < 0) {
-    // Nobody waits for this process: a child that inherited the options starts as usual.
-    log("nobody at %s: %s", options.connect, strerror(errno));
+    // No controller listens: a child that inherited the options starts as usual.
+    log("no controller at %s: %s", options.connect, strerror(errno));
     return JNI_OK;
   }
   Session* session = Session::make_session(descriptor);
@@ -318,7 +318,8 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
 
 bool run_service_thread(JNIEnv* jni, jthread made, jvmtiStartFunction body, const void* what) {
   LocalRef<jthread> thread(jni, made);
-  // Known as ours before it can be seen, so that nobody suspends it even in its first moment.
+  // Registered as ours before it is visible, so that it is never suspended, even in its first
+  // moment.
   bool started = enter_service(jni, thread);
   bool known = started;
   started = started && agent.env->RunAgentThread(thread, body, what, JVMTI_THREAD_NORM_PRIORITY) ==

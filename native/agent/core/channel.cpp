@@ -130,7 +130,7 @@ Channel::Outcome Channel::ask_in_walk(Header opening, const Writer& payload, Rea
   opening.conversation = opening.sequence = conversation_;
   opening.size = static_cast<uint32_t>(payload.size());
   Outcome outcome = converse_until_answer(opening, payload, answer);
-  // What a callback enters it has until it returns: nobody else could leave it.
+  // Exits what the callback has entered: no other thread could.
   for (HeldMonitor& held : entered_in_walk_) {
     for (uint32_t i = 0; i < held.count; ++i) agent.env->RawMonitorExit(held.monitor);
   }

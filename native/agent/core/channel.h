@@ -123,10 +123,10 @@ class Channel {
   Vector<uint32_t> frames;          // where each local frame starts in `issued`
   jrawMonitorID monitor_in_use = nullptr;  // by the call in progress
   std::atomic<bool> waiting{false};        // in RawMonitorWait
-  std::atomic<bool> serviced{false};       // by a thread of the agent's, which nobody suspends
-  int64_t deadline = -1;                   // for the next frame, in milliseconds of the clock
-  JniCall* jni_call = nullptr;             // the intercepted call that the conversation is about
-  int process = -1;                        // a pidfd to watch beside the socket
+  std::atomic<bool> serviced{false};  // by one of the agent's threads, which are never suspended
+  int64_t deadline = -1;              // for the next frame, in milliseconds of the clock
+  JniCall* jni_call = nullptr;        // the intercepted call that the conversation is about
+  int process = -1;                   // a pidfd to watch beside the socket
 
  private:
   struct Inbox {

@@ -23,8 +23,8 @@ constexpr size_t kInbox = 64 * 1024;
 
 }  // namespace
 
-// Nobody is waited for beyond the deadline.  A channel on which a part of a frame has gone is of no
-// use any more, and is shut.
+// Waits until the deadline at most. A channel that has sent only a part of a frame is useless, and
+// is shut.
 bool Channel::send(const Header& header, const void* payload, size_t size, int passed) {
   lock_check::hold_none("send");
   iovec parts[2] = {{const_cast<Header*>(&header), sizeof header},
@@ -251,8 +251,8 @@ bool Channel::receive(Header* header) {
   return true;
 }
 
-// Reads over a call that there is no memory for, so that the next frame can be read; false for what
-// has nobody that an answer would reach.
+// Skips a call for which there is no memory, so that the next frame can be read; false if no thread
+// waits for an answer.
 bool Channel::skip(const Header& header) {
   if (header.kind != protocol::kCall && header.kind != protocol::kBatch &&
       header.kind != protocol::kMap) {

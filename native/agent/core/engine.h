@@ -18,8 +18,8 @@ enum class Stage {
   kMute,     // no event reaches the controller any more
   kHangUp,   // conversations end, and threads that wait for one are let go
   kUndo,     // what was set in the VM is taken back
-  kSettle,   // nobody is inside any more: again until every engine says so
-  kUnlist,   // nobody visits the session any more
+  kSettle,   // no thread is inside any more: again until every engine says so
+  kUnlist,   // no thread visits the session any more
   kDispose,  // its environments go
   kFree,     // its own memory goes
   kForget,   // what a visitor may have looked at until now goes, too

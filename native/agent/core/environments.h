@@ -81,7 +81,7 @@ jvmtiEnv* new_lookup_environment(bool virtual_threads);
 // One that can tag objects and nothing else, for passes over the heap; null without.
 jvmtiEnv* new_tagging_environment();
 
-// One that is told of steps, where the VM has the capability to give; null without.
+// One that receives steps if the VM grants the capability; null without memory.
 jvmtiEnv* new_stepping_environment(bool* sees_steps);
 
 }  // namespace jvmti

@@ -70,7 +70,7 @@ void note(int64_t where, int64_t number) {
   shared->seen[at].where.store(where);
 }
 
-// Two callers tell a place: many allocations are made for others by a container.
+// Two callers identify a place: many allocations are made by a container for others.
 bool fails(const void* caller, const void* its_caller) {
   if (shared == nullptr) return false;
   int64_t where = static_cast<int64_t>(reinterpret_cast<uintptr_t>(caller) * 31 +

@@ -322,7 +322,7 @@ uint32_t Fields::keep(const FieldRecord& made, uint64_t key) {
   if (made.next != 0) {
     index_.replace(key, index);
   } else if (!index_.insert(key, index)) {
-    return 0;  // the record stays empty, and nobody has its number
+    return 0;  // the record stays empty, and its number was never given out
   }
   *record = made;
   return index;

@@ -65,7 +65,7 @@ bool KnownThreads::add(JNIEnv* jni, jthread thread) {
   return place != kNone;
 }
 
-// Nobody finds it as long as it counts as removed; and it stays, being looked at.
+// No thread finds it while it counts as removed, and it stays while it is in use.
 size_t KnownThreads::prepare(JNIEnv* jni, jthread thread) {
   jint hash = hash_of(thread);
   jobject kept = hash == 0 ? nullptr : hold(jni, thread);

@@ -24,7 +24,7 @@ sockaddr_un listening_address;
 dev_t listening_device;
 ino_t listening_inode;
 
-// A directory of our own that nobody else can enter or has planted.
+// A directory of our own that no other user can enter or has planted.
 bool private_directory(const char* path) {
   if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
   struct stat about;

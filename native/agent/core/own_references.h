@@ -1,5 +1,5 @@
-// The global references of the agent's own, of all sessions, in one list: who asks what holds an
-// object asks about the program, so ours have to be told from the program's.
+// The global references of the agent's own, of all sessions, in one list: a search for an object's
+// referrers is about the program, so it must skip ours.
 #pragma once
 
 #include <jni.h>

@@ -29,7 +29,7 @@ void JNICALL serve_channel(jvmtiEnv*, JNIEnv* jni, void* what) {
   if (channel->pending != nullptr) let_go(jni, channel->pending);
   leave_service(jni, thread);
   if (channel->thrown != nullptr) {
-    // It ends the thread, as one that nobody has caught.
+    // It ends the thread, like an uncaught one.
     jthrowable thrown = static_cast<jthrowable>(jni->NewLocalRef(channel->thrown));
     let_go(jni, channel->thrown);
     if (!session.ending()) jni->Throw(thrown);
@@ -71,7 +71,7 @@ bool Session::begin(bool held) {
   uint32_t number = 0;
   if (environments.add(0, &number) != JVMTI_ERROR_NONE) return false;
   if (held) {
-    // One that stays without it tells when the VM can do what JNI needs.
+    // An environment without capabilities shows when the VM is ready for JNI.
     if (agent.plain_env == nullptr) agent.plain_env = new_jvmti_environment();
     enable_early(agent.env);
   }
@@ -215,8 +215,8 @@ void Session::tell_live() {
   control_channel_->send(Header{0, protocol::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
 }
 
-void Session::tell_live_now() {
-  if (!control_turn_.try_take()) return;  // a handler is speaking: the service thread tells
+void Session::report_live_now() {
+  if (!control_turn_.try_take()) return;  // a handler uses it: the service thread reports this
   tell_live();
   control_turn_.give_back();
 }

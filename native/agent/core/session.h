@@ -36,7 +36,8 @@ class Session {
   static Session* make_session(int control);
   static void unmake_session(Session* session);
 
-  // Greets the controller; `held` says that the VM waits in OnLoad until it is told to proceed.
+  // Greets the controller; `held` says that the VM waits in OnLoad until the controller lets it
+  // proceed.
   bool begin(bool held);
   // The service of the control channel, until the controller goes; then everything is undone and
   // the session is no more.
@@ -64,8 +65,8 @@ class Session {
   void return_control();
   Channel& control_channel() { return *control_channel_; }
   bool served() const { return served_; }
-  // Lets the controller know that the VM is live, if nobody speaks to it at this moment.
-  void tell_live_now();
+  // Reports that the VM is live, unless the control channel is in use at this moment.
+  void report_live_now();
 
   // Private: identity of objects, bytecodes for checks, lines for steps.  Never null once begun.
   jvmtiEnv* tags();
@@ -114,7 +115,8 @@ class Session {
   bool monitor_held_outside(const Channel& walking, jrawMonitorID monitor);
   size_t channel_count();
   Mutex& mutex() { return mutex_; }
-  // Until the session has its service thread nobody else sees that the controller has gone.
+  // Until the session has its service thread, only this thread can notice that the controller has
+  // gone.
   bool unwatched() const;
   bool lost() const;
   // Of a service thread that is being started, by the clock; 0 for none.

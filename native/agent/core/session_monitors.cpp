@@ -43,8 +43,8 @@ bool Session::monitor_held_outside(const Channel& walking, jrawMonitorID monitor
   });
 }
 
-// A monitor that somebody has is left to the next round: its owner may be suspended.  Nobody enters
-// one any more once the session ends.
+// A monitor with an owner is left to the next round: the owner may be suspended. No thread enters
+// one once the session ends.
 void Session::wake_waiters() {
   Vector<jrawMonitorID> waited;
   {

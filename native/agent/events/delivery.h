@@ -1,4 +1,4 @@
-// What the controller is told of an event, and what it answers.
+// The report of an event to the controller, and its answer.
 #pragma once
 
 #include "agent/calls/call.h"
@@ -21,7 +21,7 @@ class Delivery {
   bool ready() const { return channel_ != nullptr; }
   // The handler threw an exception, which the thread has when the scope ends.
   bool threw() const { return scope_.thrown_ != nullptr; }
-  // That exception, which whoever takes it throws.
+  // That exception, for the caller to throw.
   jthrowable take_thrown() {
     jthrowable thrown = scope_.thrown_;
     scope_.thrown_ = nullptr;

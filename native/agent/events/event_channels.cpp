@@ -44,7 +44,8 @@ Channel* EventChannels::borrow(int64_t deadline) {
       taken = idle_.pop();
       break;
     }
-    // Until the session has its service thread nobody else sees that the controller has gone.
+    // Until the session has its service thread, only this thread can notice that the controller has
+    // gone.
     if (session_.unwatched() && session_.lost()) break;
     if (!counted) waiting.fetch_add(1);
     counted = true;

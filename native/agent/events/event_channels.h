@@ -19,7 +19,7 @@ class EventChannels {
   // Null when the session ends or the time (of the clock, -1 for none) has come.
   Channel* borrow(int64_t deadline);
   void give_back(Channel* channel, bool good);
-  // Nobody waits for one any more; hold the session's mutex.
+  // No thread waits for one any more; hold the session's mutex.
   void wake() { changed_.notify_all(); }
   // Hold the session's mutex.
   Vector<Channel*>& all() { return all_; }

@@ -10,8 +10,8 @@ namespace jvmti {
 
 namespace {
 
-// A handler may be told of what its own calls cause, whose handler is told of what its calls cause,
-// and so on.  In C that ends with the thread's stack; here it ends before.
+// A handler may receive events that its own calls cause, whose handlers cause further events, and
+// so on. In C that ends with the thread's stack; here it ends earlier.
 constexpr int kDeepest = 16;
 
 // The JNI environment that a handler may call with: none before the start phase, in which there are
@@ -93,7 +93,7 @@ bool EventScope::wants(Tap tap) const {
       !environment_->taps[event_ - kFirstEvent].on(tap)) {
     return false;
   }
-  // What was told before may have taken a long time.
+  // The earlier conversation may have taken a long time.
   return !conversed_ || !environment_->session->environments.disposed(environment_->number);
 }
 

@@ -1,6 +1,6 @@
 // The stay of an event in the environment that the VM has called us for.
 //
-// While an `EventScope` lasts, the environment and its session stay.  Whatever is told of the event
+// While an `EventScope` lasts, the environment and its session stay.  Every report of the event
 // goes through one channel, which the first `Delivery` borrows.  At the end the thread is suspended
 // where its handler asked for that, and meets the exception that the handler threw.
 #pragma once
@@ -16,8 +16,8 @@ namespace jvmti {
 
 struct Environment;
 
-// Which events that our own work causes (a service thread's, or a handler's) are told.  The numbers
-// are those of OwnWork in src/jvmti/layouts.
+// Which events that our own work causes (a service thread's, or a handler's) are reported.  The
+// numbers are those of OwnWork in src/jvmti/layouts.
 using layouts::OwnWork;
 
 class EventScope {
@@ -60,7 +60,7 @@ class EventScope {
   void unpin();
   bool enter();
   void allow(std::initializer_list<Wish> wishes);
-  // The channel for what is told next; null where none is free in time.
+  // The channel for the next report; null if none is free in time.
   Channel* converse(JNIEnv* jni, int number, int event, int64_t deadline);
   Channel* borrow(int number, int64_t deadline);
   void give_back();

@@ -12,7 +12,7 @@ namespace jvmti {
 // one with whatever other class the thread loads besides.
 jclass if_named(jvmtiEnv* env, jclass klass, const char* name);
 
-// A thread of ours, of which there is nothing to tell where it begins or ends.
+// A thread of ours, whose beginning and end are not reported.
 bool of_service_thread(JNIEnv* jni, jthread thread);
 
 // Tells the VM which events an environment has a handler for; it sends no others.

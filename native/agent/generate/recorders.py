@@ -164,7 +164,7 @@ class Recorder(Trampoline):
         event = self.declaration.number
         lines.append(f"  for (Recording it(env, {jni}, {event}, {self.own_work()}); it.next();) {{")
         lines += [f"    {line}" for line in self.filters()]
-        lines += [f"    {line}" for line in self.told(values)]
+        lines += [f"    {line}" for line in self.report(values)]
         lines.append(f"    auto* record = {self.reserved()};")
         lines.append("    if (record == nullptr) continue;")
         lines += [f"    record->{field.name} = told_{field.name};" for field in self.fields]
@@ -175,7 +175,7 @@ class Recorder(Trampoline):
             lines += [f"  {symbol}({self.arguments()});", "}"]
         return "\n".join(lines)
 
-    def told(self, values: dict[str, str]) -> list[str]:
+    def report(self, values: dict[str, str]) -> list[str]:
         """The lines that find out what the record gets."""
         return [
             f"const {field.c} told_{field.name} = {values[field.name]};" for field in self.fields

@@ -153,7 +153,7 @@ class Trampoline:
         return str(self.declaration.frames is Frames.RETURNABLE).lower()
 
     def own_work(self) -> str:
-        """Whether the event is told where our own work causes it."""
+        """Whether the event is reported if our own work causes it."""
         own = f"OwnWork::k{camel(self.declaration.own_work.name)}"
         if self.declaration.told_with:
             return f"{self.declaration.told_with} != nullptr ? OwnWork::kReported : {own}"

@@ -1,9 +1,9 @@
 // What every pass of our own over the heap has: an environment for its tags alone, and an eye on
 // the controller, which may end it, run out of time or go away in the middle.
 //
-// The VM is stopped during a pass.  Its callbacks write to memory that is there already and ask
-// nobody anything; so a pass ends by itself, whatever becomes of the controller, and nothing of it
-// is left in the VM.
+// The VM is stopped during a pass.  Its callbacks write to memory that exists already and wait for
+// nothing; so a pass ends by itself, even if the controller dies, and leaves nothing behind in the
+// VM.
 #pragma once
 
 #include "agent/calls/call.h"

@@ -196,7 +196,7 @@ jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>
     ++trace.level;
     size_t before = trace.count();
     ++*passes;
-    // A mark that was made for something else gets a level too, so the levels are what tells.
+    // A mark that was made for something else gets a level too, so only levels count.
     error = trace.follow(step_back, nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     bool further = trace.count() > before;

@@ -327,7 +327,7 @@ namespace {
 // HotSpot takes any number for "all objects".
 bool known(Call& call, jvmtiHeapObjectFilter filter) {
   if (filter >= JVMTI_HEAP_OBJECT_TAGGED && filter <= JVMTI_HEAP_OBJECT_EITHER) return true;
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is no filter of objects", filter);
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not a filter of objects", filter);
   return false;
 }
 

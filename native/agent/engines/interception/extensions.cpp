@@ -111,7 +111,7 @@ void JNICALL on_extension_event(jvmtiEnv* env, ...) {
   EventScope scope(EventScope::environment_of(env), nullptr, [](const Environment& environment) {
     JNIEnv* jni = nullptr;
     // A thread that is none of Java's reports while the VM is stopped (ClassUnload up to 15), when
-    // nobody can be waited for.
+    // the thread cannot wait for an answer.
     return (environment.extension_events & 1u << slot) != 0 &&
            agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6) == JNI_OK &&
            !Serving::retired() && Serving::of(environment.session) == nullptr;
@@ -194,10 +194,10 @@ uint64_t argument_of(Call& call, const jvmtiParamInfo& parameter, In<Arguments>&
     call.refuse(JVMTI_ERROR_NULL_POINTER, "%s is null", parameter.name);
   } else if (type == JVMTI_TYPE_JTHREAD && value.l != nullptr &&
              kind_of_object(call.jni, value.l) != kinds::Thread::kind) {
-    call.refuse(JVMTI_ERROR_INVALID_THREAD, "%s is no thread", parameter.name);
+    call.refuse(JVMTI_ERROR_INVALID_THREAD, "%s is not a thread", parameter.name);
   } else if (type == JVMTI_TYPE_JCLASS && value.l != nullptr &&
              kind_of_object(call.jni, value.l) != kinds::Class::kind) {
-    call.refuse(JVMTI_ERROR_INVALID_CLASS, "%s is no class", parameter.name);
+    call.refuse(JVMTI_ERROR_INVALID_CLASS, "%s is not a class", parameter.name);
   }
   return static_cast<uint64_t>(value.j);
 }

@@ -19,7 +19,7 @@ jniNativeInterface* original() { return jni_original_table(); }
 size_t known_slots = 0;
 JniTally tallies[kJniSlots];
 std::atomic<bool> counted[kJniSlots];
-std::atomic<bool> told[kJniSlots];
+std::atomic<bool> python_has[kJniSlots];
 
 }  // namespace
 
@@ -27,7 +27,7 @@ jniNativeInterface* jni_original_table() { return found_table.load(std::memory_o
 void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())[slot]; }
 JniTally& jni_tally(int slot) { return tallies[slot]; }
 bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
-bool jni_told(int slot) { return told[slot].load(std::memory_order_relaxed); }
+bool jni_taken_over(int slot) { return python_has[slot].load(std::memory_order_relaxed); }
 
 JniScope::JniScope()
     : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
@@ -90,8 +90,8 @@ void end_jni_call(Delivery& it, JniCall* call) { it.call().channel.jni_call = ca
 
 namespace {
 
-// Installs the table as it is to be now.  The VM stops for that, which nobody holds a mutex in; so
-// who finds that more was wanted meanwhile does it again, and the last one is right.
+// Installs the table as it is to be now.  The VM stops for that, so no thread may hold a mutex; a
+// thread that finds an outdated table installs it again, and the last one is right.
 jvmtiError install(jvmtiEnv* env) {
   Deallocated<jniNativeInterface> table(env);
   jvmtiError error = env->GetJNIFunctionTable(table.out());
@@ -103,7 +103,7 @@ jvmtiError install(jvmtiEnv* env) {
       if (installed == wishes) break;
       installed = wishes;
       for (size_t slot = 0; slot < known_slots; ++slot) {
-        bool wanted = (counted[slot] || told[slot]) && kJniWrappers[slot] != nullptr;
+        bool wanted = (counted[slot] || python_has[slot]) && kJniWrappers[slot] != nullptr;
         entries[slot] = wanted ? kJniWrappers[slot] : jni_original(static_cast<int>(slot));
       }
     }
@@ -136,7 +136,7 @@ jvmtiError find_original(Call& call) {
   return JVMTI_ERROR_NONE;
 }
 
-// Sets which slots are wanted, where nobody else has the table.
+// Sets which slots are wanted, unless another session has the table.
 jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* wanted) {
   for (jint i = 0; i < slots.count(); ++i) {
     jint slot = slots.items()[i];
@@ -159,7 +159,7 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
     for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
     for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
     bool any = false;
-    for (int slot = 0; slot < kJniSlots; ++slot) any = any || counted[slot] || told[slot];
+    for (int slot = 0; slot < kJniSlots; ++slot) any = any || counted[slot] || python_has[slot];
     holder = any ? call.environment : nullptr;
     ++wishes;
   }
@@ -173,7 +173,7 @@ static void release_jni_table(Environment& environment) {
   {
     Locked locked(mutex);
     if (holder.load() != &environment) return;
-    for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = told[slot] = false;
+    for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;
     holder = nullptr;
     ++wishes;
   }
@@ -184,15 +184,15 @@ static void release_jni_table(Environment& environment) {
 namespace own {
 
 jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
-  // A thread in a critical region makes no further calls and waits for nobody: the collector may
-  // wait for it.  So calls that begin or end one are counted, and never told.
+  // A thread in a critical region must neither call nor wait: the collector may wait for it. So
+  // calls that begin or end one can be counted, but not taken over.
   for (jint i = 0; i < slots.count(); ++i) {
     if (slots.items()[i] < kFirstCritical || slots.items()[i] > kLastCritical) continue;
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "slot %d begins or ends a critical region",
                 slots.items()[i]);
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  return want(call, slots, told);
+  return want(call, slots, python_has);
 }
 
 jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {

@@ -1,4 +1,4 @@
-// JNI calls of the whole VM on their way through us: counted here, or told to Python.
+// JNI calls of the whole VM on their way through us: counted here, or passed to Python.
 //
 // The table that the VM's threads call through is one, so one environment of one session has it at
 // a time.  For every slot there is a wrapper with the slot's own C type (the generated source lists
@@ -42,14 +42,14 @@ using OriginalRef = LocalRef<T, DeleteByOriginal>;
 void* jni_original(int slot);
 JniTally& jni_tally(int slot);
 bool jni_counted(int slot);
-bool jni_told(int slot);
+bool jni_taken_over(int slot);
 // The environment that holds the table, entered where the call is to be seen.
 class JniScope : public EventScope {
  public:
   JniScope();
 };
 
-// The call that a thread has told of, and may be asked to go through with.
+// The intercepted call of a thread, which Python may ask it to make.
 struct JniCall {
   void* state;
   void (*proceed)(void* state, Call& call, Writer& out);
@@ -148,7 +148,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
   if (jni_counted(slot)) {
     JniTally& tally = jni_tally(slot);
     int64_t begun = nanoseconds_now();
-    if (!jni_told(slot)) {
+    if (!jni_taken_over(slot)) {
       scope.leave();
       result.set(original);
       tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun),
@@ -158,7 +158,7 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
     }
     tally.calls.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!jni_told(slot)) {
+  if (!jni_taken_over(slot)) {
     scope.leave();
     return original();
   }

@@ -222,7 +222,7 @@ void JniValues::put_buffer(char type, size_t each, bool writable, void* at) {
                               reinterpret_cast<uint64_t>(at)});
 }
 
-// What is in the memory of a direct buffer nobody says: bytes, in the order that they lie in.
+// The type of a direct buffer's contents is unknown: bytes, in their order in memory.
 void JniValues::put_memory(void* at) {
   if (slot_ == kNewDirectByteBuffer || slot_ == kGetDirectBufferAddress) {
     put_buffer('c', 1, true, at);

@@ -152,7 +152,7 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
     error = JVMTI_ERROR_OUT_OF_MEMORY;
   }
   {
-    // It stays in the stop's list, which nobody looks for threads in, and goes with the stop.
+    // It stays in the stop's list, in which nothing looks for threads, and goes with the stop.
     Locked locked(mutex_);
     Installed** at = bucket(member);
     while (*at != nullptr && *at != made) at = &(*at)->next;

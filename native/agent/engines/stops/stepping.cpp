@@ -83,8 +83,8 @@ Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID meth
                                                                       : Arrival::kArrived;
 }
 
-// Lets a thread run until its topmost frame is popped.  Where the VM does not tell of that, as of
-// native frames, every instruction is looked at instead.
+// Lets a thread run until its topmost frame is popped.  If the VM does not report that, as for
+// native frames, every instruction is examined instead.
 bool step_away(jvmtiEnv* env, StopRequest* stop, jthread thread) {
   {
     Locked locked(stop->mutex);
@@ -134,7 +134,7 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
   }
   if (arrival == Arrival::kStepAway) step_away(env, step, thread);
   if (arrival == Arrival::kArrived) {
-    // A breakpoint here follows at once: it tells of both, so that there are not two stops in one
+    // A breakpoint here follows at once: it reports both, so that there are not two stops in one
     // place.
     bool due = session.stops.has_place(kBreakpointEvent, method, location);
     {
@@ -167,7 +167,7 @@ void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread
   Stops::leave(jni, step);
 }
 
-// HotSpot forgets what it was to tell of the end of a frame that is discarded.
+// HotSpot forgets a requested FramePop when the frame is discarded.
 void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
   StopHit hits[kMost];
   size_t count = of_event(kStepEvent, hits);

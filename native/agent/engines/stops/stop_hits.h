@@ -1,4 +1,4 @@
-// Requests that an event has hit: which of them want the thread, and how the controller is told.
+// Requests that an event has hit: which of them want the thread, and the report to the controller.
 #pragma once
 
 #include "agent/engines/stops/stop_requests.h"
@@ -15,17 +15,18 @@ void report(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const Stop
             size_t count, StopRequest* step, jthread thread, jmethodID method, jlocation location,
             Write write, int64_t limit = -1) {
   uint32_t numbers[Stops::kMost + 1];
-  uint32_t told = 0;
-  if (step != nullptr) numbers[told++] = step->number;
+  uint32_t reported = 0;
+  if (step != nullptr) numbers[reported++] = step->number;
   for (size_t i = 0; i < count; ++i) {
-    if (wants(scope.session(), env, jni, hits[i], thread)) numbers[told++] = hits[i].stop->number;
+    if (wants(scope.session(), env, jni, hits[i], thread))
+      numbers[reported++] = hits[i].stop->number;
     Stops::leave(jni, hits[i].stop);
   }
-  if (told == 0) return;
+  if (reported == 0) return;
   Delivery it(scope, jni, layouts::Opening::kStop, event, limit);
   if (!it.ready()) return;
-  it.number(layouts::StopHead{static_cast<uint32_t>(event), told});
-  for (uint32_t i = 0; i < told; ++i) it.number(numbers[i]);
+  it.number(layouts::StopHead{static_cast<uint32_t>(event), reported});
+  for (uint32_t i = 0; i < reported; ++i) it.number(numbers[i]);
   it.number(layouts::StopPlace{it.handle<kinds::Thread>(thread), it.handle(method), location});
   write(it);
   it.ask();

@@ -34,7 +34,7 @@ struct Stepping {
   jint depth = 0;  // of the frame where it started, with how many there are
   jmethodID method = nullptr;
   jint line = -1;
-  bool due = false;  // it has arrived at a breakpoint, whose event follows and tells of it
+  bool due = false;  // it has arrived at a breakpoint, whose event follows and reports it
 };
 
 struct StopRequest {
@@ -42,8 +42,8 @@ struct StopRequest {
   int event = 0;
   Environment* environment = nullptr;
   uint32_t locals = 0;      // the environment that local variables are read in
-  jint every = 1;           // which passes are told of: every so many-th …
-  jlong after = 0;          // … beyond so many
+  jint every = 1;           // which hits are reported: every n-th …
+  jlong after = 0;          // … after the first few
   jint kinds = 0;           // of exceptions
   Vector<jobject> threads;  // the only ones, as global references; none stands for all
   Array<char> callers;      // patterns for the caller's class and name, one a line; null for all

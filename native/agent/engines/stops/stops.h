@@ -1,8 +1,8 @@
-// Stops: breakpoints, watches, steps, caught exceptions and prepared classes that the controller is
-// told of after a look at them here: who comes by, how often, and with what in its variables.
+// Stops: breakpoints, watchpoints, steps, catchpoints and prepared classes. They are filtered here
+// before they are reported: by thread, number of hits, caller and variables.
 //
-// A stop says what lets a thread pass without the controller's hearing of it, and has any number of
-// places.  Several stops may share a place, where the VM has one breakpoint or watch.
+// A stop has the filters that let a thread pass without a report, and any number of places.
+// Several stops may share a place, where the VM has one breakpoint or watch.
 #pragma once
 
 #include <jvmti.h>
@@ -45,11 +45,11 @@ class Stops {
   StopRequest* enter(uint32_t number);
   static void leave(JNIEnv* jni, StopRequest* stop);
   bool remove(Call& call, uint32_t number);
-  // At the end of the session, when nobody is inside any more.
+  // At the end of the session, when no thread is inside any more.
   void clear(JNIEnv* jni);
 
-  // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key` tells
-  // places apart, `member` is what events name.  The condition is taken over.
+  // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key`
+  // identifies the place, `member` is the method or field in events.  The condition is taken over.
   void place(Call& call, StopRequest* stop, jclass klass, const void* key, void* member,
              jlocation location, StopCondition* condition);
 

@@ -25,8 +25,8 @@ struct StreamedThread {
   uint32_t capacity;
 };
 
-// How long a thread waits for room that the controller makes by reading: not when that has read
-// nothing for a while.  Then nobody waits any more until it reads again.
+// How long a thread waits for room that the controller makes by reading: not if it has read
+// nothing for a while. Then threads do not wait until it reads again.
 class Patience {
  public:
   static constexpr int64_t kLongest = 10000;  // milliseconds

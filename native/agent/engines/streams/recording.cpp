@@ -87,7 +87,7 @@ void Recording::begin(const void* what) {
   thread.begun[thread.depth++] = {what, time()};
 }
 
-// What began within and has not ended was cut off: a popped frame is not told of.
+// Inner frames that have not ended were cut off: the VM does not report a popped frame.
 bool Recording::end(const void* what) {
   if (thread_ == nullptr) return false;
   StreamedThread& thread = *thread_;

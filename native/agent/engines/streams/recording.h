@@ -121,7 +121,7 @@ class Recording {
   bool wants_exception(uint64_t found) const {
     return failed_ || (found & Stream::kWantedException) != 0;
   }
-  // What began is noted and not told of, in a stream that wants to know how long it lasts.
+  // In a stream with durations, the beginning is noted and not recorded.
   bool begins(const void* what) {
     if (!measured()) return false;
     begin(what);

@@ -28,8 +28,8 @@ Stream* registered[kMaximumStreams];
 uint64_t last_serial = 0;
 
 // A thread of the system can be another Java thread later, with its JNI environment at the same
-// address: the one that has run `main` comes again as DestroyJavaVM.  What a stream knows of the
-// first ends with it, after the stream itself has been told, whose environment is the older one.
+// address: the one that has run `main` comes again as DestroyJavaVM.  The stream forgets the first
+// when it ends, after the stream's own event, because its environment is the older one.
 void JNICALL forget_thread(jvmtiEnv* lookup, JNIEnv*, jthread) {
   void* number = nullptr;
   Producer* own = Producer::current();
@@ -133,7 +133,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     stopped = stopped || event == JVMTI_EVENT_GARBAGE_COLLECTION_START ||
               event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH || event == JVMTI_EVENT_OBJECT_FREE;
   }
-  // Nobody could be waited for, and no frames can be asked for, while the VM is stopped.
+  // While the VM is stopped, threads cannot wait and frames are not available.
   fine = fine && !(stopped && (waits_ || (stack_depth_ > 0 && !places_)));
   record_size_ += static_cast<uint32_t>(protocol::kRecordHead);
   for (uint32_t words = words_; words != 0; words &= words - 1) record_size_ += 8;
@@ -307,7 +307,7 @@ bool Stream::make_room(Lane& lane) {
   while (true) {
     uint64_t head = lane.head.load(std::memory_order_relaxed);
     uint64_t tail = lane.told_tail->load(std::memory_order_acquire);
-    if (head - tail <= capacity_) lane.tail = tail;  // else nobody can have read so many
+    if (head - tail <= capacity_) lane.tail = tail;  // otherwise the value is impossible
     if (head - lane.tail < capacity_) {
       uint64_t at = head & (capacity_ - 1);
       lane.next = lane.records + at * record_size_;

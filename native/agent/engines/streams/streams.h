@@ -1,4 +1,5 @@
-// Streams: events as fixed records in memory that the controller shares, which nobody waits for.
+// Streams: events as fixed records in memory shared with the controller; no thread waits for an
+// answer.
 //
 // The memory has, behind a few pages of counters, a ring of announcements and a ring of records for
 // each lane.  A lane belongs to one thread at a time, so that writing a record takes no more than

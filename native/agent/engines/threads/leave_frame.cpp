@@ -1,11 +1,11 @@
-// A frame is left when its thread runs on.  HotSpot lets a thread be told a second time before
-// that, pops one frame and then returns from its caller with a value of the wrong type: the program
-// gets a number for a reference, and the VM crashes.  So a thread that was told has a mark in
-// thread-local storage until it has stepped away from where it stood.
+// A frame is left when its thread runs on.  HotSpot accepts a second request before that, pops one
+// frame and then returns from its caller with a value of the wrong type: the program gets a number
+// for a reference, and the VM crashes. So a thread with a request has a mark in thread-local
+// storage until it has stepped away from its location.
 //
-// The VM takes whatever frame comes back to the interpreter next for the one to be left.  A thread
-// with a mark runs no Java code on our behalf, therefore; and events that the VM sends with Java
-// code of its own still to run are no place to tell a thread from (`FixedFrames`).
+// The VM leaves the next frame that comes back to the interpreter, whichever it is.  A thread with
+// a mark runs no Java code on our behalf, therefore; and no request is accepted in events after
+// which the VM runs Java code of its own (`FixedFrames`).
 
 #include "agent/engines/threads/leave_frame.h"
 
@@ -22,17 +22,17 @@ namespace jvmti {
 namespace {
 
 constexpr int kLongestLeaving = 300;  // milliseconds
-constexpr int kLongestTelling = 1000;
+constexpr int kLongestTurn = 1000;
 
 // The environment that the marks are in, and whether it can see threads step.
 std::atomic<jvmtiEnv*> marks{nullptr};
 std::atomic<bool> sees_steps{false};
-// Held while a thread is told, because two controllers may have the same one suspended.  Who waits
-// for it does not wait for long: a thread that tells at an event can be suspended by another.
-Turn telling;
+// Held during a request, because two controllers may have suspended the same thread. Waits for it
+// are short: a thread that makes a request at an event can be suspended by another.
+Turn leaving_turn;
 
-// Where a thread stands, the event in whose handler it was told, and that handler's environment: as
-// many bits of them as there is room for in a pointer, which is never null.
+// The location of a thread, the event in whose handler the request came, and that handler's
+// environment: as many bits of them as there is room for in a pointer, which is never null.
 constexpr unsigned kEventBits = 8;
 constexpr unsigned kEnvironmentBits = 15;
 constexpr unsigned kPlaceShift = 1 + kEventBits + kEnvironmentBits;
@@ -59,7 +59,7 @@ uint64_t place_of(jvmtiEnv* env, jthread thread) {
   return place >> kPlaceShift;
 }
 
-// A step can still be told of in the frame that will be left.
+// A step can still be reported in the frame that will be left.
 void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocation) {
   void* marked = nullptr;
   env->GetThreadLocalStorage(thread, &marked);
@@ -68,7 +68,7 @@ void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocatio
   env->SetThreadLocalStorage(thread, nullptr);
 }
 
-// For who has the turn to tell.
+// Only for the thread that has the turn.
 jvmtiEnv* marking() {
   if (marks != nullptr) return marks;
   bool sees = true;
@@ -82,15 +82,15 @@ jvmtiEnv* marking() {
   return env;
 }
 
-// Tells the thread by a function of JVM TI, unless it has been told already.
+// Makes the request by a function of JVM TI, unless the thread has one already.
 template <class Function, class... Values>
-jvmtiError tell(Call& call, jthread named, Function function, Values... values) {
+jvmtiError request_leave(Call& call, jthread named, Function function, Values... values) {
   LocalRef<jthread> current(call.jni);
   if (named == nullptr) call.env->GetCurrentThread(current.out());
   jthread thread = named == nullptr ? current : named;
   jvmtiError error = JVMTI_ERROR_NONE;
-  if (!telling.take_within(kLongestTelling)) {
-    call.refuse(JVMTI_ERROR_INTERNAL, "another thread is being told to leave its frame");
+  if (!leaving_turn.take_within(kLongestTurn)) {
+    call.refuse(JVMTI_ERROR_INTERNAL, "another request to leave a frame is in progress");
   } else {
     jvmtiEnv* env = marking();
     void* marked = nullptr;
@@ -100,8 +100,8 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
     } else if (marked != nullptr) {
       // What HotSpot answers to the same request made twice.
       call.refuse(JVMTI_ERROR_INTERNAL, "%s",
-                  sees_steps ? "the thread was told to leave its frame and has not run since"
-                             : "the thread was told to leave a frame, and without "
+                  sees_steps ? "the thread has a request to leave its frame and has not run since"
+                             : "the thread has a request to leave a frame, and without "
                                "can_generate_single_step_events nothing says whether it has");
     } else {
       bool own = named == nullptr || is_current(call.env, call.jni, named);
@@ -115,7 +115,7 @@ jvmtiError tell(Call& call, jthread named, Function function, Values... values) 
         env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
       }
     }
-    telling.give_back();
+    leaving_turn.give_back();
   }
   return call.refused() ? static_cast<jvmtiError>(call.status) : error;
 }
@@ -140,7 +140,7 @@ bool is_leaving() {
          marked != nullptr && place_of(env, nullptr) == place_in(marked);
 }
 
-void frame_ends(jvmtiEnv* told, int event) {
+void frame_ends(jvmtiEnv* reporter, int event) {
   jvmtiEnv* env = marks;
   void* marked = nullptr;
   if (env == nullptr || env->GetThreadLocalStorage(nullptr, &marked) != JVMTI_ERROR_NONE ||
@@ -150,8 +150,8 @@ void frame_ends(jvmtiEnv* told, int event) {
   uint64_t bits = reinterpret_cast<uintptr_t>(marked) & ((uint64_t{1} << kPlaceShift) - 1);
   int in = static_cast<int>(bits >> 1 & ((1 << kEventBits) - 1));
   bool of_an_end = in == JVMTI_EVENT_METHOD_EXIT || in == JVMTI_EVENT_FRAME_POP;
-  // The same environment is told once of each end, so this is another.
-  if (of_an_end && bits != event_bits(event, told)) return;
+  // Each environment gets an end once, so this is another end.
+  if (of_an_end && bits != event_bits(event, reporter)) return;
   env->SetThreadLocalStorage(nullptr, nullptr);
 }
 
@@ -182,8 +182,8 @@ std::atomic<bool> expected{false};
 Mutex fixed_mutex{Guards::kLists};
 FixedFrames* fixed = nullptr;
 
-// Threads are told apart by their objects' hash codes: references would have to be compared by the
-// VM, which may stop a thread that asks, with the mutex.  Null is the current thread.
+// Threads are identified by their objects' hash codes: the VM would have to compare references, and
+// may stop a thread in that call, with the mutex.  Null is the current thread.
 jint hash_of(JNIEnv* jni, jthread thread) {
   jint hash = 0;
   if (thread == nullptr && jni == nullptr) {
@@ -247,7 +247,7 @@ bool FixedFrames::hold(jthread thread, bool pop) {
 namespace own {
 
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
-  jvmtiError error = tell(call, thread.c(), &jvmtiEnv::PopFrame);
+  jvmtiError error = request_leave(call, thread.c(), &jvmtiEnv::PopFrame);
   if (error != JVMTI_ERROR_NONE) return error;
   visit_sessions(call.jni, [&](Session& session) {
     session.stops.frame_was_popped(call.jni, session, thread.c());
@@ -257,31 +257,31 @@ jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
 
 jvmtiError ForceEarlyReturnObject(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<Nullable<kinds::Object>>& value) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnObject, value.c());
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnObject, value.c());
 }
 
 jvmtiError ForceEarlyReturnInt(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                const In<jint>& value) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnInt, value.c());
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnInt, value.c());
 }
 
 jvmtiError ForceEarlyReturnLong(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                 const In<jlong>& value) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnLong, value.c());
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnLong, value.c());
 }
 
 jvmtiError ForceEarlyReturnFloat(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                  const In<jfloat>& value) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnFloat, value.c());
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnFloat, value.c());
 }
 
 jvmtiError ForceEarlyReturnDouble(Call& call, const In<Nullable<kinds::Thread>>& thread,
                                   const In<jdouble>& value) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnDouble, value.c());
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnDouble, value.c());
 }
 
 jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& thread) {
-  return tell(call, thread.c(), &jvmtiEnv::ForceEarlyReturnVoid);
+  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnVoid);
 }
 
 }  // namespace own

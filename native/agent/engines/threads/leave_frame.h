@@ -1,31 +1,31 @@
-// Threads that were told to leave a frame, by PopFrame or ForceEarlyReturn, and have not run since;
-// and threads that cannot be told, because of what the VM is doing in them.
+// Threads with a request to leave a frame, by PopFrame or ForceEarlyReturn, that have not run
+// since; and threads that cannot take one, because of what the VM is doing in them.
 #pragma once
 
 #include <jvmti.h>
 
 namespace jvmti {
 
-// After a resumption: waits a little for the thread to leave the frame that it was told to, so that
-// one that is suspended again at once is found in its caller.
+// After a resumption: waits briefly for the thread to leave the requested frame, so that one that
+// is suspended again at once is in the caller.
 void await_leaving(jthread thread);
 
-// Whether the current thread was told to leave a frame that it is still in.  The VM leaves the next
-// frame that comes back to the interpreter: Java code that this thread ran now would be left in its
-// place.
+// Whether the current thread is still in a frame that it has a request to leave.  The VM leaves the
+// next frame that comes back to the interpreter: Java code that this thread ran now would be left
+// in its place.
 bool is_leaving();
 
-// The current thread is told that a frame returns: it is the one that it was told to leave, unless
-// it was told so in this very event, of which other environments hear, too.
+// A frame of the current thread returns: it is the one with the request, unless the request came in
+// this very event, which other environments receive, too.
 void frame_ends(jvmtiEnv* env, int event);
 
 // A handler of the current thread's has returned.
 void handler_ended();
 
-// From now on frames can be left: somebody has the capability.
+// From now on frames can be left: an environment has the capability.
 void expect_leaving();
 
-// While it lasts, the thread cannot be told to leave a frame, or by an early return only: the VM
+// While it lasts, the thread takes no request to leave a frame, or an early return only: the VM
 // calls us in the middle of its own work.  Null stands for the current thread.
 class FixedFrames {
  public:
@@ -33,7 +33,7 @@ class FixedFrames {
   ~FixedFrames();
   FixedFrames(const FixedFrames&) = delete;
   FixedFrames& operator=(const FixedFrames&) = delete;
-  // Whether a thread cannot be told, by PopFrame or else by ForceEarlyReturn.
+  // Whether a thread refuses PopFrame, or else ForceEarlyReturn.
   static bool hold(jthread thread, bool pop);
 
  private:

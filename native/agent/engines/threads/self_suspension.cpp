@@ -9,7 +9,7 @@ namespace jvmti {
 
 namespace {
 
-// Made by the thread itself, and taken away by nobody else.
+// Made and removed by the thread itself only.
 struct SelfSuspension {
   pthread_t owner;
   jobject thread;    // a global reference

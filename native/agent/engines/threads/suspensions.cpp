@@ -10,7 +10,7 @@ namespace jvmti {
 
 namespace {
 
-// An environment that may resume threads; null where the VM gives the capability to nobody else.
+// An environment that may resume threads; null if the VM does not grant the capability.
 jvmtiEnv* environment_that_suspends() {
   jvmtiCapabilities wanted{};
   wanted.can_suspend = 1;
@@ -55,7 +55,8 @@ jvmtiError Suspensions::resume(JNIEnv* jni, jvmtiEnv* env, bool service_thread, 
   return JVMTI_ERROR_NONE;
 }
 
-// Who starts a thread may be suspended on the way, so nobody waits for one that is not there yet.
+// A thread that starts another may be suspended meanwhile, so no thread waits for one that is not
+// there yet.
 jvmtiError Suspensions::hand_over(JNIEnv* jni, Work* work) {
   if (!agent.live) return JVMTI_ERROR_WRONG_PHASE;  // no thread can be started, none suspended
   bool alone = false;

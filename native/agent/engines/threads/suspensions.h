@@ -1,9 +1,8 @@
 // What a session has suspended.
 //
-// A thread that is suspended for a key stays so until the last key is resumed.  That takes turns,
-// and who has the turn must come to its end; so only service threads take it, which nobody
-// suspends.  For any other thread, which is one of the program's in a handler, a service thread of
-// its own does it.
+// A thread that is suspended for a key stays so until the last key is resumed.  That needs a turn,
+// and the thread that has it must finish; so only service threads take it, which are never
+// suspended. For a thread of the program in a handler, a service thread does it.
 #pragma once
 
 #include <atomic>
