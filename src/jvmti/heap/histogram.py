@@ -206,7 +206,7 @@ class Histogram(display.Tabular):
         Raises:
             NoSuchClass: a pattern fits no class; the message has names that look like it.
         """
-        chosen = matching(self.names, patterns, "in the heap")
+        chosen = matching(self.names, patterns, "that has objects")
         return self.taken(numpy.flatnonzero(chosen))
 
     def diff(self, older: Histogram) -> Histogram:

@@ -34,7 +34,7 @@ def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> lis
     Args:
         names: the names; ``None`` fits nothing.
         patterns: the patterns.
-        where: what the names are of, for the message: ``"in the heap"``.
+        where: what the names are of, for the message: ``"that has objects"``.
 
     Raises:
         NoSuchClass: one of the patterns fits none of the names.
