@@ -8,7 +8,10 @@ that its controller has gone.
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,3 +66,30 @@ def test_a_handler_whose_thread_holds_the_lock_of_its_group_keeps_nobody_for_eve
         may_go_on.set()
         program.expect("left", timeout=60)
         assert steady.wait_until(lambda: answered == ["LIVE"], 60)
+
+
+def test_a_thread_suspended_with_the_lock_of_its_group_goes_on_when_its_controller_is_killed(
+    jvm: Jvm, java_program: programs.JavaPrograms
+) -> None:
+    """Only the end of the session resumes it, and the JVM can be attached to all the time."""
+    library = library_for_executable(jvm.java)
+    options = [f"-agentpath:{library}=reserve", "-XX:+StartAttachListener"]
+    program = java_program("GroupLock", jvm_args=options)
+    program.expect("ready")
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("group_suspender.py")), str(program.pid)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as controller:
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == "placed\n"
+        program.send("go")
+        program.expect("started")
+        program.send("go")
+        program.expect("locked")
+        assert controller.stdout.readline() == "suspended\n"
+        with jvmti.attach(program.pid, timeout=30) as vm:
+            assert vm.env.get_phase().name == "LIVE"
+        assert controller.stdout.readline() == "answered LIVE\n"  # on a channel of its own
+        controller.kill()
+    program.expect("left", timeout=60)

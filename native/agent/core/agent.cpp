@@ -289,10 +289,42 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
   return false;
 }
 
-jthread new_service_thread(JNIEnv* jni, const char* name) {
-  jobject thread = nullptr;
+// The group of the threads to come.  Up to JDK 18 the constructor of Thread locks the group, and a
+// thread that is suspended while it holds the topmost one would keep the control thread, which alone
+// sees that the controller has gone: so they have a group of their own there, made once.
+jobject service_group(JNIEnv* jni) {
+  static std::atomic<jobject> own{nullptr};
+  static std::atomic<bool> unlocked{false};
+  if (jobject made = own.load()) return made;
   jint groups = 0;
   Deallocated<jthreadGroup> top(agent.env);
+  if (agent.env->GetTopThreadGroups(&groups, top.out()) != JVMTI_ERROR_NONE || groups == 0) {
+    return nullptr;
+  }
+  if (unlocked.load()) return top[0];
+  jclass type = jni->FindClass("java/lang/ThreadGroup");
+  if (type == nullptr) return nullptr;
+  if (jni->GetMethodID(type, "addUnstarted", "()V") == nullptr) {
+    jni->ExceptionClear();
+    unlocked = true;
+    return top[0];
+  }
+  jmethodID constructor =
+      jni->GetMethodID(type, "<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
+  if (constructor == nullptr) return nullptr;
+  jvalue arguments[2];
+  arguments[0].l = top[0];
+  arguments[1].l = jni->NewStringUTF("jvmti");
+  jobject made = jni->NewObjectA(type, constructor, arguments);
+  jobject kept = made == nullptr ? nullptr : jni->NewGlobalRef(made);
+  jobject none = nullptr;
+  if (kept == nullptr || own.compare_exchange_strong(none, kept)) return kept;
+  jni->DeleteGlobalRef(kept);
+  return none;
+}
+
+jthread new_service_thread(JNIEnv* jni, const char* name) {
+  jobject thread = nullptr;
   if (jni->PushLocalFrame(16) != 0) {
     jni->ExceptionClear();
     return nullptr;
@@ -302,10 +334,10 @@ jthread new_service_thread(JNIEnv* jni, const char* name) {
       type == nullptr
           ? nullptr
           : jni->GetMethodID(type, "<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
-  if (constructor != nullptr &&
-      agent.env->GetTopThreadGroups(&groups, top.out()) == JVMTI_ERROR_NONE && groups > 0) {
+  jobject group = constructor == nullptr ? nullptr : service_group(jni);
+  if (group != nullptr) {
     jvalue arguments[2];
-    arguments[0].l = top[0];
+    arguments[0].l = group;
     arguments[1].l = jni->NewStringUTF(name);
     thread = jni->NewObjectA(type, constructor, arguments);
   }
