@@ -111,7 +111,11 @@ def test_a_scan_shows_objects_with_their_contents(program: programs.JavaProgram)
         ((), 2, "a verb is missing: histogram"),
         (("histogram",), 2, "target is missing"),
         (("histogram", "no such program"), 3, "no such program"),
-        (("histogram", "PID", "com.nobody.*"), 1, "no class that has objects matches 'com.nobody.*'"),
+        (
+            ("histogram", "PID", "com.nobody.*"),
+            1,
+            "no class that has objects matches 'com.nobody.*'",
+        ),
         # loaded, with no object of it: not unknown
         (("histogram", "PID", "java.lang.Math"), 1, "no class that has objects matches"),
         (("histogram", "PID", "--diff", "/nonexistent"), 2, "cannot be read"),
