@@ -290,8 +290,8 @@ bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script)
 }
 
 // The group of the threads to come.  Up to JDK 18 the constructor of Thread locks the group, and a
-// thread that is suspended while it holds the topmost one would keep the control thread, which alone
-// sees that the controller has gone: so they have a group of their own there, made once.
+// thread that is suspended while it holds the topmost one would keep the control thread, which
+// alone sees that the controller has gone: so they have a group of their own there, made once.
 jobject service_group(JNIEnv* jni) {
   static std::atomic<jobject> own{nullptr};
   static std::atomic<bool> unlocked{false};
