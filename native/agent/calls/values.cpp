@@ -102,9 +102,9 @@ class ValueWriter {
       call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "a field is not one of the object");
       good_ = false;
     } else if (record->is_static) {
-      static_field(class_, record->id, record->type);
+      field(class_.get(), true, record->id, record->type);
     } else {
-      instance_field(object_, record->id, record->type);
+      field(object_, false, record->id, record->type);
     }
   }
 
@@ -121,7 +121,7 @@ class ValueWriter {
     }
     for (int i = 0; unbox_ && i < kBoxCount; ++i) {
       if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;
-      instance_field(value, known.inside[i], kBoxes[i].letter);
+      field(value, false, known.inside[i], kBoxes[i].letter);
       return;
     }
     letter(Letter::kObject);
@@ -206,50 +206,32 @@ class ValueWriter {
     text_.grow(wanted);
   }
 
-  void instance_field(jobject object, jfieldID field, char type) {
+  // Of an object, or of a class where it is static.
+  void field(jobject holder, bool is_static, jfieldID field, char type) {
+#define JVMTI_READ(Type)                                                        \
+  (is_static ? jni_->GetStatic##Type##Field(static_cast<jclass>(holder), field) \
+             : jni_->Get##Type##Field(holder, field))
     switch (type) {
       case 'Z':
-        return whole(type, jni_->GetBooleanField(object, field) != 0);
+        return whole(type, JVMTI_READ(Boolean) != 0);
       case 'B':
-        return whole(type, jni_->GetByteField(object, field));
+        return whole(type, JVMTI_READ(Byte));
       case 'C':
-        return whole(type, jni_->GetCharField(object, field));
+        return whole(type, JVMTI_READ(Char));
       case 'S':
-        return whole(type, jni_->GetShortField(object, field));
+        return whole(type, JVMTI_READ(Short));
       case 'I':
-        return whole(type, jni_->GetIntField(object, field));
+        return whole(type, JVMTI_READ(Int));
       case 'J':
-        return whole(type, jni_->GetLongField(object, field));
+        return whole(type, JVMTI_READ(Long));
       case 'F':
-        return floating(type, static_cast<jdouble>(jni_->GetFloatField(object, field)));
+        return floating(type, static_cast<jdouble>(JVMTI_READ(Float)));
       case 'D':
-        return floating(type, jni_->GetDoubleField(object, field));
+        return floating(type, JVMTI_READ(Double));
       default:
-        return this->object(jni_->GetObjectField(object, field));
+        return object(JVMTI_READ(Object));
     }
-  }
-
-  void static_field(jclass klass, jfieldID field, char type) {
-    switch (type) {
-      case 'Z':
-        return whole(type, jni_->GetStaticBooleanField(klass, field) != 0);
-      case 'B':
-        return whole(type, jni_->GetStaticByteField(klass, field));
-      case 'C':
-        return whole(type, jni_->GetStaticCharField(klass, field));
-      case 'S':
-        return whole(type, jni_->GetStaticShortField(klass, field));
-      case 'I':
-        return whole(type, jni_->GetStaticIntField(klass, field));
-      case 'J':
-        return whole(type, jni_->GetStaticLongField(klass, field));
-      case 'F':
-        return floating(type, static_cast<jdouble>(jni_->GetStaticFloatField(klass, field)));
-      case 'D':
-        return floating(type, jni_->GetStaticDoubleField(klass, field));
-      default:
-        return object(jni_->GetStaticObjectField(klass, field));
-    }
+#undef JVMTI_READ
   }
 
   Call& call_;

@@ -204,16 +204,19 @@ jint load_script(Options& options, const char* text) {
   return JNI_ERR;
 }
 
-jint load(JavaVM* vm, const char* text) {
-  Options options;
-  const char* wrong = parse_options(text, &options);
-  log_to(options.log[0] != '\0' ? options.log : getenv("JVMTI_LOG"));
+// Reads the options and prepares the agent; false, with a message, where either fails.
+bool understand(const char* text, Options* options, const char* (*prepare)(JavaVM*), JavaVM* vm) {
+  const char* wrong = parse_options(text, options);
+  log_to(options->log[0] != '\0' ? options->log : getenv("JVMTI_LOG"));
   trace_frames_as(getenv("JVMTI_TRACE"));
   if (wrong == nullptr) wrong = prepare(vm);
-  if (wrong != nullptr) {
-    fprintf(stderr, "jvmti: %s: %s\n", wrong, text == nullptr ? "" : text);
-    return JNI_ERR;
-  }
+  if (wrong != nullptr) fprintf(stderr, "jvmti: %s: %s\n", wrong, text == nullptr ? "" : text);
+  return wrong == nullptr;
+}
+
+jint load(JavaVM* vm, const char* text) {
+  Options options;
+  if (!understand(text, &options, prepare, vm)) return JNI_ERR;
   if (options.reserving) reserve(options);
   if (options.listening) {
     listen_asked = true;
@@ -243,14 +246,7 @@ jint load(JavaVM* vm, const char* text) {
 
 jint attach(JavaVM* vm, const char* text) {
   Options asked;
-  const char* wrong = parse_options(text, &asked);
-  log_to(asked.log[0] != '\0' ? asked.log : getenv("JVMTI_LOG"));
-  trace_frames_as(getenv("JVMTI_TRACE"));
-  if (wrong == nullptr) wrong = prepare_live(vm);
-  if (wrong != nullptr) {
-    fprintf(stderr, "jvmti: %s: %s\n", wrong, text == nullptr ? "" : text);
-    return JNI_ERR;
-  }
+  if (!understand(text, &asked, prepare_live, vm)) return JNI_ERR;
   agent.live = true;
   JNIEnv* jni = nullptr;
   if (vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6) != JNI_OK) return JNI_ERR;
