@@ -147,8 +147,12 @@ struct Wire<jvmtiCapabilities> {
   static void dispose(Call&, const C&) {}
 };
 
-// Memory that the agent itself made for a result: data, a length in bytes, freed afterwards.
+// Memory that the agent itself made for a result: data and a length in bytes.
 struct Buffer {
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept
+      : data(std::exchange(other.data, nullptr)), size(other.size), null(other.null) {}
+  ~Buffer() { std::free(data); }
   void* data = nullptr;
   uint32_t size = 0;
   bool null = false;
@@ -161,7 +165,6 @@ struct Wire<Bytes> {
     if (value.null) return blank(sink);
     sink.leaf(0).number(static_cast<int32_t>(value.size));
     sink.leaf(1).bytes(value.data, value.size);
-    std::free(value.data);
   }
   static void blank(Sink sink) { sink.leaf(0).number<int32_t>(-1); }
   static void dispose(Call&, const C&) {}
@@ -216,7 +219,7 @@ class Out {
 
 // What a JNI function returned.
 template <class T>
-void write_result(Call& call, int leaf, typename Wire<T>::C value) {
+void write_result(Call& call, int leaf, const typename Wire<T>::C& value) {
   Wire<T>::write(call, Sink{call.writers, call.writer_step}.from(leaf), value);
 }
 
