@@ -74,7 +74,7 @@ def measured(vm: jvmti.VM, rounds: int) -> Iterator[tuple[str, float, float | No
         ("a name completed, without", lambda: vm.classes.complete("OrderPay"), 0.030),
         ("how many there are", lambda: len(vm.classes), None),
         ("a class found by its name", lambda: vm.find_class("java.util.HashMap"), None),
-        ("a misspelt name, with near ones", lambda: misspelt(vm), None),
+        ("a misspelt name, with suggestions", lambda: misspelt(vm), None),
         ("a pattern that fits few", lambda: vm.classes("java.util.*Map"), None),
         ("all as an Arrow table, with modules and modifiers", vm.classes.to_arrow, None),
         ("the class file of `java.lang.String`", lambda: string.class_file, None),

@@ -43,6 +43,18 @@ REWORDED = (
     "stands still",
     "stand still",
     "nobody here wrote",
+    "near ones",
+    "used wrongly",
+    "for the time of a",
+    "beforehand what",
+    "once and for all",
+    "was looked for",
+    "equally well",
+    "came after its start",
+    "java code running",
+    "say of themselves",
+    "good as an argument",
+    "whatever its kind",
 )
 """Phrases of the pages that have better ones: CONTRIBUTING.md says which."""
 
@@ -53,6 +65,11 @@ IN_CODE = (
 """Phrases that docstrings, comments and messages do without; the last is an expression."""
 
 SOURCES = sorted((jvms.ROOT / "src" / "jvmti").rglob("*.py"))
+NATIVE = sorted(
+    one
+    for one in (jvms.ROOT / "native").rglob("*")
+    if one.suffix in (".h", ".cpp", ".py") and one.name != "__init__.py"
+)
 
 
 def ids(page: Path) -> str:
@@ -109,6 +126,18 @@ def test_reworded_phrases_do_not_come_back_in_code() -> None:
         for source in SOURCES
         for text in [prose(source)]
         for phrase in IN_CODE
+        for m in re.finditer(rf"\b{phrase}\b", text)
+    ]
+    assert found == []
+
+
+def test_reworded_phrases_do_not_come_back_in_native_code() -> None:
+    found = [
+        f"{source.relative_to(jvms.ROOT)}: {text[max(0, m.start() - 40) : m.end() + 20]}"
+        for source in NATIVE
+        for lines in [(line.strip().removeprefix("//") for line in source.read_text().splitlines())]
+        for text in [" ".join(" ".join(lines).lower().split())]
+        for phrase in REWORDED
         for m in re.finditer(rf"\b{phrase}\b", text)
     ]
     assert found == []

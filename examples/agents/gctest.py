@@ -2,7 +2,7 @@
 
     jvmti run gctest.py -- java -jar app.jar
 
-Nobody can be waited for while the VM is stopped, so these events are streamed: a thread of this
+The VM cannot wait for a handler while it is stopped, so these events are streamed: a thread of this
 process reads what the JVM has recorded meanwhile, and does at leisure what a handler could not do.
 """
 

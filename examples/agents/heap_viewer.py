@@ -25,7 +25,7 @@ def agent_onunload(vm):
 
 
 def view(vm):
-    env = vm.new_env()  # its tags are nobody else's
+    env = vm.new_env()  # with tags of its own
     env.add_capabilities({"can_tag_objects"})
     classes = vm.classes()
     for number, cls in enumerate(classes, 1):

@@ -3,7 +3,7 @@
     jvmti run minst.py=com.acme.* -- java -jar app.jar
 
 When a class is loaded, each of its methods gets a static field and eight bytes of bytecode that add
-one to it.  After that the program runs at full speed, and nobody but itself does the counting.
+one to it.  After that the program runs at full speed, and does the counting itself.
 """
 
 from fnmatch import fnmatchcase

@@ -3,7 +3,7 @@
     jvmti run waiters.py -- java -jar app.jar
 
 `blocked` is an entry to a `synchronized` block that another thread was in, `waited` is a call of
-`Object.wait`, `timed out` those that nobody notified.  `seconds` is how long it all took.
+`Object.wait`, `timed out` those that no thread notified.  `seconds` is how long it all took.
 """
 
 import threading

@@ -1,4 +1,4 @@
-// The clock that nobody sets.
+// The monotonic clock.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ int64_t EventClock::ask() {
 #ifdef __x86_64__
   if (!counts_.load(std::memory_order_relaxed)) return time;
   static std::atomic<bool> asking{false};
-  // What was found out last, by whoever asks.
+  // The last result, of any caller.
   static uint64_t last_start = 0;
   static int64_t last_time = 0;
   static uint64_t last_tick = 0;

@@ -1,10 +1,10 @@
 // Mutual exclusion.
 //
 // A thread can be suspended, and has to wait for others, wherever it calls into the VM, and only
-// there.  So nobody holds a mutex in a call of JVM TI, JNI or the invocation interface, or while it
-// sends: then who has a mutex always comes to its end.  What takes calls into the VM and must not
-// be done by two threads at once is guarded by a `Turn`, which nobody waits for without a limit, or
-// which only service threads take, that nobody suspends.
+// there.  So no thread holds a mutex in a call of JVM TI, JNI or the invocation interface, or while
+// it sends: then who has a mutex always comes to its end.  What takes calls into the VM and must
+// not be done by two threads at once is guarded by a `Turn`, which has a limit for every wait, or
+// which only service threads take, which are never suspended.
 //
 // A build with JVMTI_CHECK_LOCKS ends the process where a thread breaks this, with a message; see
 // lock_check.h.
@@ -43,7 +43,7 @@ namespace lock_check {
 void locking(const void* mutex, Guards what);  // about to
 void unlocked(const void* mutex);
 void waiting(const void* mutex);       // for a condition, with that mutex
-void hold_none(const char* function);  // about to do what nobody may do with a mutex held
+void hold_none(const char* function);  // about to do what no thread may do with a mutex held
 }  // namespace lock_check
 #else
 namespace lock_check {
@@ -91,7 +91,7 @@ class Turn {
     timespec until = time_in(milliseconds);
     return pthread_mutex_timedlock(&mutex_, &until) == 0;
   }
-  // Where only threads take it that nobody suspends.
+  // For turns that only threads take that are never suspended.
   void take() { pthread_mutex_lock(&mutex_); }
   void give_back() { pthread_mutex_unlock(&mutex_); }
 

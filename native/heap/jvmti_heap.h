@@ -182,8 +182,8 @@ typedef struct {
   uint64_t thread_count;
 } jvmti_heap_references;
 
-/* left_out (or NULL) are the references of whoever had the heap dumped: they are no roots of the
- * program's, and neither are such threads with what is on their stacks. */
+/* left_out (or NULL) are the references of the tool that had the heap dumped: they are no roots of
+ * the program's, and neither are such threads with what is on their stacks. */
 int32_t jvmti_heap_open(const void* file, uint64_t size, uint32_t threads,
                         jvmti_heap_progress* progress, const jvmti_heap_references* left_out,
                         jvmti_heap_dump** made);

@@ -1,4 +1,4 @@
-// What is in a dump because of whoever had it made: JNI global references of theirs, and their
+// What is in a dump because of the tool that made it: JNI global references of theirs, and their
 // threads.  Those roots are taken away before anything is found out, and are not in copies either.
 
 #include <algorithm>

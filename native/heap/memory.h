@@ -182,7 +182,7 @@ class Index {
     uint64_t key;
     uint32_t value;
   };
-  // Nobody can make a file whose identifiers all fall together, for the salt is another each time.
+  // The salt differs each time, so that no file can be made whose identifiers all collide.
   uint64_t hash(uint64_t key) const {
     key = (key ^ salt_) * UINT64_C(0xFF51AFD7ED558CCD);
     key = (key ^ key >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);

@@ -56,7 +56,7 @@
      ├─ SourceNotFound           no source of a class was found (also LookupError)
      ├─ ScriptError              a file cannot be used as an agent
      │   └─ ScriptFailed         its function for the beginning returned a number other than 0
-     ├─ UsageError               a command of the shell was used wrongly
+     ├─ UsageError               usage error of a command of the shell
      └─ NotEvaluated             an expression is none that completion evaluates
 
 Each is defined where it is raised, and imported from there when it is first asked for here.

@@ -52,7 +52,7 @@ bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* deta
     details->argument_classes_known = true;
   }
   if (!good && call.settled()) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not to be had",
+    call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not available",
                 details->name.get());
   }
   jni->PopLocalFrame(nullptr);

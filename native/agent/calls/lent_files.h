@@ -14,7 +14,7 @@ class LentFiles {
  public:
   static constexpr size_t kLongestName = 64;
   // Takes the descriptor, in any case.  The name is written to `name`; false with errno set when
-  // there is none to be had.  With `room`, it is one in a directory with so many bytes free.
+  // there is none. With `room`, it is one in a directory with that many bytes free.
   bool lend(int descriptor, int64_t room, char* name);
   // False when no file has that name.
   bool give_back(const char* name);

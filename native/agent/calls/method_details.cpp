@@ -117,7 +117,7 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
     jobject found = jni->CallStaticObjectMethodA(type, for_name, arguments);
     is = found != nullptr && jni->IsInstanceOf(object, static_cast<jclass>(found));
   }
-  if (jni->ExceptionCheck()) jni->ExceptionClear();  // a type that cannot be had fits nothing
+  if (jni->ExceptionCheck()) jni->ExceptionClear();  // an unavailable type matches nothing
   jni->PopLocalFrame(nullptr);
   return is;
 }

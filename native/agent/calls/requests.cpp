@@ -129,7 +129,7 @@ void Channel::batch(const Header& header) {
   uint32_t count = reader.number<uint32_t>();
   if (count > header.size) return malformed(header, "a batch is shorter than it says");
   for (uint32_t i = 0; i < count && !outbox_.failed(); ++i) {
-    if (session.ending()) return;  // nobody waits for the rest
+    if (session.ending()) return;  // no thread waits for the rest
     Header one = header;
     auto called = reader.number<layouts::Batched>();
     one.function = called.function;

@@ -87,7 +87,7 @@ struct Wire<Kind, typename std::enable_if<Kind::is_pointer>::type> {
     uint64_t handle = call.session.pointers.issue(pointer, Kind::kind, call.issued_size);
     sink.leaf(0).handle(handle, pointer != nullptr);
     if (handle != 0 || pointer == nullptr) return;
-    // Nobody can give it back.
+    // Nothing can release it.
     if (Kind::kind == kinds::Memory::kind) call.deallocate(pointer);
     if (Kind::kind == kinds::RawMonitor::kind) {
       call.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));

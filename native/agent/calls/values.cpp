@@ -86,7 +86,7 @@ class ValueWriter {
   // For want of memory, which the result says then.
   void fail() { good_ = false; }
 
-  // So many values are to come, as far as is known: what they need grows no more.
+  // About this many values will follow: reserves their memory.
   void expect(size_t values) {
     good_ = letters_.reserve(values) && numbers_.reserve(values) && good_;
   }
@@ -169,7 +169,7 @@ class ValueWriter {
   // reference to it: the first of them is looked at, and speaks for the others.
   bool belongs(const FieldRecord* record) {
     if (class_ == nullptr || record->klass != named_) {
-      // The class keeps its fields: as long as it is there, the id is good.
+      // The class keeps its fields: while it is loaded, the id is valid.
       class_ = class_behind(jni_, record->klass);
       named_ = record->klass;
       is_instance_ = false;
@@ -258,7 +258,7 @@ bool ready(Call& call) {
   if (find_known(call.jni)) return true;
   if (is_leaving()) call.refuse(protocol::kLeavingFrame);
   call.jni->ExceptionClear();
-  call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not to be had");
+  call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not available");
   return false;
 }
 
@@ -334,7 +334,7 @@ class Walk {
     }
   }
 
-  // One chain, which begins at a place of an array with so many; takes the local reference over.
+  // One chain, which begins at one of the places of an array; takes the local reference over.
   void chain(jobject first, jsize place, jsize places, int depth) {
     LocalRef<> at(jni_, first);
     LocalRef<> seen(jni_);  // one of those before: a race may lead a chain back into itself

@@ -38,7 +38,7 @@ extern Agent& agent;
 // Starts a daemon thread of the VM's own that runs `body`; hidden from Java code.
 bool start_service_thread(JNIEnv* jni, const char* name, jvmtiStartFunction body, const void* what);
 // The two halves of it: making the thread meets events of the calling thread, and running it none.
-// The first gives null where there is no thread to be had; the second lets go of the reference.
+// The first returns null if no thread can be made; the second releases the reference.
 jthread new_service_thread(JNIEnv* jni, const char* name);
 bool run_service_thread(JNIEnv* jni, jthread thread, jvmtiStartFunction body, const void* what);
 bool is_service_thread(JNIEnv* jni, jthread thread);

@@ -83,7 +83,7 @@ bool Channel::send(const Header& header, const void* payload, size_t size, int p
 }
 
 // Waits for the socket; false when the deadline has come or the controller has gone.  In a walk,
-// which the VM stands still for, also when the controller does.
+// during which the VM is stopped, also when the controller stops.
 bool Channel::await(short events) {
   constexpr int64_t kLongest = 1 << 30;  // milliseconds
   constexpr int64_t kLook = 100;
@@ -104,7 +104,7 @@ bool Channel::await(short events) {
     if (overran_) return false;
     if (ready == 0 && walking()) stopped = session.controller_stands_still() ? stopped + 1 : 0;
   }
-  log("the controller stands still in the middle of a heap walk");
+  log("the controller has stopped in the middle of a heap walk");
   stopped_ = true;
   return false;
 }

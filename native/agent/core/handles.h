@@ -19,7 +19,7 @@ struct Call;
 class Objects {
  public:
   // A handle for `object`, which stays the caller's local reference; 0 for null or no memory.
-  // With `identify` the same object gives the same handle for as long as it is held.
+  // With `identify` the same object gives the same handle while it is held.
   uint64_t issue(JNIEnv* jni, jvmtiEnv* tags, jobject object, uint8_t kind, bool identify);
   uint64_t issue_weak(JNIEnv* jni, jobject object);
   // The reference behind a handle, pinned until `unpin`; null when the handle is stale or wrong.

@@ -1,8 +1,7 @@
 // Threads that are to be known again, as global references.
 //
 // To compare two references takes a call into the VM, which no mutex is held in.  So the hash of
-// the thread's identity comes first; where it fits, the reference stays for as long as it is looked
-// at.
+// the thread's identity comes first; where it fits, the reference stays while it is in use.
 #pragma once
 
 #include <jvmti.h>

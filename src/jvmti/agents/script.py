@@ -248,7 +248,7 @@ class HarmlessFormatter(logging.Formatter):
     """Formats records for a terminal: what comes from a target cannot command it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record, line by line made harmless."""
+        """The record, escaped line by line."""
         return "\n".join(map(printable, super().format(record).split("\n")))
 
 

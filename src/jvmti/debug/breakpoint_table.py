@@ -195,7 +195,7 @@ class BreakpointTable:
             for stop in waiting:
                 stop._over.wait()
         finally:
-            # After an interrupt of the thread whose call stopped, nobody may use it any more.
+            # After an interrupt of the thread whose call stopped, no thread may use it any more.
             for _, stop in made:
                 stop._release()
 

@@ -611,7 +611,7 @@ def _answerable(event: Event | str, function: Function) -> EventDeclaration:
     """The declaration of an event that handlers can receive.
 
     Raises:
-        ValueError: there is no such event, or nobody can answer it.
+        ValueError: there is no such event, or it cannot be answered.
         TypeError: the function is none.
     """
     declaration = declaration_of(event)

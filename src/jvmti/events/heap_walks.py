@@ -118,7 +118,7 @@ _root_kind = presenter_of(HeapRootKind)
 _primitive_type = presenter_of(PrimitiveType)
 _F64 = struct.Struct("<d")
 _BETWEEN_LOOKS = 32
-"""How many calls of a block are made between two looks at the clock, where there is a limit."""
+"""How many calls of a block are made between two checks of the time limit."""
 _I64 = struct.Struct("<q")
 _U64 = struct.Struct("<Q")
 DEFAULT_LIMIT = 60.0

@@ -58,7 +58,7 @@ def constant_named(cls: type[Constant] | type[Flags], name: str) -> int:
     joined by ``|``.
 
     Raises:
-        ValueError: there is none of that name; the message has near ones.
+        ValueError: there is none of that name; the message suggests similar ones.
     """
     if issubclass(cls, Flags) and "|" in name:
         return cls(

@@ -94,8 +94,8 @@ class LiveHeap:
                 ``"java.util.*"``, ``"byte[]"``.
             loaders: find out the class loaders, too: a few messages, the program goes on.
             timeout: seconds for everything.
-            max_pause: refuse beforehand what would stop the program for more seconds than these,
-                as estimated; the collection that `live` forces is not counted in.
+            max_pause: refuse in advance if the program would stop for more seconds, as estimated;
+                the collection that `live` forces is not counted in.
 
         Raises:
             NoSuchClass: a pattern fits no class that has objects.
@@ -130,15 +130,14 @@ class LiveHeap:
             found: what `histogram` gave.
             names: only classes of these names; all by default.
             timeout: seconds after which the walk ends.
-            max_pause: refuse beforehand what would stop the program for more seconds than these,
-                as estimated.
+            max_pause: refuse in advance if the program would stop for more seconds, as estimated.
 
         Returns:
             The same with the loaders of these rows, and with their age: ``oldest of 2``.
 
         Raises:
             PauseTooLong: it would take longer than `max_pause`.
-            PassOverran: the time has passed.
+            PassOverran: the time is over.
 
         JVM TI: IterateThroughHeap, GetLoadedClasses, GetClassLoader.
         """
@@ -258,8 +257,7 @@ class LiveHeap:
             fields: the values of primitive fields, too.
             arrays: the elements of primitive arrays, too.
             timeout: seconds after which the pass ends; ``None`` is never.
-            max_pause: refuse beforehand what would stop the program for more seconds than these,
-                as estimated.
+            max_pause: refuse in advance if the program would stop for more seconds, as estimated.
             progress: called regularly with the number of objects visited, from another thread.
 
         Raises:
@@ -467,8 +465,7 @@ class LiveHeap:
             gc: **force a full garbage collection** first.
             unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them.
             timeout: seconds for the dump.
-            max_pause: refuse beforehand what would stop the program for more seconds than these,
-                as estimated.
+            max_pause: refuse in advance if the program would stop for more seconds, as estimated.
             report: called now and then with the step of the reading, what is done, and of how much.
 
         Raises:

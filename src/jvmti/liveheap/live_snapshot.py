@@ -55,7 +55,7 @@ class LiveSnapshot(Snapshot):
         Raises:
             TypeError: they are not objects of a snapshot.
             ValueError: the objects are of another snapshot.
-            PassOverran: the time has passed.
+            PassOverran: the time is over.
             SessionClosed: the session that it was taken in is over.
 
         JVM TI and JNI: GetObjectField and its like; IterateThroughHeap; with `content`

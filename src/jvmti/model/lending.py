@@ -67,7 +67,7 @@ class Lending:
 
     @contextmanager
     def lent(self, wanted: Capabilities) -> Iterator[Env]:
-        """An environment that has all of these, for the time of a ``with`` block.
+        """An environment that has all of these, during a ``with`` block.
 
         If the holder of an exclusive capability lacks others, it gets them meanwhile.
 

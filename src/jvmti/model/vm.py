@@ -233,7 +233,7 @@ class VM:
             timeout: seconds to wait; ``None`` is for ever.
 
         Returns:
-            Whether it has; false when the time has passed.
+            Whether it has; false if the time is over.
         """
         return self._session.wait(timeout)
 

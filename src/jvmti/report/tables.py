@@ -36,7 +36,7 @@ def table(
 
     Args:
         columns: the headings; one that starts with ``>`` has its cells on the right.
-        rows: the cells; text is made harmless here.
+        rows: the cells; text is escaped here.
         title: what is written above.
         styles: a style for each row.
         width: the width to fit, where not the terminal's.

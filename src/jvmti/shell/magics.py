@@ -144,7 +144,7 @@ def stack(vm: VM, names: Mapping[str, Any], text: str) -> None:
     if not chosen:
         if isinstance(given, Thread):
             raise UsageError(f"the thread {text} is not alive any more")
-        vm.threads[name]  # whose error names near ones
+        vm.threads[name]  # whose error suggests similar ones
     for at, one in enumerate(chosen):
         if at:
             print()

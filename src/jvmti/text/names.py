@@ -78,7 +78,7 @@ def suggestion(
     *,
     shown: Callable[[str], str] = repr,
 ) -> str:
-    """What to add to an error about a name that is not there: near ones, or all where few are.
+    """What to add to an error about an unknown name: similar ones, or all if there are few.
 
     Args:
         name: what is not there.

@@ -1,6 +1,6 @@
 """What Python's objects own of the agent's, and what is given back once they are no more.
 
-Ctrl-C is lost where it comes in a finalizer of Python's, because there is nobody to raise it to.
+Ctrl-C is lost where it comes in a finalizer of Python's, because no caller can catch it.
 So nothing of Python's runs when a wrapper or a column goes.  A weak reference that knows what they
 owned is put into a queue, by a callback that is a function of C's; the next request of the session
 looks into the queue, and tells the agent.

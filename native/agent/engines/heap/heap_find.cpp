@@ -82,7 +82,7 @@ namespace own {
 
 namespace {
 
-// Takes their tags off the objects that the pass has tagged, so many, and leaves room for
+// Takes their tags off the objects that the pass has tagged and leaves room for
 // references to classes that carried a tag of their own.
 jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* asked, jlong tagged,
                     jint extra, jint* count, jobject** objects, jlong** found) {

@@ -71,7 +71,7 @@ class Marked : public PassTags {
   JNIEnv* jni_;
 };
 
-// Whether the frames of a walk are those of a stack, with so many more above.
+// Whether the frames of a walk are those of a stack, with a number of frames above.
 bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
   for (const Variable& one : variables) {
     if (one.depth < more) continue;

@@ -67,7 +67,7 @@ class PassTags {
   void tagging() { tagged_ = true; }
   // Once that is not tagged any more.
   void untagged() { tagged_ = false; }
-  // Takes the tags off the loaded classes, whatever they are; so many at least have one.
+  // Takes the tags off the loaded classes, whatever they are; at least this number have one.
   void untag_classes(JNIEnv* jni, size_t tagged);
   // Takes these tags off, the last ones there are.  Looking for many takes long, and they then go
   // with the environment.

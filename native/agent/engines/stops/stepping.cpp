@@ -221,7 +221,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   begun.how = static_cast<Step>(how.c());
   begun.by_line = by_line.c() != 0;
   begun.state = Stepping::kFresh;
-  // A thread that stands still starts from where it is, any other from where it comes by next.
+  // A suspended thread starts from where it is, any other from its next instruction.
   jint state = 0;
   bool still = is_current(call.env, call.jni, thread.c());
   if (!still && call.env->GetThreadState(thread.c(), &state) == JVMTI_ERROR_NONE) {

@@ -121,7 +121,7 @@ class alignas(64) Producer {
  public:
   ThreadStream streams[protocol::kMaximumStreams];
 
-  // The stream that begins so many bytes after the first.
+  // The stream that begins this number of bytes after the first.
   ThreadStream& stream_at(size_t bytes) {
     return *reinterpret_cast<ThreadStream*>(reinterpret_cast<uint8_t*>(streams) + bytes);
   }

@@ -1,7 +1,7 @@
 """What looks like a leak, named by what accumulates and by its owner.
 
 A suspect begins where much is held together: at an object that retains far more than any single
-object below it, or at many objects of one class that only roots or many holders lead to.  From
+object below it, or at many objects of one class that only roots or many referrers lead to.  From
 there downwards the JDK's collections and arrays are passed until there is something of the
 program's: that is what accumulates.  From there upwards, towards the root, the first class of the
 program is the owner, with the field that it holds it by.  Eclipse MAT reasons alike, with its
@@ -33,7 +33,7 @@ _LEVELS = 40
 _MOST_OWNERS = 200
 _MOST_POINTS = 1000
 _MANY = 100
-"""This many objects of a class accumulate; fewer may be their holders."""
+"""This many objects of a class accumulate; fewer may be their referrers."""
 _OTHERS = 0.05
 """What another owner holds at least, of what the first does, to be worth a word."""
 _PLATFORM_THRESHOLD = 1 << 20

@@ -96,7 +96,7 @@ def retransform(cls: Class) -> None:
 
 
 def _modifiable(cls: Class, so: str) -> None:
-    """Refuse beforehand what the VM would refuse, with a reason."""
+    """Refuse in advance what the VM would refuse, with a reason."""
     if cls._vm.env.is_modifiable_class(cls):
         return
     if cls.is_array:

@@ -25,7 +25,7 @@ _keys = itertools.count(1)
 
 
 class MonitorHold:
-    """Holds an object's monitor for the time of a ``with`` block; see ``obj.locked``."""
+    """Holds an object's monitor during a ``with`` block; see ``obj.locked``."""
 
     def __init__(self, vm: VM, item: Any, timeout: float | None) -> None:
         self._vm = vm
