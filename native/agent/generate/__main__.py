@@ -29,7 +29,7 @@ import_declarations()
 from answers import answers_source  # noqa: E402
 from checked_calls import checked_calls_source  # noqa: E402
 from cpp import HEAD  # noqa: E402
-from interface_text import interface_digest, layouts_header  # noqa: E402
+from interface_text import interface_digest, layouts_header, probes_header  # noqa: E402
 from jni_wrappers import jni_wrappers_source  # noqa: E402
 from kinds import kinds_header  # noqa: E402
 from overrides import overrides_header  # noqa: E402
@@ -48,6 +48,7 @@ def main(output: Path) -> None:
         "kinds.h": kinds_header(),
         "own.h": overrides_header(),
         "layouts.h": layouts_header(HEAD),
+        "probes.h": probes_header(HEAD),
         "protocol.h": protocol_header(),
         "recorders.h": recorders_header(),
         "recorders.cpp": recorders_source(),

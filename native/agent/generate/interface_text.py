@@ -21,7 +21,7 @@ from jvmti.events.streams import layout as event_records
 from jvmti.interface import shapes
 from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
-from jvmti.layouts import declare
+from jvmti.layouts import declare, probes
 from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import handles
 from jvmti.wire import protocol
@@ -32,22 +32,38 @@ for _module in pkgutil.iter_modules(jvmti.layouts.__path__):
     importlib.import_module(f"jvmti.layouts.{_module.name}")
 
 
-def layouts_header(head: str) -> str:
-    """``layouts.h``: everything in `jvmti.layouts`, for C++."""
+PROBES = {
+    getattr(one, "name", None) or getattr(one, "__name__", "") for one in vars(probes).values()
+} & set(declare.REGISTRY)
+"""The layouts of plans of instrumentation, by name: a library reads them that knows no JVM TI."""
+
+
+def header(head: str, includes: str, layouts: set[str]) -> str:
+    """A header of some layouts."""
     lines = [
         head,
         "#pragma once\n",
-        "#include <jvmti.h>\n",
+        includes,
         "#include <cstddef>",
         "#include <cstdint>\n",
         "namespace jvmti {",
         "namespace layouts {\n",
-        declare.cpp(),
+        declare.cpp(layouts),
         "\n}  // namespace layouts",
         "}  // namespace jvmti",
         "",
     ]
     return "\n".join(lines)
+
+
+def layouts_header(head: str) -> str:
+    """``layouts.h``: what is in `jvmti.layouts` for the agent, in C++."""
+    return header(head, "#include <jvmti.h>\n", set(declare.REGISTRY) - PROBES)
+
+
+def probes_header(head: str) -> str:
+    """``probes.h``: `jvmti.layouts.probes`, in C++."""
+    return header(head, "", PROBES)
 
 
 def canonical(thing: Any) -> str:
@@ -98,7 +114,7 @@ def interface_text() -> Iterator[str]:
         yield f"{name} {getattr(event_records, name)}"
     yield f"CONTROL_SIZE {event_records.CONTROL_SIZE}"
     yield f"MAXIMA {protocol.MAXIMUM_REQUEST} {protocol.MAXIMUM_REPLY}"
-    yield declare.cpp()
+    yield declare.cpp(set(declare.REGISTRY))
 
 
 def interface_digest() -> bytes:

@@ -127,7 +127,7 @@ class Record:
         size: its bytes.
     """
 
-    def __init__(self, name: str, **fields: str) -> None:
+    def __init__(self, name: str, /, **fields: str) -> None:
         self.name = name
         self.fields = fields
         self.struct = struct.Struct("<" + "".join(_CODES[c] for c in fields.values()))
@@ -252,9 +252,9 @@ class Columns:
         yield "};"
 
 
-def cpp() -> str:
-    """All of them, as they stand in the header: by name, whatever was imported first."""
-    return "\n".join(line for _, layout in sorted(REGISTRY.items()) for line in layout.cpp())
+def cpp(names: set[str]) -> str:
+    """Some of them, as they stand in a header: by name, whatever was imported first."""
+    return "\n".join(line for name in sorted(names) for line in REGISTRY[name].cpp())
 
 
 __all__ = [

@@ -1,0 +1,180 @@
+#include "class_file.h"
+
+namespace jvmti {
+namespace classfile {
+
+Status ConstantPool::read(Bytes& bytes) {
+  full_ = false;
+  added_.clear();
+  known_.clear();
+  start_ = bytes.at;
+  read_ = count_ = bytes.u2();
+  if (read_ == 0) return Status::kMalformed;
+  if (!offsets_.reserve(65536)) return Status::kOutOfMemory;
+  offsets_.grow(read_);
+  uint32_t* offsets = offsets_.begin();
+  const uint8_t* at = bytes.at;
+  const uint8_t* end = bytes.end;
+  offsets[0] = 0;
+  for (uint32_t i = 1; i < read_; ++i) {
+    if (at >= end) return Status::kMalformed;
+    offsets[i] = static_cast<uint32_t>(at - start_);
+    uint64_t size;
+    switch (*at) {
+      case kUtf8:
+        if (end - at < 3) return Status::kMalformed;
+        size = 3u + read2(at + 1);
+        break;
+      case kInteger: case kFloat: case kFieldref: case kMethodref: case kInterfaceMethodref:
+      case kNameAndType: case kDynamic: case kInvokeDynamic:
+        size = 5;
+        break;
+      case kLong: case kDouble:
+        size = 9;
+        if (++i < read_) offsets[i] = 0;
+        break;
+      case kClass: case kString: case kMethodType: case kModule: case kPackage:
+        size = 3;
+        break;
+      case kMethodHandle:
+        size = 4;
+        break;
+      default:
+        return Status::kMalformed;
+    }
+    if (static_cast<uint64_t>(end - at) < size) return Status::kMalformed;
+    at += size;
+  }
+  bytes.at = at;
+  return Status::kOk;
+}
+
+uint8_t ConstantPool::tag(uint32_t index) const {
+  return index == 0 || index >= read_ || offsets_[index] == 0 ? 0 : start_[offsets_[index]];
+}
+
+const uint8_t* ConstantPool::at(uint32_t index, uint8_t wanted) const {
+  return tag(index) == wanted ? start_ + offsets_[index] + 1 : nullptr;
+}
+
+Text ConstantPool::utf8(uint32_t index) const {
+  const uint8_t* found = at(index, kUtf8);
+  return found == nullptr ? Text() : Text(found + 2, read2(found));
+}
+
+Text ConstantPool::class_name(uint32_t index) const {
+  const uint8_t* found = at(index, kClass);
+  return found == nullptr ? Text() : utf8(read2(found));
+}
+
+bool ConstantPool::member(uint32_t index, Member* found) const {
+  uint8_t kind = tag(index);
+  if (kind < kFieldref || kind > kInterfaceMethodref) return false;
+  const uint8_t* constant = start_ + offsets_[index] + 1;
+  const uint8_t* pair = at(read2(constant + 2), kNameAndType);
+  if (pair == nullptr) return false;
+  *found = {class_name(read2(constant)), utf8(read2(pair)), utf8(read2(pair + 2))};
+  return found->owner.size != 0 && found->descriptor.size != 0;
+}
+
+Text ConstantPool::dynamic_descriptor(uint32_t index) const {
+  uint8_t kind = tag(index);
+  if (kind != kDynamic && kind != kInvokeDynamic) return Text();
+  const uint8_t* pair = at(read2(start_ + offsets_[index] + 3), kNameAndType);
+  return pair == nullptr ? Text() : utf8(read2(pair + 2));
+}
+
+uint16_t ConstantPool::next(uint32_t slots) {
+  if (count_ + slots > 65535) {
+    full_ = true;
+    return 0;
+  }
+  uint16_t index = static_cast<uint16_t>(count_);
+  count_ += slots;
+  return index;
+}
+
+uint16_t ConstantPool::known(uint64_t key, Text text) const {
+  for (const Known& one : known_) {
+    if (one.key != key) continue;
+    if (Text(const_cast<Output&>(added_).data() + one.start, one.size) == text) return one.index;
+  }
+  return 0;
+}
+
+uint16_t ConstantPool::remember(uint64_t key, Text text, uint32_t start, uint16_t index) {
+  // Without memory a constant is written twice.
+  (void)known_.push({key, start, text.size, index});
+  return index;
+}
+
+namespace {
+
+uint64_t key_of(uint8_t tag, uint64_t value) { return static_cast<uint64_t>(tag) << 56 ^ value; }
+
+uint64_t hash(Text text) {
+  uint64_t value = 1469598103934665603u;
+  for (uint32_t i = 0; i < text.size; ++i) value = (value ^ text.data[i]) * 1099511628211u;
+  return value & 0x00FFFFFFFFFFFFFFu;
+}
+
+}  // namespace
+
+uint16_t ConstantPool::add_utf8(Text text) {
+  if (text.size > 65535) {
+    full_ = true;
+    return 0;
+  }
+  uint64_t key = key_of(kUtf8, hash(text));
+  if (uint16_t index = known(key, text)) return index;
+  uint16_t index = next();
+  if (index == 0) return 0;
+  added_.u1(kUtf8);
+  added_.u2(text.size);
+  uint32_t start = added_.size();
+  added_.copy(text.data, text.size);
+  return remember(key, text, start, index);
+}
+
+uint16_t ConstantPool::add_pair(uint8_t tag, uint16_t first, uint16_t second) {
+  bool single = tag == kClass || tag == kString;
+  if (first == 0 || (second == 0 && !single)) return 0;
+  uint64_t key = key_of(tag, static_cast<uint64_t>(first) << 16 | second);
+  if (uint16_t index = known(key, Text())) return index;
+  uint16_t index = next();
+  if (index == 0) return 0;
+  added_.u1(tag);
+  added_.u2(first);
+  if (!single) added_.u2(second);
+  return remember(key, Text(), 0, index);
+}
+
+uint16_t ConstantPool::add_class(Text name) { return add_pair(kClass, add_utf8(name), 0); }
+
+uint16_t ConstantPool::add_string(Text text) { return add_pair(kString, add_utf8(text), 0); }
+
+uint16_t ConstantPool::add_int(int32_t value) {
+  uint64_t key = key_of(kInteger, static_cast<uint32_t>(value));
+  if (uint16_t index = known(key, Text())) return index;
+  uint16_t index = next();
+  if (index == 0) return 0;
+  added_.u1(kInteger);
+  added_.u4(static_cast<uint32_t>(value));
+  return remember(key, Text(), 0, index);
+}
+
+uint16_t ConstantPool::add_long(int64_t value) {
+  uint16_t index = next(2);
+  if (index == 0) return 0;
+  added_.u1(kLong);
+  added_.u8(static_cast<uint64_t>(value));
+  return index;
+}
+
+uint16_t ConstantPool::add_method(Text owner, Text name, Text descriptor) {
+  uint16_t pair = add_pair(kNameAndType, add_utf8(name), add_utf8(descriptor));
+  return add_pair(kMethodref, add_class(owner), pair);
+}
+
+}  // namespace classfile
+}  // namespace jvmti

@@ -1,0 +1,150 @@
+#include "instrumenter.h"
+
+#include "annotations.h"
+
+namespace jvmti {
+namespace classfile {
+
+namespace {
+
+void skip_attributes(Bytes& bytes) {
+  for (uint32_t left = bytes.u2(); left > 0 && !bytes.bad; --left) {
+    bytes.u2();
+    bytes.take(bytes.u4());
+  }
+}
+
+void skip_members(Bytes& bytes) {
+  for (uint32_t left = bytes.u2(); left > 0 && !bytes.bad; --left) {
+    bytes.take(6);
+    skip_attributes(bytes);
+  }
+}
+
+}  // namespace
+
+// Whether an annotation of the class, whose name is in a descriptor, matches.
+bool Instrumenter::is_annotated(const char* patterns, Bytes attributes) const {
+  for (uint32_t left = attributes.u2(); left > 0 && !attributes.bad; --left) {
+    Text name = pool_.utf8(attributes.u2());
+    Bytes contents = attributes.part(attributes.u4());
+    if (!(name == Text("RuntimeVisibleAnnotations")) && !(name == Text("RuntimeInvisibleAnnotations"))) continue;
+    for (uint32_t more = contents.u2(); more > 0 && !contents.bad; --more) {
+      Bytes ahead = contents;
+      Text type = pool_.utf8(ahead.u2());
+      if (type.size > 2 && matches_any<true>(patterns, Text(type.data + 1, type.size - 2).slice())) return true;
+      if (!skip_annotation(contents, 0)) break;
+    }
+  }
+  return false;
+}
+
+// Finds the probes whose patterns take this class.
+bool Instrumenter::choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods) {
+  of_class_.clear();
+  for (const Probe& probe : plan.probes()) {
+    if (!matches_any<true>(probe.classes, class_.name.slice())) continue;
+    if (probe.supertypes != nullptr) {
+      bool is_below = matches_any<true>(probe.supertypes, super.slice());
+      Bytes names = interfaces;
+      while (!is_below && names.left() >= 2) {
+        is_below = matches_any<true>(probe.supertypes, pool_.class_name(names.u2()).slice());
+      }
+      if (!is_below) continue;
+    }
+    if (probe.annotations != nullptr && !is_annotated(probe.annotations, after_methods)) continue;
+    if (!of_class_.push(&probe)) return false;
+  }
+  return true;
+}
+
+Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
+  uint32_t count = bytes.u2();
+  body_.u2(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint8_t* begin = bytes.at;
+    MethodInfo method{i, bytes.u2(), pool_.utf8(bytes.u2()), pool_.utf8(bytes.u2())};
+    const uint8_t* attributes = bytes.at;
+    skip_attributes(bytes);
+    if (bytes.bad) return Status::kMalformed;
+    of_method_.clear();
+    for (const Probe* probe : of_class_) {
+      if (!matches_any(probe->methods, method.name.slice())) continue;
+      if (!matches_any(probe->descriptors, method.descriptor.slice())) continue;
+      if (!of_method_.push(probe)) return Status::kOutOfMemory;
+    }
+    uint32_t where = body_.size();
+    body_.copy(begin, static_cast<uint64_t>(bytes.at - begin));
+    if (of_method_.empty()) continue;
+    // Once more, with new code.
+    Bytes rest(attributes, static_cast<uint64_t>(bytes.at - attributes));
+    size_t placed = placed_.size();
+    body_.cut(where);
+    body_.copy(begin, static_cast<uint64_t>(attributes - begin) + 2);
+    bool is_changed_here = false;
+    for (uint32_t left = rest.u2(); left > 0; --left) {
+      const uint8_t* attribute = rest.at;
+      uint32_t index = rest.u2();
+      Bytes contents = rest.part(rest.u4());
+      uint32_t start = body_.size();
+      body_.copy(attribute, static_cast<uint64_t>(rest.at - attribute));
+      if (is_changed_here || !(pool_.utf8(index) == Text("Code"))) continue;
+      body_.cut(start + 6);
+      Woven woven = method_.weave(class_, method, contents, of_method_, first_site, body_);
+      if (woven == Woven::kOutOfMemory || body_.failed) return Status::kOutOfMemory;
+      if (pool_.is_full()) return Status::kTooLarge;
+      if (woven == Woven::kMalformed) return Status::kMalformed;
+      if (woven == Woven::kChanged) {
+        body_.set4(start + 2, body_.size() - start - 6);
+        is_changed_here = true;
+      } else {
+        body_.cut(start + 6);
+        body_.copy(attribute + 6, static_cast<uint64_t>(rest.at - attribute) - 6);
+        placed_.shrink(placed);
+      }
+    }
+    is_changed = is_changed || is_changed_here;
+  }
+  return Status::kOk;
+}
+
+Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site) {
+  is_changed = false;
+  placed_.clear();
+  omitted_.clear();
+  body_.clear();
+  result_.clear();
+  Bytes bytes(file, size);
+  if (bytes.u4() != 0xCAFEBABE) return Status::kMalformed;
+  uint32_t version = bytes.u4();
+  Status status = pool_.read(bytes);
+  if (status != Status::kOk) return status;
+  const uint8_t* behind_pool = bytes.at;
+  bytes.u2();
+  uint16_t index = bytes.u2();
+  class_ = {pool_.class_name(index), index, version & 0xFFFF};
+  Text super = pool_.class_name(bytes.u2());
+  Bytes interfaces = bytes.part(uint64_t{bytes.u2()} * 2);
+  skip_members(bytes);
+  if (bytes.bad || class_.name.size == 0) return Status::kMalformed;
+  Bytes ahead = bytes;
+  skip_members(ahead);
+  if (ahead.bad) return Status::kMalformed;
+  if (!choose(plan, interfaces, super, ahead)) return Status::kOutOfMemory;
+  if (of_class_.empty()) return Status::kOk;
+  body_.copy(behind_pool, static_cast<uint64_t>(bytes.at - behind_pool));
+  status = methods(bytes, first_site);
+  if (status != Status::kOk || !is_changed) return status;
+  body_.copy(bytes.at, bytes.left());
+  const Output& added = pool_.added();
+  uint64_t old_pool = static_cast<uint64_t>(behind_pool - file) - 10;
+  result_.copy(file, 8);
+  result_.u2(pool_.count());
+  result_.copy(file + 10, old_pool);
+  result_.copy(const_cast<Output&>(added).data(), added.size());
+  result_.copy(body_.data(), body_.size());
+  return result_.failed || body_.failed || added.failed ? Status::kOutOfMemory : Status::kOk;
+}
+
+}  // namespace classfile
+}  // namespace jvmti

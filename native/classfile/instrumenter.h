@@ -1,0 +1,39 @@
+// Puts probes into a class file.
+#pragma once
+
+#include "method.h"
+
+namespace jvmti {
+namespace classfile {
+
+// Keeps its memory for the next class; for one thread at a time.
+class Instrumenter {
+ public:
+  Instrumenter() : method_(pool_, placed_, omitted_) {}
+
+  // Where the class has no place for any probe, `is_changed` stays false.
+  Status instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site);
+
+  bool is_changed = false;
+  Output& result() { return result_; }
+  const Vector<layouts::PlacedProbe>& placed() const { return placed_; }
+  const Vector<layouts::OmittedProbe>& omitted() const { return omitted_; }
+
+ private:
+  bool choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods);
+  bool is_annotated(const char* patterns, Bytes attributes) const;
+  Status methods(Bytes& bytes, uint32_t first_site);
+
+  ConstantPool pool_;
+  Vector<layouts::PlacedProbe> placed_;
+  Vector<layouts::OmittedProbe> omitted_;
+  Vector<const Probe*> of_class_;
+  Vector<const Probe*> of_method_;
+  Output body_;
+  Output result_;
+  Method method_;
+  ClassInfo class_{};
+};
+
+}  // namespace classfile
+}  // namespace jvmti

@@ -1,0 +1,515 @@
+// The code of a method as it is, and its copy with probes: each instruction moves, and what branches
+// to it follows.
+#include "method.h"
+
+namespace jvmti {
+namespace classfile {
+
+Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
+                    const Vector<const Probe*>& probes, uint32_t first_site, Output& out) {
+  class_ = &of;
+  method_ = &method;
+  probes_ = &probes;
+  first_site_ = first_site;
+  out_ = &out;
+  first_placed_ = placed_.size();
+  size_t first_omitted = omitted_.size();
+  wanted_ = 0;
+  uses_parameters_ = false;
+  bool uses_this = false;
+  bool uses_locals = false;
+  for (const Probe* probe : probes) {
+    wanted_ |= 1u << static_cast<uint32_t>(probe->site);
+    bool hands_this = probe->hands_over(OperandKind::kThis);
+    bool hands_arguments = probe->hands_over(OperandKind::kArgument) || probe->hands_over(OperandKind::kArguments);
+    if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
+    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew) uses_this = true;
+    if (probe->hands_over(OperandKind::kLocal)) uses_locals = true;
+  }
+  if (!read(code)) return Woven::kMalformed;
+  is_constructor_ = method.name == Text("<init>");
+  if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
+  if (!is_worth_it()) return Woven::kUnchanged;
+  if (!read_parameters() || !find_dropped()) return Woven::kMalformed;
+  tracks_ = has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
+  if (!wide_.reserve(size_)) return Woven::kOutOfMemory;
+  wide_.grow(size_);
+  std::memset(wide_.begin(), 0, size_);
+  uint32_t head = out.size();
+  for (int tries = 0; tries < 16; ++tries) {
+    out.cut(head);
+    placed_.shrink(first_placed_);
+    omitted_.shrink(first_omitted);
+    out.u2(0);
+    out.u2(0);
+    out.u4(0);
+    start_ = out.size();
+    grew_ = false;
+    if (!generate()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
+    if (placed_.size() == first_placed_) return Woven::kUnchanged;
+    Woven patched = patch();
+    if (grew_) continue;  // some branches are wide now, and everything behind them moves
+    if (patched != Woven::kChanged) return patched;
+    return tables();
+  }
+  return Woven::kMalformed;
+}
+
+bool Method::read(Bytes code) {
+  max_stack_ = code.u2();
+  max_locals_ = code.u2();
+  size_ = code.u4();
+  code_ = code.take(size_);
+  handler_count_ = code.u2();
+  handlers_ = code.part(uint64_t{handler_count_} * 8);
+  attributes_ = code;
+  if (code.bad || size_ == 0 || size_ > 65535) return false;
+  return read_attributes(attributes_);
+}
+
+bool Method::read_attributes(Bytes attributes) {
+  line_table_ = variable_table_ = frame_table_ = Bytes();
+  for (uint32_t left = attributes.u2(); left > 0; --left) {
+    Text name = pool_.utf8(attributes.u2());
+    Bytes contents = attributes.part(attributes.u4());
+    if (attributes.bad) return false;
+    if (name == Text("StackMapTable")) frame_table_ = contents;
+    if (name == Text("LineNumberTable") && line_table_.at == nullptr) line_table_ = contents;
+    if (name == Text("LocalVariableTable") && variable_table_.at == nullptr) variable_table_ = contents;
+  }
+  // Version 50 may be without, and is verified as before then.
+  has_frames_ = class_->major >= 51 || (class_->major == 50 && frame_table_.at != nullptr);
+  return true;
+}
+
+// Finds where the instructions are, and what is done to them.
+bool Method::scan() {
+  if (!target_.reserve(size_ + 1) || !place_.reserve(size_ + 1) || !marks_.reserve(size_ + 1) ||
+      !line_at_.reserve(size_ + 1)) {
+    out_->failed = true;
+    return false;
+  }
+  target_.grow(size_ + 1);
+  place_.grow(size_ + 1);
+  marks_.grow(size_ + 1);
+  std::memset(target_.begin(), 0xFF, (size_ + 1) * sizeof target_[0]);
+  std::memset(marks_.begin(), 0, size_ + 1);
+  for (uint32_t at = 0, length; at < size_; at += length) {
+    length = length_at(code_, at, size_);
+    if (length == 0) return false;
+    target_[at] = 0;
+  }
+  line_at_.grow(size_ + 1);
+  std::memset(line_at_.begin(), 0, (size_ + 1) * sizeof line_at_[0]);
+  Bytes lines = line_table_;
+  for (uint32_t left = lines.at == nullptr ? 0 : lines.u2(); left > 0; --left) {
+    uint32_t at = lines.u2();
+    uint32_t line = lines.u2();
+    if (lines.bad || at >= size_) return false;
+    if (target_[at] == kNowhere) continue;
+    marks_[at] |= kLineStart;
+    line_at_[at] = static_cast<uint16_t>(line);
+  }
+  Bytes handlers = handlers_;
+  for (uint32_t left = handler_count_; left > 0; --left) {
+    uint32_t start = handlers.u2();
+    uint32_t end = handlers.u2();
+    uint32_t handler = handlers.u2();
+    handlers.u2();
+    if (end > size_ || start >= end || handler >= size_ || target_[start] == kNowhere ||
+        (end < size_ && target_[end] == kNowhere) || target_[handler] == kNowhere) {
+      return false;
+    }
+    marks_[handler] |= kHandlerStart;
+  }
+  return true;
+}
+
+// Whether the code has anything that a probe is for.
+bool Method::is_worth_it() {
+  constexpr auto bit = [](Site site) { return 1u << static_cast<uint32_t>(site); };
+  constexpr uint32_t kAlways = bit(Site::kEntry) | bit(Site::kUnwind) | bit(Site::kIndex);
+  if ((wanted_ & kAlways) != 0) return true;
+  if (is_wanted(Site::kLine) && line_table_.at != nullptr) return true;
+  if (is_wanted(Site::kCatch) && handler_count_ != 0) return true;
+  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+    uint8_t op = code_[at];
+    if (op < kIreturn || op > kMultianewarray) continue;
+    uint32_t here = 0;
+    if (op <= kReturn) here = bit(Site::kReturn);
+    else if (op == kGetstatic || op == kGetfield) here = bit(Site::kRead);
+    else if (op == kPutstatic || op == kPutfield) here = bit(Site::kWrite);
+    else if (op <= kInvokeinterface) here = bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
+    else if (op == kNewarray || op == kAnewarray || op == kMultianewarray) here = bit(Site::kNew);
+    else if (op == kAthrow) here = bit(Site::kThrow);
+    else if (op == kMonitorenter) here = bit(Site::kMonitorEnter);
+    else if (op == kMonitorexit) here = bit(Site::kMonitorExit);
+    if ((wanted_ & here) != 0) return true;
+  }
+  return false;
+}
+
+bool Method::read_parameters() {
+  parameters_.clear();
+  uint32_t slot = 0;
+  if (!method_->is_static()) {
+    if (!parameters_.push({slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
+  }
+  for (Types types(method_->descriptor); !types.at_end();) {
+    Text type = types.next();
+    char found = category(type);
+    if (found == '\0' || found == 'V') return false;
+    if (!parameters_.push({slot, found, false, kNoSlot, type})) return false;
+    slot += slots(found);
+  }
+  return slot <= max_locals_;
+}
+
+// The frame that the method begins with.
+bool Method::first_frame(Frame* frame) {
+  frame->locals.clear();
+  frame->stack.clear();
+  Types types(method_->descriptor);
+  if (!method_->is_static()) {
+    Type self = Type::object(class_->name, class_->index);
+    if (is_constructor_ && !(class_->name == Text("java/lang/Object"))) self.tag = Tag::kUninitializedThis;
+    if (!frame->locals.push(self)) return false;
+  }
+  while (!types.at_end()) {
+    if (!frame->locals.push(Type::described(types.next()))) return false;
+  }
+  return true;
+}
+
+// Finds the parameters that somebody writes to, or that a frame does not have any more.
+bool Method::find_dropped() {
+  if (!uses_parameters_) return true;
+  auto wrote = [&](uint32_t slot, uint32_t size) {
+    for (Parameter& one : parameters_) {
+      if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;
+    }
+  };
+  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+    uint8_t op = code_[at];
+    uint32_t slot = code_[at + 1 < size_ ? at + 1 : at];
+    if (op == kWide) {
+      op = code_[at + 1];
+      slot = read2(code_ + at + 2);
+    }
+    if (op == kIinc) wrote(slot, 1);
+    if (op >= kIstore && op <= kAstore) wrote(slot, op == 55 || op == 57 ? 2 : 1);
+    if (op >= kIstore0 && op < kIastore) {
+      uint32_t kind = (op - kIstore0) / 4;
+      wrote((op - kIstore0) % 4u, kind == 1 || kind == 3 ? 2 : 1);
+    }
+  }
+  if (frame_table_.at == nullptr) return true;
+  if (!first_frame(&declared_)) return false;
+  FrameReader frames(pool_, frame_table_);
+  frames.decode(&declared_);
+  while (frames.next()) {
+    size_t item = 0;
+    for (Parameter& one : parameters_) {
+      Type held = item < declared_.locals.size() ? declared_.locals[item] : Type();
+      if (held.category() != one.category && held.tag != Tag::kUninitializedThis) one.written = true;
+      ++item;
+    }
+  }
+  return !frames.is_bad();
+}
+
+// Slots for what probes keep through the method, and the code at its beginning.
+bool Method::entry() {
+  Place place;
+  place.is_entry = true;
+  next_temporary_ = kept_from_ = max_locals_;
+  most_locals_ = max_locals_;
+  kept_.clear();
+  kept_types_.clear();
+  if (!select_all(Site::kEntry)) return false;
+  if (uses_parameters_) {
+    for (Parameter& one : parameters_) {
+      one.saved = kNoSlot;
+      // What is not initialized is not to be kept: nobody could have it.
+      if (!one.written || (is_constructor_ && one.slot == 0 && !method_->is_static())) continue;
+      one.saved = temporary(one.category);
+      Type type = one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
+      if (!kept_types_.push(type)) return false;
+      depth_ = 0;
+      load(one.category, one.slot);
+      store(one.category, one.saved);
+    }
+  }
+  for (const Probe* probe : selected_) {
+    if (probe->outcome != Outcome::kKeep) continue;
+    if (!kept_.push({probe->number, temporary('J')})) return false;
+    if (!kept_types_.push(Type::of(Tag::kLong))) return false;
+  }
+  first_temporary_ = next_temporary_;
+  // A probe may turn out not to be possible here, and those who read what it kept are.
+  for (const Kept& one : kept_) {
+    depth_ = 0;
+    op(kLconst0, 2);
+    store('J', one.slot);
+  }
+  return run(selected_, place);
+}
+
+bool Method::generate() {
+  fixups_.clear();
+  inserted_.clear();
+  inserted_types_.clear();
+  ranges_.clear();
+  bad_branch_ = false;
+  unwind_at_ = kNowhere;
+  line_ = 0;
+  deepest_ = 0;
+  ready_ = !is_constructor_;
+  pending_ = 0;
+  Frame first;
+  FrameReader frames(pool_, frame_table_);
+  bool more = false;
+  if (tracks_) {
+    if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first, max_locals_, max_stack_)) {
+      return false;
+    }
+    if (frame_table_.at != nullptr) {
+      frames.decode(&first);
+      more = frames.next();
+      if (frames.is_bad()) return false;
+    }
+  }
+  line_ = line_at_[0];
+  if (!entry()) return false;
+  bool covers = is_wanted(Site::kUnwind);
+  bool open = false;
+  for (uint32_t at = 0, length; at < size_; at += length) {
+    length = length_at(code_, at, size_);
+    uint8_t op = code_[at];
+    if (more && frames.at == at) {
+      if (!tracker_.enter(first)) return false;
+      more = frames.next();
+      if (frames.is_bad() || (more && frames.at <= at)) return false;
+    }
+    if ((marks_[at] & kLineStart) != 0) line_ = line_at_[at];
+    target_[at] = pc();
+    if (covers && is_ready() != open) {
+      open = !open;
+      if (open && !ranges_.push({pc(), 0})) return false;
+      if (!open) ranges_[ranges_.size() - 1].end = pc();
+    }
+    if (!before(at, op)) return false;
+    place_[at] = pc();
+    copy_instruction(at, length);
+    if (tracks_) tracker_.step(code_, at);
+    bool is_turned = wide_[at] != 0 && has_frames_ && op != kGoto && op != kJsr;
+    if (is_turned && !(more && frames.at == at + length) && !insert_frame(pc())) return false;
+    if (!has_frames_ && is_constructor_) {
+      Member made;
+      if (op == kNew) ++pending_;
+      if (op == kInvokespecial && pool_.member(read2(code_ + at + 1), &made) && made.name == Text("<init>")) {
+        if (pending_ > 0) {
+          --pending_;
+        } else {
+          ready_ = true;
+        }
+      }
+    }
+    if (bad_branch_ || !after(at, op) || out_->failed) return false;
+  }
+  target_[size_] = pc();
+  if (open) ranges_[ranges_.size() - 1].end = pc();
+  return unwind();
+}
+
+bool Method::is_ready() {
+  if (!is_constructor_) return true;
+  if (!has_frames_) return ready_;
+  return !tracks_ || (tracker_.is_known() && !tracker_.this_is_uninitialized());
+}
+
+// The handler that sees every exception that leaves the method.
+bool Method::unwind() {
+  if (!is_wanted(Site::kUnwind) || ranges_.empty()) return true;
+  if (!select_all(Site::kUnwind)) return false;
+  if (selected_.empty()) return true;
+  uint32_t start = pc();
+  size_t placed = placed_.size();
+  Place place;
+  place.at = size_;
+  place.is_unwind = true;
+  place.value_type = "Ljava/lang/Throwable;";
+  line_ = 0;
+  next_temporary_ = first_temporary_;
+  deepest_ = deepest_ > 1 ? deepest_ : 1;
+  if (!run_with_value(selected_, place)) return false;
+  if (placed_.size() == placed) {
+    out_->cut(start_ + start);
+    return true;
+  }
+  depth_ = 1;
+  op(kAthrow, -1);
+  unwind_at_ = start;
+  if (!has_frames_) return true;
+  Inserted frame{start, inserted_types_.size(), 0, 1};
+  uint32_t slot = 0;
+  if (uses_parameters_) {
+    // Objects are only handed over as such, whatever their classes.
+    for (const Parameter& one : parameters_) {
+      Type type = one.written ? Type() : one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
+      if (!inserted_types_.push(type)) return false;
+      slot += one.written ? 1 : slots(one.category);
+      if (one.written && slots(one.category) == 2) {
+        if (!inserted_types_.push(Type())) return false;
+        ++slot;
+      }
+    }
+  }
+  if (!kept_types_.empty()) {
+    for (; slot < kept_from_; ++slot) {
+      if (!inserted_types_.push(Type())) return false;
+    }
+    for (const Type& type : kept_types_) {
+      if (!inserted_types_.push(type)) return false;
+    }
+  }
+  frame.locals = inserted_types_.size() - frame.first;
+  return inserted_types_.push(Type::object("java/lang/Throwable")) && inserted_.push(frame);
+}
+
+// Remembers a frame for here, as the tracker has it.
+bool Method::insert_frame(uint32_t place) {
+  if (!tracks_ || !tracker_.is_known()) return false;
+  Inserted frame{place, inserted_types_.size(), 0, 0};
+  if (!tracker_.append_locals(&inserted_types_)) return false;
+  if (!kept_types_.empty()) {
+    uint32_t slot = 0;
+    for (size_t i = frame.first; i < inserted_types_.size(); ++i) slot += inserted_types_[i].is_wide() ? 2 : 1;
+    for (; slot < kept_from_; ++slot) {
+      if (!inserted_types_.push(Type())) return false;
+    }
+    for (const Type& type : kept_types_) {
+      if (!inserted_types_.push(type)) return false;
+    }
+  }
+  frame.locals = inserted_types_.size() - frame.first;
+  size_t before = inserted_types_.size();
+  if (!tracker_.append_stack(&inserted_types_)) return false;
+  frame.stack = inserted_types_.size() - before;
+  return inserted_.push(frame);
+}
+
+void Method::copy_instruction(uint32_t at, uint32_t length) {
+  uint8_t op = code_[at];
+  if (is_branch(op) || op == kGotoW || op == kJsrW) {
+    branch(at, op);
+  } else if (op == kTableswitch || op == kLookupswitch) {
+    switch_table(at, op);
+  } else {
+    out_->copy(code_ + at, length);
+  }
+}
+
+void Method::branch(uint32_t at, uint8_t op) {
+  bool is_far = op == kGotoW || op == kJsrW;
+  int64_t distance = is_far ? static_cast<int32_t>(read4(code_ + at + 1))
+                            : static_cast<int16_t>(read2(code_ + at + 1));
+  uint32_t to = static_cast<uint32_t>(at + distance);
+  if (at + distance < 0 || to >= size_ || target_[to] == kNowhere) {
+    bad_branch_ = true;
+    return;
+  }
+  uint32_t from = pc();
+  bool wide = is_far || wide_[at] != 0;
+  if (wide && !is_far && op != kGoto && op != kJsr) {
+    // Around a jump of four bytes.
+    uint8_t inverted = op >= kIfnull ? op ^ 1 : static_cast<uint8_t>(((op + 1) ^ 1) - 1);
+    out_->u1(inverted);
+    out_->u2(8);
+    from = pc();
+    out_->u1(kGotoW);
+  } else {
+    uint8_t far = op == kGoto || op == kGotoW ? kGotoW : kJsrW;
+    out_->u1(wide ? far : op);
+  }
+  if (!fixups_.push({pc(), from, to, wide})) out_->failed = true;
+  if (wide) {
+    out_->u4(0);
+  } else {
+    out_->u2(0);
+  }
+}
+
+void Method::switch_table(uint32_t at, uint8_t op) {
+  uint32_t from = pc();
+  out_->u1(op);
+  while (pc() % 4 != 0) out_->u1(0);
+  const uint8_t* table = code_ + at + 4 - at % 4;
+  auto jump = [&](const uint8_t* distance) {
+    int64_t to = at + static_cast<int64_t>(static_cast<int32_t>(read4(distance)));
+    if (to < 0 || to >= size_ || target_[static_cast<size_t>(to)] == kNowhere) {
+      bad_branch_ = true;
+      return;
+    }
+    if (!fixups_.push({pc(), from, static_cast<uint32_t>(to), true})) out_->failed = true;
+    out_->u4(0);
+  };
+  jump(table);
+  uint32_t count;
+  if (op == kTableswitch) {
+    out_->copy(table + 4, 8);
+    count = read4(table + 8) - read4(table + 4) + 1;
+  } else {
+    count = read4(table + 4);
+    out_->u4(count);
+  }
+  table += op == kTableswitch ? 12 : 8;
+  for (uint32_t i = 0; i < count && !bad_branch_; ++i) {
+    if (op == kLookupswitch) {
+      out_->copy(table, 4);
+      table += 4;
+    }
+    jump(table);
+    table += 4;
+  }
+}
+
+// Writes the distances of branches, and how large everything has become.
+Woven Method::patch() {
+  if (out_->failed) return Woven::kOutOfMemory;
+  for (const Fixup& one : fixups_) {
+    int64_t distance = static_cast<int64_t>(target_[one.to]) - one.from;
+    if (one.is_wide) {
+      out_->set4(start_ + one.where, static_cast<uint32_t>(distance));
+    } else if (distance < -32768 || distance > 32767) {
+      grew_ = true;
+    } else {
+      out_->set2(start_ + one.where, static_cast<uint32_t>(distance));
+    }
+  }
+  if (grew_) {
+    for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+      if (!is_branch(code_[at]) || wide_[at] != 0) continue;
+      uint32_t to = static_cast<uint32_t>(at + static_cast<int16_t>(read2(code_ + at + 1)));
+      int64_t distance = static_cast<int64_t>(target_[to]) - place_[at];
+      if (distance < -32768 || distance > 32767) wide_[at] = 1;
+    }
+    // The frame behind a branch that is turned round comes from the tracker.
+    tracks_ = tracks_ || has_frames_;
+    return Woven::kChanged;
+  }
+  uint32_t size = pc();
+  uint32_t stack = max_stack_ + static_cast<uint32_t>(deepest_);
+  if (size > 65535 || stack > 65535 || most_locals_ > 65535) {
+    placed_.shrink(first_placed_);
+    for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);
+    return Woven::kUnchanged;
+  }
+  out_->set2(start_ - 8, stack);
+  out_->set2(start_ - 6, most_locals_);
+  out_->set4(start_ - 4, size);
+  return Woven::kChanged;
+}
+
+}  // namespace classfile
+}  // namespace jvmti

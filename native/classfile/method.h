@@ -1,0 +1,249 @@
+// Puts probes into the code of one method.
+#pragma once
+
+#include "frames.h"
+#include "plan.h"
+
+namespace jvmti {
+namespace classfile {
+
+struct ClassInfo {
+  Text name;
+  uint16_t index;  // of its constant
+  uint32_t major;
+};
+
+struct MethodInfo {
+  uint32_t number;  // its position in the class file
+  uint16_t access;
+  Text name;
+  Text descriptor;
+
+  bool is_static() const { return (access & 0x0008) != 0; }
+};
+
+// `int` for I and so on; null for what is no primitive type.
+const char* primitive_name(char type);
+
+enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
+
+class Method {
+ public:
+  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed, Vector<layouts::OmittedProbe>& omitted)
+      : pool_(pool), placed_(placed), omitted_(omitted), tracker_(pool), frames_(pool, table_) {}
+
+  // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
+  // written is to be thrown away.
+  Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
+              const Vector<const Probe*>& probes, uint32_t first_site, Output& out);
+
+ private:
+  static constexpr uint32_t kNowhere = 0xFFFFFFFF;
+  static constexpr uint32_t kNoSlot = 0xFFFFFFFF;
+  enum Mark : uint8_t { kLineStart = 1, kHandlerStart = 2 };
+
+  struct Parameter {
+    uint32_t slot;
+    char category;
+    bool written;    // so that the slot does not hold what was passed any more
+    uint32_t saved;  // where it is kept then
+    Text type;
+  };
+  struct Spilled {
+    uint32_t slot;
+    char category;
+    Text type;
+  };
+  // What a probe at a place may hand over.
+  struct Place {
+    uint32_t at = 0;
+    Text value_type;               // a descriptor; empty: there is none
+    uint32_t value = kNoSlot;      // where it was put
+    uint32_t target = kNoSlot;     // kNoSlot: null
+    Text owner;                    // of a field or method, or the class of an object
+    Text member;
+    bool has_receiver = false;     // first among what was passed
+    bool is_passed = false;        // what was passed was put away
+    bool is_entry = false;
+    bool is_unwind = false;
+  };
+  struct Fixup {
+    uint32_t where;  // of the distance, in the code
+    uint32_t from;   // of the instruction
+    uint32_t to;     // before
+    bool is_wide;
+  };
+  struct Inserted {
+    uint32_t place;
+    size_t first;
+    size_t locals;
+    size_t stack;
+  };
+  struct Range {
+    uint32_t start;
+    uint32_t end;
+  };
+  struct Kept {
+    uint32_t probe;
+    uint32_t slot;
+  };
+
+  // method.cpp: what is there, and the new code
+  bool read(Bytes code);
+  bool read_attributes(Bytes attributes);
+  bool scan();
+  bool is_worth_it();
+  bool read_parameters();
+  bool find_dropped();
+  bool first_frame(Frame* frame);
+  bool generate();
+  bool entry();
+  bool before(uint32_t at, uint8_t op);
+  bool after(uint32_t at, uint8_t op);
+  void copy_instruction(uint32_t at, uint32_t length);
+  void branch(uint32_t at, uint8_t op);
+  void switch_table(uint32_t at, uint8_t op);
+  bool insert_frame(uint32_t place);
+  bool unwind();
+  Woven patch();
+  uint32_t pc() const { return out_->size() - start_; }
+
+  // sites.cpp: which probes are where
+  using Probes = Vector<const Probe*>;
+  bool write(uint32_t at, uint8_t op);
+  bool read_field(uint32_t at, uint8_t op);
+  bool call(uint32_t at, uint8_t op);
+  bool made_array(uint32_t at, uint8_t op);
+  bool monitor_exit(uint32_t at);
+  bool caught(uint32_t at);
+  bool is_wanted(Site site) const { return (wanted_ >> static_cast<uint32_t>(site) & 1) != 0; }
+  template <class Fits>
+  bool select(Site site, Probes* found, const Fits& fits);
+  bool select_all(Site site);
+  void java_name(Text name, uint32_t dimensions);
+  bool is_ready();
+  bool run(const Probes& probes, const Place& place);
+  // The value is on the stack, and afterwards, too.
+  bool run_with_value(const Probes& probes, Place place);
+  bool spill(Text descriptor, bool has_receiver);
+  void reload();
+
+  // sequences.cpp: what a probe is made of
+  bool is_possible(const Probe& probe, const Place& place) const;
+  bool is_possible(const Operand& operand, const Place& place) const;
+  bool emit(const Probe& probe, const Place& place);
+  void hand_over(const Operand& operand, const Place& place);
+  bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
+  uint32_t kept_by(int64_t probe) const;
+  void number(int32_t value);
+  void text(Text value);
+  void dotted(Text first, Text second);
+  void load(char category, uint32_t slot) { move(kIload, kIload0, category, slot); }
+  void store(char category, uint32_t slot) { move(kIstore, kIstore0, category, slot); }
+  void move(uint8_t op, uint8_t short_op, char category, uint32_t slot);
+  void convert(Text from, char to);
+  void box(Text type);
+  template <class Load>
+  void array(size_t count, const Load& load_one);
+  void this_object(const Place& place);
+  void parameter(const Parameter& one, const Place& place);
+  const Parameter* argument(int64_t position) const;
+  const Spilled* passed(int64_t position) const;
+  void invoke(Text owner, Text name, Text descriptor);
+  void op(uint8_t code, int32_t depth) {
+    out_->u1(code);
+    grow(depth);
+  }
+  void grow(int32_t depth) {
+    depth_ += depth;
+    if (depth_ > deepest_) deepest_ = depth_;
+  }
+  uint32_t temporary(char category) {
+    uint32_t slot = next_temporary_;
+    next_temporary_ += slots(category);
+    if (next_temporary_ > most_locals_) most_locals_ = next_temporary_;
+    return slot;
+  }
+  void omit(const Probe& probe, uint32_t at, LeftOut why) {
+    if (!omitted_.push({probe.number, method_->number, at, static_cast<uint32_t>(why)})) out_->failed = true;
+  }
+
+  // tables.cpp: what refers to places in the code
+  Woven tables();
+  bool exception_table();
+  bool write_frames();
+  bool local_variables(Bytes table);
+  bool line_numbers(Bytes table);
+  bool type_annotations(Bytes table);
+  uint32_t mapped(uint32_t at) const;
+
+  ConstantPool& pool_;
+  Vector<layouts::PlacedProbe>& placed_;
+  Vector<layouts::OmittedProbe>& omitted_;
+  const ClassInfo* class_ = nullptr;
+  const MethodInfo* method_ = nullptr;
+  const Vector<const Probe*>* probes_ = nullptr;
+  uint32_t wanted_ = 0;  // a bit for each kind of site
+  uint32_t first_site_ = 0;
+  Output* out_ = nullptr;
+  uint32_t start_ = 0;  // of the code in it
+  size_t first_placed_ = 0;
+
+  const uint8_t* code_ = nullptr;
+  uint32_t size_ = 0;
+  uint32_t max_stack_ = 0;
+  uint32_t max_locals_ = 0;
+  Bytes handlers_;
+  uint32_t handler_count_ = 0;
+  Bytes attributes_;
+  Bytes line_table_;
+  Bytes variable_table_;
+  Bytes frame_table_;
+  bool has_frames_ = false;  // a table is needed
+  bool is_constructor_ = false;
+  bool uses_parameters_ = false;  // elsewhere than at the entry
+  bool tracks_ = false;
+  bool ready_ = true;  // without frames: `this` is initialized
+  uint32_t pending_ = 0;  // objects made and not initialized, without frames
+
+  Vector<uint32_t> target_;  // of each instruction: where a jump to it goes now
+  Vector<uint32_t> place_;   // where the instruction itself is now
+  Vector<uint8_t> marks_;
+  Vector<uint16_t> line_at_;
+  Vector<uint8_t> wide_;  // branches that need four bytes
+  bool grew_ = false;
+  bool bad_branch_ = false;
+  uint32_t line_ = 0;
+
+  Vector<Parameter> parameters_;
+  Vector<Spilled> spilled_;
+  Vector<Kept> kept_;
+  Vector<const Probe*> selected_;
+  // For what comes behind the instruction.
+  Vector<const Probe*> called_;
+  Vector<const Probe*> made_;
+  Vector<const Probe*> read_;
+  Vector<const Probe*> entered_;
+  Place after_;
+  Output scratch_;
+  Vector<Fixup> fixups_;
+  Vector<Inserted> inserted_;
+  Vector<Type> inserted_types_;
+  Vector<Range> ranges_;
+  uint32_t unwind_at_ = kNowhere;
+  Frame declared_;
+  Tracker tracker_;
+  Output table_;
+  FrameWriter frames_;
+
+  uint32_t kept_from_ = 0;  // the first slot that is ours
+  Vector<Type> kept_types_;
+  uint32_t next_temporary_ = 0;
+  uint32_t first_temporary_ = 0;
+  uint32_t most_locals_ = 0;
+  int32_t depth_ = 0;
+  int32_t deepest_ = 0;
+};
+
+}  // namespace classfile
+}  // namespace jvmti

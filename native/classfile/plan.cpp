@@ -1,0 +1,224 @@
+#include "plan.h"
+
+namespace jvmti {
+namespace classfile {
+
+namespace {
+
+constexpr uint32_t kLongestDescriptor = 1024;
+
+const char* described(char type) {
+  switch (type) {
+    case 'I':
+      return "I";
+    case 'J':
+      return "J";
+    case 'F':
+      return "F";
+    case 'D':
+      return "D";
+    case 'V':
+      return "V";
+    case 'L':
+      return "Ljava/lang/Object;";
+    case 'S':
+      return "Ljava/lang/String;";
+    case 'T':
+      return "Ljava/lang/Throwable;";
+    case 'A':
+      return "[Ljava/lang/Object;";
+    default:
+      return nullptr;
+  }
+}
+
+bool has_value(Site site) {
+  switch (site) {
+    case Site::kReturn: case Site::kUnwind: case Site::kThrow: case Site::kCatch: case Site::kRead:
+    case Site::kWrite: case Site::kCalled: case Site::kNew:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_member(Site site) {
+  return site == Site::kRead || site == Site::kWrite || site == Site::kCall || site == Site::kCalled ||
+         site == Site::kNew;
+}
+
+// Whether there is such an operand at such a site, handed over as such a type.
+bool makes_sense(const Operand& operand, Site site) {
+  char type = operand.type;
+  switch (operand.kind) {
+    case OperandKind::kNumber:
+      return type == 'I' || type == 'J';
+    case OperandKind::kSite: case OperandKind::kLine:
+      return type == 'I';
+    case OperandKind::kText:
+      return type == 'S' && operand.text.data != nullptr;
+    case OperandKind::kClass: case OperandKind::kMethod: case OperandKind::kDescriptor:
+      return type == 'S';
+    case OperandKind::kMember:
+      return type == 'S' && has_member(site);
+    case OperandKind::kThis:
+      return type == 'L';
+    case OperandKind::kTarget:
+      return type == 'L' && (has_member(site) || site == Site::kMonitorEnter || site == Site::kMonitorExit);
+    case OperandKind::kArguments:
+      return type == 'A';
+    case OperandKind::kAllPassed:
+      return type == 'A' && (site == Site::kCall || site == Site::kCalled);
+    case OperandKind::kArgument:
+      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 && operand.number < 256;
+    case OperandKind::kPassed:
+      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 && operand.number < 256 &&
+             (site == Site::kCall || site == Site::kCalled);
+    case OperandKind::kLocal:
+      return type != 'S' && type != 'A' && type != 'T' && operand.text.data != nullptr;
+    case OperandKind::kValue:
+      if (type == 'T') return site == Site::kUnwind || site == Site::kThrow || site == Site::kCatch;
+      return type != 'S' && type != 'A' && has_value(site);
+    case OperandKind::kKept:
+      return type == 'J' && site != Site::kEntry && operand.number >= 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Plan::text(uint32_t at, Text* found) const {
+  *found = Text();
+  if (at == layouts::Plans::kNoText) return true;
+  if (at >= texts_.size) return false;
+  // The texts end with a zero, which was checked.
+  *found = Text(reinterpret_cast<const char*>(texts_.data + at));
+  return true;
+}
+
+bool Plan::pattern(uint32_t at, const char** found) const {
+  Text read;
+  if (!text(at, &read)) return false;
+  *found = reinterpret_cast<const char*>(read.data);
+  return true;
+}
+
+Status Plan::read_operands(const uint8_t* at, uint32_t count) {
+  if (!operands_.reserve(count)) return Status::kOutOfMemory;
+  for (uint32_t i = 0; i < count; ++i) {
+    layouts::PlanOperand one;
+    std::memcpy(&one, at + i * sizeof one, sizeof one);
+    Operand operand;
+    if (one.kind == 0 || one.kind > layouts::kOperandCount || one.type > 127) return Status::kBadPlan;
+    operand.kind = static_cast<OperandKind>(one.kind);
+    operand.type = static_cast<char>(one.type);
+    operand.number = one.number;
+    if (!text(one.text, &operand.text)) return Status::kBadPlan;
+    if (described(operand.type) == nullptr || operand.type == 'V') return Status::kBadPlan;
+    operands_.put(operand);
+  }
+  return Status::kOk;
+}
+
+bool Plan::describe(Probe* probe) {
+  char text[kLongestDescriptor];
+  size_t used = 0;
+  auto add = [&](const char* part) {
+    size_t size = std::strlen(part);
+    if (used + size >= sizeof text) return false;
+    std::memcpy(text + used, part, size);
+    used += size;
+    return true;
+  };
+  bool fits = add("(");
+  for (uint32_t i = 0; i < probe->operand_count; ++i) fits = fits && add(described(probe->operands[i].type));
+  fits = fits && add(")") && add(described(probe->result));
+  if (!fits || descriptors_.size() + used > descriptors_.capacity()) return false;
+  uint8_t* begin = descriptors_.end();
+  std::memcpy(begin, text, used);
+  descriptors_.grow(descriptors_.size() + used);
+  probe->descriptor = Text(begin, static_cast<uint32_t>(used));
+  return true;
+}
+
+Status Plan::read_probe(const uint8_t* at, uint32_t number) {
+  layouts::PlanProbe one;
+  std::memcpy(&one, at, sizeof one);
+  Probe probe;
+  probe.number = number;
+  if (one.site == 0 || one.site > layouts::kSiteCount) return Status::kBadPlan;
+  if (one.outcome >= layouts::kOutcomeCount || one.result > 127) return Status::kBadPlan;
+  probe.site = static_cast<Site>(one.site);
+  probe.outcome = static_cast<Outcome>(one.outcome);
+  probe.result = static_cast<char>(one.result);
+  probe.at = one.number;
+  if (one.operands > layouts::Plans::kOperands || one.first_operand > operands_.size() ||
+      one.operands > operands_.size() - one.first_operand) {
+    return Status::kBadPlan;
+  }
+  probe.operands = operands_.begin() + one.first_operand;
+  probe.operand_count = one.operands;
+  for (uint32_t i = 0; i < one.operands; ++i) {
+    if (!makes_sense(probe.operands[i], probe.site)) return Status::kBadPlan;
+  }
+  if (!pattern(one.classes, &probe.classes) || !pattern(one.methods, &probe.methods) ||
+      !pattern(one.descriptors, &probe.descriptors) || !pattern(one.annotations, &probe.annotations) ||
+      !pattern(one.supertypes, &probe.supertypes) || !pattern(one.owners, &probe.owners) ||
+      !pattern(one.members, &probe.members) ||
+      !pattern(one.member_descriptors, &probe.member_descriptors) || !text(one.helper, &probe.helper) ||
+      !text(one.name, &probe.name)) {
+    return Status::kBadPlan;
+  }
+  if (probe.helper.size == 0 || probe.name.size == 0) return Status::kBadPlan;
+  switch (probe.outcome) {
+    case Outcome::kNone:
+      if (probe.result != 'V') return Status::kBadPlan;
+      break;
+    case Outcome::kKeep:
+      if (probe.result != 'J' || probe.site != Site::kEntry) return Status::kBadPlan;
+      break;
+    case Outcome::kReplace:
+      if (std::strchr("IJFDL", probe.result) == nullptr || probe.result == '\0') return Status::kBadPlan;
+      if (probe.site != Site::kReturn && probe.site != Site::kRead && probe.site != Site::kCalled &&
+          probe.site != Site::kWrite) {
+        return Status::kBadPlan;
+      }
+      break;
+  }
+  if (!describe(&probe)) return Status::kBadPlan;
+  probes_.put(probe);
+  return Status::kOk;
+}
+
+Status Plan::read(const uint8_t* data, uint64_t size) {
+  layouts::PlanHeader header;
+  if (size < sizeof header) return Status::kBadPlan;
+  std::memcpy(&header, data, sizeof header);
+  uint64_t fixed = sizeof header + uint64_t{header.probes} * sizeof(layouts::PlanProbe) +
+                   uint64_t{header.operands} * sizeof(layouts::PlanOperand);
+  if (header.magic != layouts::Plans::kMagic || header.probes > layouts::Plans::kProbes ||
+      header.operands > layouts::Plans::kProbes * layouts::Plans::kOperands ||
+      header.text > layouts::Plans::kText || size != fixed + header.text ||
+      (header.text != 0 && data[size - 1] != '\0')) {
+    return Status::kBadPlan;
+  }
+  if (!data_.reserve(size)) return Status::kOutOfMemory;
+  data_.grow(size);
+  std::memcpy(data_.begin(), data, size);
+  texts_ = Text(data_.begin() + fixed, header.text);
+  const uint8_t* at = data_.begin() + sizeof header;
+  const uint8_t* operands = at + header.probes * sizeof(layouts::PlanProbe);
+  Status status = read_operands(operands, header.operands);
+  if (status != Status::kOk) return status;
+  // Neither list moves: others point into both.
+  if (!probes_.reserve(header.probes) || !descriptors_.reserve(header.probes * kLongestDescriptor)) {
+    return Status::kOutOfMemory;
+  }
+  for (uint32_t i = 0; i < header.probes && status == Status::kOk; ++i) {
+    status = read_probe(at + i * sizeof(layouts::PlanProbe), i);
+  }
+  return status;
+}
+
+}  // namespace classfile
+}  // namespace jvmti

@@ -1,0 +1,70 @@
+// A plan of instrumentation, as `probes.h` lays it out: checked when it is opened.
+#pragma once
+
+#include "instructions.h"
+#include "probes.h"
+
+namespace jvmti {
+namespace classfile {
+
+using layouts::LeftOut;
+using layouts::Outcome;
+using Site = layouts::Site;
+using OperandKind = layouts::Operand;
+
+struct Operand {
+  OperandKind kind;
+  char type;
+  int64_t number;
+  Text text;
+};
+
+struct Probe {
+  uint32_t number;  // in the plan
+  Site site;
+  Outcome outcome;
+  char result;
+  int32_t at;  // a line or bytecode index; -1: all
+  const Operand* operands;
+  uint32_t operand_count;
+  // Patterns, one a line; null takes everything.
+  const char* classes;
+  const char* methods;
+  const char* descriptors;
+  const char* annotations;
+  const char* supertypes;
+  const char* owners;
+  const char* members;
+  const char* member_descriptors;
+  Text helper;
+  Text name;
+  Text descriptor;
+
+  bool hands_over(OperandKind kind) const {
+    for (uint32_t i = 0; i < operand_count; ++i) {
+      if (operands[i].kind == kind) return true;
+    }
+    return false;
+  }
+};
+
+class Plan {
+ public:
+  Status read(const uint8_t* data, uint64_t size);
+  const Vector<Probe>& probes() const { return probes_; }
+
+ private:
+  bool text(uint32_t at, Text* found) const;
+  bool pattern(uint32_t at, const char** found) const;
+  Status read_operands(const uint8_t* at, uint32_t count);
+  Status read_probe(const uint8_t* at, uint32_t number);
+  bool describe(Probe* probe);
+  Vector<uint8_t> data_;
+  Text texts_;
+  Vector<Operand> operands_;
+  Vector<Probe> probes_;
+  Vector<uint8_t> descriptors_;  // of the methods that probes call
+};
+
+}  // namespace classfile
+}  // namespace jvmti

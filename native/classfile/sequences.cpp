@@ -1,0 +1,337 @@
+// What a probe is made of: what it hands over is loaded, then a static method is called.
+#include "method.h"
+
+namespace jvmti {
+namespace classfile {
+
+namespace {
+
+struct Boxed {
+  char type;
+  const char* owner;
+  const char* descriptor;
+};
+
+constexpr Boxed kBoxes[] = {
+    {'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"},  {'B', "java/lang/Byte", "(B)Ljava/lang/Byte;"},
+    {'C', "java/lang/Character", "(C)Ljava/lang/Character;"}, {'S', "java/lang/Short", "(S)Ljava/lang/Short;"},
+    {'I', "java/lang/Integer", "(I)Ljava/lang/Integer;"},  {'J', "java/lang/Long", "(J)Ljava/lang/Long;"},
+    {'F', "java/lang/Float", "(F)Ljava/lang/Float;"},      {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
+
+uint8_t kind_of(char category) {
+  switch (category) {
+    case 'I':
+      return 0;
+    case 'J':
+      return 1;
+    case 'F':
+      return 2;
+    case 'D':
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+// Whether a value of a category can be handed over as a type.
+bool is_convertible(char from, char to) {
+  switch (to) {
+    case 'L':
+      return from != '\0';
+    case 'T':
+      return from == 'L';
+    case 'J':
+      return from == 'J' || from == 'I';
+    case 'F':
+      return from == 'F' || from == 'I';
+    case 'D':
+      return from == 'D' || from == 'F' || from == 'I' || from == 'J';
+    default:
+      return from == to;
+  }
+}
+
+}  // namespace
+
+const char* primitive_name(char type) {
+  switch (type) {
+    case 'Z':
+      return "boolean";
+    case 'B':
+      return "byte";
+    case 'C':
+      return "char";
+    case 'S':
+      return "short";
+    case 'I':
+      return "int";
+    case 'J':
+      return "long";
+    case 'F':
+      return "float";
+    case 'D':
+      return "double";
+    default:
+      return nullptr;
+  }
+}
+
+// The parameter at a position, which does not count the receiver.
+const Method::Parameter* Method::argument(int64_t position) const {
+  uint64_t at = static_cast<uint64_t>(position) + (method_->is_static() ? 0 : 1);
+  return at < parameters_.size() ? &parameters_[at] : nullptr;
+}
+
+const Method::Spilled* Method::passed(int64_t position) const {
+  uint64_t at = static_cast<uint64_t>(position) + (after_.has_receiver ? 1 : 0);
+  return at < spilled_.size() ? &spilled_[at] : nullptr;
+}
+
+uint32_t Method::kept_by(int64_t probe) const {
+  for (const Kept& one : kept_) {
+    if (one.probe == probe) return one.slot;
+  }
+  return kNoSlot;
+}
+
+bool Method::find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const {
+  Bytes table = variable_table_;
+  if (table.at == nullptr) return false;
+  for (uint32_t left = table.u2(); left > 0; --left) {
+    uint32_t start = table.u2();
+    uint32_t length = table.u2();
+    Text found = pool_.utf8(table.u2());
+    *type = pool_.utf8(table.u2());
+    *slot = table.u2();
+    if (table.bad) return false;
+    if (at < start || at >= start + length || !(found == name)) continue;
+    char kind = category(*type);
+    if (kind == '\0' || kind == 'V' || *slot + slots(kind) > max_locals_) return false;
+    // The table is a hint; what is there is what the verifier sees.
+    return !tracks_ || tracker_.local(*slot).category() == kind;
+  }
+  return false;
+}
+
+bool Method::is_possible(const Operand& operand, const Place& place) const {
+  Text type;
+  uint32_t slot;
+  switch (operand.kind) {
+    case OperandKind::kValue:
+      return is_convertible(category(place.value_type), operand.type);
+    case OperandKind::kArgument: {
+      const Parameter* found = argument(operand.number);
+      return found != nullptr && is_convertible(found->category, operand.type);
+    }
+    case OperandKind::kPassed: {
+      const Spilled* found = place.is_passed ? passed(operand.number) : nullptr;
+      return found != nullptr && is_convertible(found->category, operand.type);
+    }
+    case OperandKind::kAllPassed:
+      return place.is_passed;
+    case OperandKind::kLocal:
+      return find_local(operand.text, place.at, &type, &slot) && is_convertible(category(type), operand.type);
+    case OperandKind::kKept:
+      return kept_by(operand.number) != kNoSlot;
+    default:
+      return true;
+  }
+}
+
+bool Method::is_possible(const Probe& probe, const Place& place) const {
+  for (uint32_t i = 0; i < probe.operand_count; ++i) {
+    if (!is_possible(probe.operands[i], place)) return false;
+  }
+  return probe.outcome != Outcome::kReplace || category(place.value_type) == probe.result;
+}
+
+bool Method::emit(const Probe& probe, const Place& place) {
+  depth_ = 0;
+  for (uint32_t i = 0; i < probe.operand_count; ++i) hand_over(probe.operands[i], place);
+  invoke(probe.helper, probe.name, probe.descriptor);
+  if (probe.outcome == Outcome::kKeep) {
+    store('J', kept_by(probe.number));
+  } else if (probe.outcome == Outcome::kReplace) {
+    Text type = place.value_type;
+    if (type[0] == 'L') type = Text(type.data + 1, type.size - 2);
+    if (probe.result == 'L' && !(type == Text("java/lang/Object"))) {
+      op(kCheckcast, 0);
+      out_->u2(pool_.add_class(type));
+    }
+    store(probe.result, place.value);
+  }
+  return placed_.push({probe.number, method_->number, place.at, line_}) && !pool_.is_full();
+}
+
+void Method::hand_over(const Operand& operand, const Place& place) {
+  switch (operand.kind) {
+    case OperandKind::kNumber:
+      if (operand.type == 'I') return number(static_cast<int32_t>(operand.number));
+      op(kLdc2W, 2);
+      return out_->u2(pool_.add_long(operand.number));
+    case OperandKind::kText:
+      return text(operand.text);
+    case OperandKind::kSite:
+      return number(static_cast<int32_t>(first_site_ + placed_.size()));
+    case OperandKind::kLine:
+      return number(static_cast<int32_t>(line_));
+    case OperandKind::kClass:
+      return dotted(class_->name, Text());
+    case OperandKind::kMethod:
+      return dotted(class_->name, method_->name);
+    case OperandKind::kDescriptor:
+      return text(method_->descriptor);
+    case OperandKind::kMember:
+      return dotted(place.owner, place.member);
+    case OperandKind::kThis:
+      return this_object(place);
+    case OperandKind::kTarget:
+      if (place.target == kNoSlot) return op(kAconstNull, 1);
+      return load('L', place.target);
+    case OperandKind::kArgument: {
+      const Parameter& found = *argument(operand.number);
+      parameter(found, place);
+      return convert(found.type, operand.type);
+    }
+    case OperandKind::kArguments: {
+      size_t first = method_->is_static() ? 0 : 1;
+      return array(parameters_.size() - first, [&](size_t i) {
+        parameter(parameters_[first + i], place);
+        convert(parameters_[first + i].type, 'L');
+      });
+    }
+    case OperandKind::kPassed: {
+      const Spilled& found = *passed(operand.number);
+      load(found.category, found.slot);
+      return convert(found.type, operand.type);
+    }
+    case OperandKind::kAllPassed: {
+      size_t first = place.has_receiver ? 1 : 0;
+      return array(spilled_.size() - first, [&](size_t i) {
+        load(spilled_[first + i].category, spilled_[first + i].slot);
+        convert(spilled_[first + i].type, 'L');
+      });
+    }
+    case OperandKind::kValue:
+      if (place.value == kNoSlot) return op(kAconstNull, 1);
+      load(category(place.value_type), place.value);
+      return convert(place.value_type, operand.type);
+    case OperandKind::kLocal: {
+      Text type;
+      uint32_t slot = 0;
+      (void)find_local(operand.text, place.at, &type, &slot);
+      load(category(type), slot);
+      return convert(type, operand.type);
+    }
+    case OperandKind::kKept:
+      return load('J', kept_by(operand.number));
+  }
+}
+
+void Method::this_object(const Place& place) {
+  bool is_there = !method_->is_static();
+  if (is_there && is_constructor_) {
+    // Nobody may have an object whose superclass has not initialized it.
+    is_there = !place.is_entry && !parameters_[0].written && (place.is_unwind || is_ready());
+  }
+  if (!is_there) return op(kAconstNull, 1);
+  parameter(parameters_[0], place);
+}
+
+void Method::parameter(const Parameter& one, const Place& place) {
+  load(one.category, place.is_entry || one.saved == kNoSlot ? one.slot : one.saved);
+}
+
+void Method::number(int32_t value) {
+  if (value >= -1 && value <= 5) {
+    op(static_cast<uint8_t>(kIconst0 + value), 1);
+  } else if (value >= -128 && value <= 127) {
+    op(kBipush, 1);
+    out_->u1(static_cast<uint8_t>(value));
+  } else if (value >= -32768 && value <= 32767) {
+    op(kSipush, 1);
+    out_->u2(static_cast<uint16_t>(value));
+  } else {
+    op(kLdcW, 1);
+    out_->u2(pool_.add_int(value));
+  }
+}
+
+void Method::text(Text value) {
+  op(kLdcW, 1);
+  out_->u2(pool_.add_string(value));
+}
+
+// Two names with a dot between them, or one, as Java writes them.
+void Method::dotted(Text first, Text second) {
+  Output name;
+  for (uint32_t i = 0; i < first.size; ++i) name.u1(first.data[i] == '/' ? '.' : first.data[i]);
+  if (second.size != 0) name.u1('.');
+  name.copy(second.data, second.size);
+  if (name.failed) out_->failed = true;
+  text(Text(name.data(), name.size()));
+}
+
+void Method::move(uint8_t long_op, uint8_t short_op, char category, uint32_t slot) {
+  uint8_t kind = kind_of(category);
+  int32_t size = static_cast<int32_t>(slots(category));
+  int32_t depth = long_op == kIload ? size : -size;
+  if (slot < 4) {
+    op(static_cast<uint8_t>(short_op + kind * 4 + slot), depth);
+    return;
+  }
+  if (slot > 255) out_->u1(kWide);
+  op(static_cast<uint8_t>(long_op + kind), depth);
+  if (slot > 255) {
+    out_->u2(slot);
+  } else {
+    out_->u1(slot);
+  }
+}
+
+void Method::convert(Text from, char to) {
+  char kind = category(from);
+  if (to == 'L' && kind != 'L') {
+    box(from);
+  } else if (to == 'J' && kind == 'I') {
+    op(kI2l, 1);
+  } else if (to == 'F' && kind == 'I') {
+    op(kI2f, 0);
+  } else if (to == 'D' && kind != 'D') {
+    op(kind == 'I' ? kI2d : kind == 'J' ? kL2d : kF2d, kind == 'J' ? 0 : 1);
+  }
+}
+
+void Method::box(Text type) {
+  for (const Boxed& one : kBoxes) {
+    if (one.type == type[0]) return invoke(one.owner, "valueOf", one.descriptor);
+  }
+}
+
+template <class Load>
+void Method::array(size_t count, const Load& load_one) {
+  number(static_cast<int32_t>(count));
+  op(kAnewarray, 0);
+  out_->u2(pool_.add_class("java/lang/Object"));
+  for (size_t i = 0; i < count; ++i) {
+    op(kDup, 1);
+    number(static_cast<int32_t>(i));
+    load_one(i);
+    op(kAastore, -3);
+  }
+}
+
+void Method::invoke(Text owner, Text name, Text descriptor) {
+  int32_t depth = 0;
+  for (Types types(descriptor); !types.at_end();) {
+    Text type = types.next();
+    if (type.size == 0) break;
+    depth -= static_cast<int32_t>(slots(category(type)));
+  }
+  depth += static_cast<int32_t>(slots(category(Types::result(descriptor))));
+  op(kInvokestatic, depth);
+  out_->u2(pool_.add_method(owner, name, descriptor));
+}
+
+}  // namespace classfile
+}  // namespace jvmti

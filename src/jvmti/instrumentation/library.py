@@ -1,0 +1,253 @@
+"""The class file library, ``libjvmti_classfile.so``, through ctypes.
+
+The functions are those of ``native/classfile/jvmti_classfile.h``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from jvmti.classfile.reading import MalformedClassFile
+from jvmti.instrumentation.probes import BadProbe, Probe
+from jvmti.interface.errors import Error
+from jvmti.interface.frozen import frozen
+from jvmti.layouts.probes import HEADER, NO_TEXT, OMITTED, OPERAND, PLACED, PLAN, PROBE, LeftOut, Outcome
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.target.agent_library import own_folder
+from jvmti.text.modified_utf8 import encode
+
+_OK, _OUT_OF_MEMORY, _MALFORMED, _BAD_PLAN, _TOO_LARGE = range(5)
+
+_WHY = {
+    LeftOut.TOO_LARGE: "the method would be larger than 65,535 bytes",
+    LeftOut.NO_SUCH_VALUE: "there is no such value there, or not of this type",
+    LeftOut.UNCLEAR: "the types there are not known",
+}
+
+
+class PlacedProbe(NamedTuple):
+    """Where a probe is."""
+
+    probe: int
+    """Its position among the probes that were given."""
+    method: int
+    """The method's position in the class file."""
+    index: int
+    """The bytecode index that it is at, in the method as it was."""
+    line: int
+    """The line, 0 where that is unknown."""
+
+
+class OmittedProbe(NamedTuple):
+    """Where a probe should be and is not."""
+
+    probe: int
+    """Its position among the probes that were given."""
+    method: int
+    """The method's position in the class file."""
+    index: int
+    """The bytecode index."""
+    why: str
+    """The reason."""
+
+
+@frozen
+class Instrumented:
+    """A class file with probes in it.
+
+    Attributes:
+        data: the class file; the one that was given where no probe has a place in it.
+        is_changed: whether any has.
+        placed: where they are; a probe that is handed ``site`` gets the position in this list, plus
+            the first number that was asked for.
+        omitted: where they should be and are not.
+    """
+
+    data: bytes
+    is_changed: bool
+    placed: list[PlacedProbe]
+    omitted: list[OmittedProbe]
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("file", ctypes.c_void_p),
+        ("size", ctypes.c_uint64),
+        ("placed", ctypes.c_void_p),
+        ("placed_count", ctypes.c_uint64),
+        ("omitted", ctypes.c_void_p),
+        ("omitted_count", ctypes.c_uint64),
+    )
+
+
+@functools.cache
+def _load() -> ctypes.CDLL:
+    path = os.path.join(own_folder(), "libjvmti_classfile.so")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise Error(f"the class file library cannot be loaded: {error}") from None
+    place, size = ctypes.c_void_p, ctypes.c_uint64
+    signatures: dict[str, list[Any]] = {
+        "plan_open": [ctypes.c_char_p, size, place],
+        "open": [place],
+        "instrument": [place, place, ctypes.c_char_p, size, ctypes.c_uint32, place],
+    }
+    for name, arguments in signatures.items():
+        function = getattr(library, f"jvmti_classfile_{name}")
+        function.argtypes = arguments
+        function.restype = ctypes.c_int32
+    for name in ("plan_close", "close"):
+        function = getattr(library, f"jvmti_classfile_{name}")
+        function.argtypes = [place]
+        function.restype = None
+    return library
+
+
+def plan_of(probes: Iterable[Probe]) -> bytes:
+    """The plan of some probes, as `jvmti.layouts.probes` lays it out.
+
+    Raises:
+        BadProbe: there are too many, or one is handed what no entry keeps.
+    """
+    listed = list(probes)
+    keepers = {one.keeps: number for number, one in enumerate(listed) if one.keeps}
+    texts: dict[str, int] = {}
+    text_bytes = bytearray()
+
+    def text(value: str | None) -> int:
+        if value is None:
+            return NO_TEXT
+        if "\0" in value:
+            raise BadProbe(f"{value!r} contains a zero character")
+        if value not in texts:
+            texts[value] = len(text_bytes)
+            text_bytes.extend(encode(value) + b"\0")
+        return texts[value]
+
+    rows, operands = [], []
+    for one in listed:
+        first = len(operands)
+        for operand in one.operands:
+            number = operand.number
+            if operand.kind is Kind.KEPT:
+                if operand.text not in keepers:
+                    raise BadProbe(
+                        f"{operand.text!r} is nothing that is handed over there, and no entry keeps it: "
+                        f"'entry … -> {operand.text} = com.acme.Hook.now()' would"
+                    )
+                number = keepers[operand.text]
+            name = operand.text if operand.kind in (Kind.TEXT, Kind.LOCAL) else None
+            operands.append(
+                OPERAND.struct.pack(operand.kind, ord(operand.type), number, text(name), 0)
+            )
+        patterns = (one.classes, one.methods, one.descriptors, one.annotated, one.extends)
+        rows.append(
+            PROBE.struct.pack(
+                *(one.site, one.outcome, ord(one.result), one.number, first, len(one.operands)),
+                *map(text, patterns),
+                *(text(one.owners), text(one.members), NO_TEXT),
+                *(text(one.helper.replace(".", "/")), text(one.name)),
+            )
+        )
+    if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT:
+        raise BadProbe(f"{len(rows):,} probes are too many; {PLAN.PROBES:,} may be in one plan")
+    header = HEADER.struct.pack(PLAN.MAGIC, len(rows), len(operands), len(text_bytes))
+    return b"".join([header, *rows, *operands, text_bytes])
+
+
+class Instrumenter:
+    """Puts the same probes into many class files; for one thread at a time.
+
+    Args:
+        probes: the probes, or texts that `Probe.parse` reads.
+
+    Raises:
+        BadProbe: one makes no sense.
+    """
+
+    def __init__(self, probes: Sequence[Probe | str]) -> None:
+        self.probes = [Probe.parse(one) if isinstance(one, str) else one for one in probes]
+        data = plan_of(self.probes)
+        self._library = _load()
+        self._plan = ctypes.c_void_p()
+        self._work = ctypes.c_void_p()
+        status = self._library.jvmti_classfile_plan_open(data, len(data), ctypes.byref(self._plan))
+        if status == _BAD_PLAN:
+            raise BadProbe("a probe is handed what there is not at its place, or its call is too long")
+        self._check(status)
+        self._end_plan = weakref.finalize(self, self._library.jvmti_classfile_plan_close, self._plan)
+        self._check(self._library.jvmti_classfile_open(ctypes.byref(self._work)))
+        self._end_work = weakref.finalize(self, self._library.jvmti_classfile_close, self._work)
+
+    def instrument(self, class_bytes: bytes, *, first_site: int = 0) -> Instrumented:
+        """Put the probes into a class file.
+
+        Args:
+            class_bytes: the class file.
+            first_site: what the first ``site`` is that probes are handed.
+
+        Raises:
+            MalformedClassFile: it is none, or its code makes no sense.
+            Error: the class has no room for the constants of the probes.
+        """
+        result = _Result()
+        self._check(
+            self._library.jvmti_classfile_instrument(
+                *(self._work, self._plan, class_bytes, len(class_bytes), first_site),
+                ctypes.byref(result),
+            )
+        )
+        placed, omitted = (
+            ctypes.string_at(at, count * layout.size) if count else b""
+            for at, count, layout in (
+                (result.placed, result.placed_count, PLACED),
+                (result.omitted, result.omitted_count, OMITTED),
+            )
+        )
+        return Instrumented(
+            ctypes.string_at(result.file, result.size) if result.file else class_bytes,
+            result.file is not None,
+            [PlacedProbe(*row) for row in PLACED.struct.iter_unpack(placed)],
+            [
+                OmittedProbe(*row[:3], _WHY[LeftOut(row[3])])
+                for row in OMITTED.struct.iter_unpack(omitted)
+            ],
+        )
+
+    @staticmethod
+    def _check(status: int) -> None:
+        if status == _OK:
+            return
+        if status == _OUT_OF_MEMORY:
+            raise MemoryError("there is not enough memory for instrumenting a class")
+        if status == _TOO_LARGE:
+            raise Error("the class has no room for the constants of the probes: use fewer of them")
+        raise MalformedClassFile("not a class file, or one whose code makes no sense")
+
+
+def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) -> Instrumented:
+    """Put probes into a class file.
+
+    Args:
+        class_bytes: the class file.
+        probes: where they are and what they call: `Probe` objects, or texts that `Probe.parse` reads,
+            such as ``"entry com.acme.Order.* -> com.acme.Hook.entered(String method)"``.
+
+    Returns:
+        The class file with the probes, and where they are.
+
+    Raises:
+        BadProbe: a probe makes no sense.
+        MalformedClassFile: the class file is none.
+    """
+    listed = [probes] if isinstance(probes, (Probe, str)) else probes
+    return Instrumenter(listed).instrument(class_bytes)
+
+
+__all__ = ["Instrumented", "Instrumenter", "OmittedProbe", "PlacedProbe", "instrument", "plan_of"]

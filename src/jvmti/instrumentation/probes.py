@@ -1,0 +1,321 @@
+"""Probes: where they are, and what they call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jvmti.interface.errors import Error
+from jvmti.interface.frozen import frozen
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Outcome, Site
+from jvmti.text.names import suggestion
+
+_TYPES = {
+    "int": "I",
+    "long": "J",
+    "float": "F",
+    "double": "D",
+    "Object": "L",
+    "String": "S",
+    "Throwable": "T",
+    "Object[]": "A",
+}
+_PRIMITIVES = {
+    "boolean": "Z",
+    "byte": "B",
+    "char": "C",
+    "short": "S",
+    "int": "I",
+    "long": "J",
+    "float": "F",
+    "double": "D",
+    "void": "V",
+}
+_SITES = {site.name.lower().replace("_", "-"): site for site in Site}
+_MEMBERS = {Site.READ, Site.WRITE, Site.CALL, Site.CALLED}
+_OWNERS = {Site.NEW, Site.CATCH}
+_WORDS = {
+    "site": (Kind.SITE, "I"),
+    "line": (Kind.LINE, "I"),
+    "class": (Kind.CLASS, "S"),
+    "method": (Kind.METHOD, "S"),
+    "descriptor": (Kind.DESCRIPTOR, "S"),
+    "member": (Kind.MEMBER, "S"),
+    "this": (Kind.THIS, "L"),
+    "args": (Kind.ARGUMENTS, "A"),
+    "passed": (Kind.ALL_PASSED, "A"),
+    "target": (Kind.TARGET, "L"),
+    "value": (Kind.VALUE, None),
+}
+_VALUES = {
+    Site.RETURN,
+    Site.UNWIND,
+    Site.THROW,
+    Site.CATCH,
+    Site.READ,
+    Site.WRITE,
+    Site.CALLED,
+    Site.NEW,
+}
+_TARGETS = {*_MEMBERS, Site.NEW, Site.MONITOR_ENTER, Site.MONITOR_EXIT}
+_MOST_NUMBERED = 256
+
+
+class BadProbe(Error, ValueError):
+    """A probe that makes no sense: the message says where and what is expected."""
+
+
+class Operand(NamedTuple):
+    """What a probe hands to the method that it calls."""
+
+    kind: Kind
+    type: str
+    number: int = 0
+    text: str | None = None
+
+
+@frozen
+class Probe:
+    """A place in code, and the static method that is called there.
+
+    Attributes:
+        site: the kind of place.
+        classes: a pattern for the classes whose code is changed: ``com.acme.*``; ``None`` for all.
+        methods: a pattern for the names of their methods.
+        descriptors: a pattern for the descriptors of these: ``(I*``.
+        annotated: a pattern for an annotation that the class has.
+        extends: a pattern for its superclass or an interface that it names.
+        owners: for fields, calls and objects a pattern for the class; for a catch what it catches.
+        members: a pattern for the name of the field or of the method called.
+        number: the line, or the bytecode index; -1 for all.
+        helper: the class whose method is called: ``com.acme.Hook``.
+        name: the method.
+        operands: what is handed to it, in order.
+        outcome: what becomes of its result.
+        result: the type of its result, as in a descriptor; ``L`` for Object.
+        keeps: what the value is called that the method returns, for probes of the same call.
+    """
+
+    site: Site
+    helper: str
+    name: str
+    classes: str | None = None
+    methods: str | None = None
+    descriptors: str | None = None
+    annotated: str | None = None
+    extends: str | None = None
+    owners: str | None = None
+    members: str | None = None
+    number: int = -1
+    operands: Sequence[Operand] = ()
+    outcome: Outcome = Outcome.NONE
+    result: str = "V"
+    keeps: str | None = None
+
+    @staticmethod
+    def parse(text: str) -> Probe:
+        """Read a probe: ``WHERE -> [RESULT =] CLASS.METHOD(TYPE WHAT, …)``.
+
+        ``entry com.acme.Order.* -> com.acme.Hook.entered(String method, Object[] args)`` calls a static
+        method at the beginning of each method of ``com.acme.Order``.  The other kinds of places:
+        ``return``, ``unwind`` (an exception leaves the method), ``throw``, ``monitor-enter`` and
+        ``monitor-exit``; ``line com.acme.Order.add:42`` and ``index com.acme.Order.add@7``; and those
+        that name something in the code of others: ``read com.acme.Order.total in com.acme.*.*``, ``write``,
+        ``call`` (before it), ``called`` (after it), ``new java.util.ArrayList in …`` and
+        ``catch java.io.IOException in …``.  Parameters may follow a method: ``add(int, String)``; and
+        ``annotated PATTERN`` or ``extends PATTERN`` a place.
+
+        What is handed over: ``site``, ``line``, ``class``, ``method``, ``descriptor``, ``this``, ``args``,
+        ``arg0``, ``local.NAME``, a number or a text in quotes; the ``value`` returned, thrown, caught, read,
+        written or made; of a field or call the ``member`` and its ``target``, of a call ``passed`` and
+        ``passed0``.  The types are those of the method that is called: int, long, float, double, Object,
+        String, Throwable and Object[]; primitive values are boxed where it takes an Object.
+
+        ``started = com.acme.Hook.now()`` at an entry keeps a long for the call's other probes, which are
+        handed ``long started``.  ``value = Object com.acme.Hook.changed(Object value)`` puts what the
+        method returns in the place of what is returned, read or written.
+
+        Raises:
+            BadProbe: the text is none; the message says what is expected.
+        """
+        return _parse(text)
+
+    def __str__(self) -> str:
+        return f"{_site_name(self.site)} {self.classes or '*'}.{self.methods or '*'} -> {self.helper}.{self.name}"
+
+
+def _site_name(site: Site) -> str:
+    return site.name.lower().replace("_", "-")
+
+
+def _parse(text: str) -> Probe:
+    where, arrow, action = text.partition("->")
+    if not arrow:
+        raise BadProbe(f"{text!r} has no '->': write WHERE -> CLASS.METHOD(TYPE WHAT, …)")
+    word, _, rest = where.strip().partition(" ")
+    site = _SITES.get(word)
+    if site is None:
+        raise BadProbe(f"{word!r} is no kind of place{suggestion(word, _SITES)}")
+    rest, extends = _trailing(rest, "extends")
+    rest, annotated = _trailing(rest, "annotated")
+    owners = members = None
+    if site in _MEMBERS | _OWNERS:
+        what, has_place, rest = f" {rest.strip()} ".partition(" in ")
+        what = what.strip()
+        if not has_place:
+            rest = "*.*"
+        if not what:
+            raise BadProbe(f"{text!r} does not say which: {word} WHAT in CLASS.METHOD")
+        if site in _MEMBERS:
+            owners, members = _split(what, text)
+        else:
+            owners = None if what == "*" else what
+    rest, number = _number(rest.strip(), site, text)
+    place, descriptors = _parameters(rest, text)
+    classes, methods = _split(place, text)
+    probe = {
+        "site": site,
+        "classes": classes,
+        "methods": methods,
+        "descriptors": descriptors,
+        "annotated": annotated,
+        "extends": extends,
+        "owners": owners,
+        "members": members,
+        "number": number,
+    }
+    return Probe(**probe, **_action(action.strip(), site, text))  # type: ignore[arg-type]
+
+
+def _trailing(text: str, word: str) -> tuple[str, str | None]:
+    before, found, pattern = f"{text} ".partition(f" {word} ")
+    return (before, pattern.strip() or None) if found else (text, None)
+
+
+def _number(text: str, site: Site, whole: str) -> tuple[str, int]:
+    mark = {Site.LINE: ":", Site.INDEX: "@"}.get(site)
+    if mark is None or mark not in text:
+        return text, -1
+    place, _, number = text.rpartition(mark)
+    if not number.isdecimal():
+        raise BadProbe(f"{whole!r}: {number!r} behind {mark!r} is no number")
+    return place, int(number)
+
+
+def _split(place: str, whole: str) -> tuple[str | None, str | None]:
+    classes, dot, member = place.rpartition(".")
+    if not dot or not classes or not member:
+        raise BadProbe(f"{whole!r}: {place!r} is not CLASS.MEMBER; patterns are allowed in both: com.acme.*.add")
+    return (None if classes == "*" else classes), (None if member == "*" else member)
+
+
+def _parameters(place: str, whole: str) -> tuple[str, str | None]:
+    if "(" not in place:
+        return place, None
+    name, _, types = place.partition("(")
+    if not types.endswith(")"):
+        raise BadProbe(f"{whole!r}: {place!r} has no closing parenthesis")
+    inside = types[:-1].strip()
+    if inside == "..":
+        return name, None
+    names = [one.strip() for one in inside.split(",")] if inside else []
+    return name, f"({''.join(map(_descriptor, names))})*"
+
+
+def _descriptor(name: str) -> str:
+    dimensions = 0
+    while name.endswith("[]"):
+        name = name[:-2].strip()
+        dimensions += 1
+    simple = _PRIMITIVES.get(name)
+    if simple is None:
+        if "." not in name and "*" not in name:
+            name = f"*{name}" if name not in ("Object", "String") else f"java.lang.{name}"
+        simple = f"L{name.replace('.', '/')};"
+    return "[[]" * dimensions + simple
+
+
+_CALL = re.compile(r"(?:(?P<result>\w+)\s*=\s*)?(?:(?P<type>\w+)\s+)?(?P<name>[\w$.]+)\s*\((?P<operands>.*)\)", re.DOTALL)
+_OPERAND = re.compile(r'\s*(?P<type>\w+(?:\[\])?)\s+(?P<what>"(?:[^"\\]|\\.)*"|[^,\s]+)\s*(?:,|$)')
+
+
+def _action(text: str, site: Site, whole: str) -> dict[str, object]:
+    found = _CALL.fullmatch(text)
+    if found is None:
+        raise BadProbe(f"{text!r} is no call: write CLASS.METHOD(TYPE WHAT, …)")
+    helper, dot, name = found["name"].rpartition(".")
+    if not dot:
+        raise BadProbe(f"{found['name']!r} names no class: write com.acme.Hook.{name}(…)")
+    operands = []
+    rest = found["operands"].strip()
+    while rest:
+        one = _OPERAND.match(rest)
+        if one is None:
+            raise BadProbe(f"{rest!r} is not TYPE WHAT, such as 'Object this' or 'int site'")
+        operands.append(_operand(one["type"], one["what"], site, whole))
+        rest = rest[one.end() :].strip()
+    made: dict[str, object] = {"helper": helper, "name": name, "operands": tuple(operands)}
+    if found["result"] == "value":
+        result = _TYPES.get(found["type"] or "")
+        if result is None or result not in "IJFDL":
+            raise BadProbe(f"{text!r}: write 'value = TYPE CLASS.METHOD(…)' with int, long, float, double or Object")
+        if site not in (Site.RETURN, Site.READ, Site.WRITE, Site.CALLED):
+            raise BadProbe(f"a {_site_name(site)} has no value to replace")
+        made |= {"outcome": Outcome.REPLACE, "result": result}
+    elif found["result"]:
+        if site != Site.ENTRY:
+            raise BadProbe(f"{whole!r}: only an entry can keep {found['result']!r} for the call's other probes")
+        made |= {"outcome": Outcome.KEEP, "result": "J", "keeps": found["result"]}
+    return made
+
+
+def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
+    letter = _TYPES.get(type_name)
+    if letter is None:
+        raise BadProbe(f"{type_name!r} is no type to hand over{suggestion(type_name, _TYPES)}")
+    if what.startswith('"'):
+        operand = Operand(Kind.TEXT, "S", text=what[1:-1].replace('\\"', '"').replace("\\\\", "\\"))
+    elif re.fullmatch(r"[-+]?\d+", what):
+        operand = Operand(Kind.NUMBER, letter if letter in "IJ" else "I", int(what))
+        if not -(1 << (31 if letter == "I" else 63)) <= operand.number < 1 << (31 if letter == "I" else 63):
+            raise BadProbe(f"{what} does not fit {type_name}")
+    elif numbered := re.fullmatch(r"(arg|passed)(\d+)", what):
+        kind = Kind.ARGUMENT if numbered[1] == "arg" else Kind.PASSED
+        if int(numbered[2]) >= _MOST_NUMBERED:
+            raise BadProbe(f"{what}: no method has so many parameters")
+        operand = Operand(kind, letter, int(numbered[2]))
+    elif what.startswith("local."):
+        operand = Operand(Kind.LOCAL, letter, text=what.removeprefix("local."))
+    elif what in _WORDS:
+        kind, fixed = _WORDS[what]
+        operand = Operand(kind, fixed or letter)
+    else:
+        operand = Operand(Kind.KEPT, "J", text=what)
+    if operand.type != letter:
+        wanted = next(name for name, one in _TYPES.items() if one == operand.type)
+        raise BadProbe(f"{what!r} is handed over as {wanted}, not as {type_name}")
+    if operand.kind in (Kind.ARGUMENT, Kind.PASSED, Kind.LOCAL) and letter in "STA":
+        raise BadProbe(f"{what!r} is handed over as Object, or as a primitive type, not as {type_name}")
+    _check_place(operand, what, site, whole)
+    return operand
+
+
+def _check_place(operand: Operand, what: str, site: Site, whole: str) -> None:
+    allowed: set[Site] | None = None
+    match operand.kind:
+        case Kind.VALUE:
+            allowed = {Site.UNWIND, Site.THROW, Site.CATCH} if operand.type == "T" else _VALUES
+        case Kind.TARGET:
+            allowed = _TARGETS
+        case Kind.MEMBER:
+            allowed = {*_MEMBERS, Site.NEW}
+        case Kind.PASSED | Kind.ALL_PASSED:
+            allowed = {Site.CALL, Site.CALLED}
+    if allowed is not None and site not in allowed:
+        places = ", ".join(_site_name(one) for one in sorted(allowed))
+        raise BadProbe(f"{whole!r}: there is no {what!r} at a {_site_name(site)}; there is one at: {places}")
+
+
+__all__ = ["BadProbe", "Operand", "Probe"]

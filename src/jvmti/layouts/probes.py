@@ -1,0 +1,134 @@
+"""Plans of instrumentation: which probes go where, and what each of them calls.
+
+A plan is `HEADER`, then its probes, their operands, and a text of strings that end with a zero.
+Texts are named by where they begin; `NO_TEXT` is none, which as a pattern takes everything.
+``native/classfile`` reads it.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from jvmti.layouts.declare import Constants, Record, shared
+
+NO_TEXT = 0xFFFFFFFF
+
+PLAN = Constants("Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TEXT=1 << 20)
+"""How a plan begins, and the most that it may have."""
+
+
+@shared("uint32_t")
+class Site(enum.IntEnum):
+    """Where in a method a probe is."""
+
+    ENTRY = 1
+    RETURN = 2
+    UNWIND = 3
+    LINE = 4
+    INDEX = 5
+    THROW = 6
+    CATCH = 7
+    READ = 8
+    WRITE = 9
+    CALL = 10
+    CALLED = 11
+    NEW = 12
+    MONITOR_ENTER = 13
+    MONITOR_EXIT = 14
+
+
+@shared("uint32_t")
+class Operand(enum.IntEnum):
+    """What a probe hands to the method that it calls."""
+
+    NUMBER = 1
+    TEXT = 2
+    SITE = 3
+    LINE = 4
+    CLASS = 5
+    METHOD = 6
+    DESCRIPTOR = 7
+    MEMBER = 8
+    THIS = 9
+    ARGUMENT = 10
+    ARGUMENTS = 11
+    VALUE = 12
+    TARGET = 13
+    PASSED = 14
+    ALL_PASSED = 15
+    LOCAL = 16
+    KEPT = 17
+
+
+@shared("uint32_t")
+class Outcome(enum.IntEnum):
+    """What becomes of the result of the method that a probe calls."""
+
+    NONE = 0
+    KEEP = 1
+    REPLACE = 2
+
+
+@shared("uint32_t")
+class LeftOut(enum.IntEnum):
+    """Why a method, or a place in it, has no probe."""
+
+    TOO_LARGE = 1
+    NO_SUCH_VALUE = 2
+    UNCLEAR = 3
+
+
+HEADER = Record("PlanHeader", magic="uint32_t", probes="uint32_t", operands="uint32_t", text="uint32_t")
+
+PROBE = Record(
+    "PlanProbe",
+    site="uint32_t",
+    outcome="uint32_t",
+    result="uint32_t",
+    number="int32_t",
+    first_operand="uint32_t",
+    operands="uint32_t",
+    classes="uint32_t",
+    methods="uint32_t",
+    descriptors="uint32_t",
+    annotations="uint32_t",
+    supertypes="uint32_t",
+    owners="uint32_t",
+    members="uint32_t",
+    member_descriptors="uint32_t",
+    helper="uint32_t",
+    name="uint32_t",
+)
+"""The result is a type's letter as in descriptors, or ``V``; the number a line or a bytecode index,
+-1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw
+``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call."""
+
+OPERAND = Record(
+    "PlanOperand", kind="uint32_t", type="uint32_t", number="int64_t", text="uint32_t", unused="uint32_t"
+)
+"""The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
+Throwable, ``A`` for an array of Objects. The number is a number, an argument's position, the probe
+that kept a value; the text is a text, or the name of a local variable."""
+
+PLACED = Record(
+    "PlacedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", line="uint32_t"
+)
+"""Where a probe is: its number, the method's position in the class file, the bytecode index there
+before, and the line, 0 where that is unknown. The n-th of these is site n."""
+
+OMITTED = Record("OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t")
+"""Where a probe should be and is not."""
+
+__all__ = [
+    "HEADER",
+    "NO_TEXT",
+    "OMITTED",
+    "OPERAND",
+    "PLACED",
+    "PLAN",
+    "PROBE",
+    "LeftOut",
+    "Operand",
+    "Outcome",
+    "Site",
+]

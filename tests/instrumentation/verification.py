@@ -1,0 +1,219 @@
+"""Lets a JVM's verifier look at classes with every kind of probe in them.
+
+    python tests/instrumentation/verification.py 17 [JAR …]
+
+Without jars: all classes of the modules of that JVM.  The classes are loaded, then redefined in
+batches whose last definition is another class's: the VM verifies all that come before it, and then
+refuses the whole, so none of them ever runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import struct
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import compiler
+import jvms
+import programs
+
+import jvmti
+from jvmti.classfile import MalformedClassFile
+from jvmti.env.structures import ClassDefinition
+from jvmti.instrumentation import Instrumenter
+from jvmti.interface.errors import Error, NamesDontMatch
+
+HELPER = "java.lang.Probed"
+EVERYTHING = [
+    f"entry *.* -> started = {HELPER}.entry(int site, String method, Object this, Object[] args)",
+    f"return *.* -> {HELPER}.left(int site, Object value, Object this, Object[] args, long started)",
+    f"unwind *.* -> {HELPER}.unwound(int site, Throwable value, Object this, Object[] args, long started)",
+    f"throw *.* -> {HELPER}.thrown(int site, Throwable value, Object this)",
+    f"catch * in *.* -> {HELPER}.caught(int site, Throwable value, Object this)",
+    f"line *.* -> {HELPER}.line(int line, Object this, Object[] args)",
+    f"read *.* in *.* -> {HELPER}.read(int site, String member, Object target, Object value)",
+    f"write *.* in *.* -> {HELPER}.written(int site, Object this, Object target, Object value)",
+    f"call *.* in *.* -> {HELPER}.call(int site, String member, Object target, Object[] passed)",
+    f"called *.* in *.* -> {HELPER}.called(int site, Object target, Object value, Object[] passed)",
+    f"new * in *.* -> {HELPER}.made(int site, String member, Object value)",
+    f"monitor-enter *.* -> {HELPER}.entered(int site, Object target)",
+    f"monitor-exit *.* -> {HELPER}.exited(int site, Object target)",
+    f"return *.* -> value = Object {HELPER}.same(Object value)",
+    f"return *.* -> value = int {HELPER}.same(int value)",
+    f"read *.* in *.* -> value = Object {HELPER}.same(Object value)",
+    f"called *.* in *.* -> value = long {HELPER}.same(long value)",
+]
+"""Probes of every kind, with everything that they can be handed."""
+
+PLAIN = [
+    f"entry *.* -> {HELPER}.entry(int site)",
+    f"return *.* -> {HELPER}.left(int site)",
+    f"unwind *.* -> {HELPER}.unwound(int site)",
+]
+"""What most tools want."""
+
+BATCH = 100
+
+
+class Loaded(NamedTuple):
+    """A class that the JVM has loaded."""
+
+    cls: Any
+    name: str
+    data: bytes
+
+
+class Verified(NamedTuple):
+    """What came of it."""
+
+    classes: int
+    """Those that the verifier looked at."""
+    failed: dict[str, str]
+    """Those that it refused, though it takes them as they were."""
+    left_out: Counter[str]
+    """Those that could not be asked about, by the reason."""
+    omitted: Counter[str]
+    """Probes without a place, by the reason."""
+    placed: int
+    """Probes that have one."""
+
+
+class Verification:
+    """Asks the verifier of one JVM."""
+
+    def __init__(self, vm: jvmti.VM, program: programs.JavaProgram, probes: list[str]) -> None:
+        self.vm = vm
+        self.env = vm.new_env()
+        self.env.add_capabilities({"can_redefine_classes", "can_redefine_any_class"})
+        self.program = program
+        self.instrumenter = Instrumenter(probes)
+        self.end = self.vm.jni.find_class("Loads")
+
+    def ask(self, question: str, file: Path) -> Iterator[Loaded]:
+        """Have classes loaded, and give those."""
+        self.program.send(f"{question} {file}")
+        self.program.expect(re.compile(r"loaded \d+"), timeout=600)
+        jni = self.vm.jni
+        field = jni.get_static_field_id(self.end, "loaded", "[Ljava/lang/Class;")
+        array = jni.get_static_object_field(self.end, field)
+        data = memoryview(file.read_bytes())
+        at = 0
+        for index in range(jni.get_array_length(array)):
+            (length,) = struct.unpack_from(">H", data, at)
+            name = bytes(data[at + 2 : at + 2 + length]).decode(errors="replace")
+            at += 2 + length
+            (size,) = struct.unpack_from(">i", data, at)
+            yield Loaded(jni.get_object_array_element(array, index), name, bytes(data[at + 4 : at + 4 + size]))
+            at += 4 + size
+
+    def verify(self, loaded: Iterator[Loaded]) -> Verified:
+        """Instrument classes and have them verified."""
+        found = Verified(0, {}, Counter(), Counter(), 0)
+        batch: list[tuple[Loaded, bytes]] = []
+        for one in loaded:
+            if not self.env.is_modifiable_class(one.cls):
+                found.left_out["not modifiable"] += 1
+                continue
+            try:
+                made = self.instrumenter.instrument(one.data)
+            except (Error, MalformedClassFile) as error:
+                found.left_out[str(error)] += 1
+                print(f"  {one.name}: {error}")
+                continue
+            for omitted in made.omitted:
+                found.omitted[omitted.why] += 1
+            found = found._replace(placed=found.placed + len(made.placed))
+            batch.append((one, made.data))
+            if len(batch) == BATCH:
+                found = self._look(batch, found)
+                batch = []
+        return self._look(batch, found)
+
+    def _look(self, batch: list[tuple[Loaded, bytes]], found: Verified) -> Verified:
+        if not batch:
+            return found
+        wrong = self._refused([(one.cls, data) for one, data in batch])
+        if wrong is None:
+            return found._replace(classes=found.classes + len(batch))
+        if len(batch) > 1:
+            half = len(batch) // 2
+            return self._look(batch[half:], self._look(batch[:half], found))
+        one, data = batch[0]
+        if self._refused([(one.cls, one.data)]) is not None:
+            found.left_out["refused as it was"] += 1
+        else:
+            found.failed[one.name] = wrong
+        return found
+
+    def _refused(self, classes: list[tuple[Any, bytes]]) -> str | None:
+        last = ClassDefinition(self.end, OTHER)
+        try:
+            self.env.redefine_classes([*(ClassDefinition(cls, data) for cls, data in classes), last])
+        except NamesDontMatch:
+            return None
+        except Error as error:
+            return f"{type(error).__name__}: {error}"
+        raise AssertionError("the VM took another class for this one")
+
+
+OTHER = (compiler.classes("Idle") / "Idle.class").read_bytes()
+"""No class file for the last of a batch, whatever that is."""
+
+
+def run(jvm: jvms.Jvm, jars: list[Path], probes: list[str], step: int = 1000) -> Verified:
+    """Verify the classes of jars, or of a JVM's own modules."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = programs.JavaPrograms(jvm, Path(folder))
+        program = started("Loads", jvm_args=["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-Xmx1g"])
+        program.expect("ready", timeout=60)
+        total = Verified(0, {}, Counter(), Counter(), 0)
+        with jvmti.attach(program.pid) as vm:
+            asked = Verification(vm, program, probes)
+            questions = [f"jar {jar}" for jar in jars]
+            at = 0
+            while jars and questions or not jars:
+                question = questions.pop(0) if jars else f"jdk {at} {at + step}"
+                at += step
+                loaded = list(asked.ask(question, Path(folder) / "loaded"))
+                if not loaded and not jars:
+                    break
+                one = asked.verify(iter(loaded))
+                print(f"{question}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}", flush=True)
+                for name, why in list(one.failed.items())[:10]:
+                    print(f"  {name}: {why}")
+                total = Verified(
+                    total.classes + one.classes,
+                    {**total.failed, **one.failed},
+                    total.left_out + one.left_out,
+                    total.omitted + one.omitted,
+                    total.placed + one.placed,
+                )
+        started.close()
+    return total
+
+
+def main() -> int:
+    """Verify what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("jvm", help="11, 17, 21 or 25")
+    parser.add_argument("jars", nargs="*", type=Path, help="jars; without any the JVM's own modules")
+    parser.add_argument("--plain", action="store_true", help="entry, return and unwind only")
+    given = parser.parse_args()
+    began = time.monotonic()
+    found = run(jvms.named(given.jvm), given.jars, PLAIN if given.plain else EVERYTHING)
+    print(f"{found.classes:,} classes with {found.placed:,} probes verified in {time.monotonic() - began:.0f} s")
+    print(f"failed: {len(found.failed)}; left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}")
+    return 1 if found.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
