@@ -23,6 +23,7 @@ from jvmti import display
 if TYPE_CHECKING:
     from jvmti import errors, heap
     from jvmti.env.environment import Env
+    from jvmti.instrumentation.library import instrument
     from jvmti.integrations.own import attach_self
     from jvmti.integrations.spark import attach_spark, spark_executors
     from jvmti.interface.capabilities import Capabilities
@@ -169,6 +170,7 @@ _LATE = {
     "VM": "jvmti.model.vm",
     "attach_self": "jvmti.integrations.own",
     "attach_spark": "jvmti.integrations.spark",
+    "instrument": "jvmti.instrumentation.library",
     "java_tool_options": "jvmti.target.launch",
     "processes": "jvmti.target.processes",
     "progress": "jvmti.report.progress",
@@ -209,6 +211,7 @@ __all__ = [
     "attach_spark",
     "errors",
     "heap",
+    "instrument",
     "java_tool_options",
     "launch",
     "processes",

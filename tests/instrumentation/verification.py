@@ -9,6 +9,7 @@ refuses the whole, so none of them ever runs.
 
 from __future__ import annotations
 
+# ruff: noqa: E501  the probes are lines
 import argparse
 import re
 import struct
@@ -24,9 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import compiler
 import jvms
-import programs
-
 import jvmti
+import programs
 from jvmti.classfile import MalformedClassFile
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
@@ -112,7 +112,11 @@ class Verification:
             name = bytes(data[at + 2 : at + 2 + length]).decode(errors="replace")
             at += 2 + length
             (size,) = struct.unpack_from(">i", data, at)
-            yield Loaded(jni.get_object_array_element(array, index), name, bytes(data[at + 4 : at + 4 + size]))
+            yield Loaded(
+                jni.get_object_array_element(array, index),
+                name,
+                bytes(data[at + 4 : at + 4 + size]),
+            )
             at += 4 + size
 
     def verify(self, loaded: Iterator[Loaded]) -> Verified:
@@ -147,9 +151,9 @@ class Verification:
         if len(batch) > 1:
             half = len(batch) // 2
             return self._look(batch[half:], self._look(batch[:half], found))
-        one, data = batch[0]
-        if self._refused([(one.cls, one.data)]) is not None:
-            found.left_out["refused as it was"] += 1
+        one = batch[0][0]
+        if as_it_was := self._refused([(one.cls, one.data)]):
+            found.left_out[f"refused as it was: {as_it_was.partition(':')[0]}"] += 1
         else:
             found.failed[one.name] = wrong
         return found
@@ -157,7 +161,9 @@ class Verification:
     def _refused(self, classes: list[tuple[Any, bytes]]) -> str | None:
         last = ClassDefinition(self.end, OTHER)
         try:
-            self.env.redefine_classes([*(ClassDefinition(cls, data) for cls, data in classes), last])
+            self.env.redefine_classes(
+                [*(ClassDefinition(cls, data) for cls, data in classes), last]
+            )
         except NamesDontMatch:
             return None
         except Error as error:
@@ -173,21 +179,27 @@ def run(jvm: jvms.Jvm, jars: list[Path], probes: list[str], step: int = 1000) ->
     """Verify the classes of jars, or of a JVM's own modules."""
     with tempfile.TemporaryDirectory() as folder:
         started = programs.JavaPrograms(jvm, Path(folder))
-        program = started("Loads", jvm_args=["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-Xmx1g"])
+        program = started(
+            "Loads",
+            jvm_args=["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-Xmx1g"],
+        )
         program.expect("ready", timeout=60)
         total = Verified(0, {}, Counter(), Counter(), 0)
         with jvmti.attach(program.pid) as vm:
             asked = Verification(vm, program, probes)
             questions = [f"jar {jar}" for jar in jars]
             at = 0
-            while jars and questions or not jars:
+            while (jars and questions) or not jars:
                 question = questions.pop(0) if jars else f"jdk {at} {at + step}"
                 at += step
                 loaded = list(asked.ask(question, Path(folder) / "loaded"))
                 if not loaded and not jars:
                     break
                 one = asked.verify(iter(loaded))
-                print(f"{question}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}", flush=True)
+                print(
+                    f"{question}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}",
+                    flush=True,
+                )
                 for name, why in list(one.failed.items())[:10]:
                     print(f"  {name}: {why}")
                 total = Verified(
@@ -205,13 +217,19 @@ def main() -> int:
     """Verify what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jvm", help="11, 17, 21 or 25")
-    parser.add_argument("jars", nargs="*", type=Path, help="jars; without any the JVM's own modules")
+    parser.add_argument(
+        "jars", nargs="*", type=Path, help="jars; without any the JVM's own modules"
+    )
     parser.add_argument("--plain", action="store_true", help="entry, return and unwind only")
     given = parser.parse_args()
     began = time.monotonic()
     found = run(jvms.named(given.jvm), given.jars, PLAIN if given.plain else EVERYTHING)
-    print(f"{found.classes:,} classes with {found.placed:,} probes verified in {time.monotonic() - began:.0f} s")
-    print(f"failed: {len(found.failed)}; left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}")
+    print(
+        f"{found.classes:,} classes with {found.placed:,} probes verified in {time.monotonic() - began:.0f} s"
+    )
+    print(
+        f"failed: {len(found.failed)}; left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"
+    )
     return 1 if found.failed else 0
 
 

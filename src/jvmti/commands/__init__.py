@@ -43,6 +43,7 @@ VERBS = {
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",
+    "instrument": "Put probes into the classes of a jar or a directory",
     "doctor": "Check whether attaching to a JVM works, and if not, say why and what to do",
     "conformance": "Call every function of JVM TI and JNI on a JVM and show the results",
     "agent-options": "Print a value for JAVA_TOOL_OPTIONS that loads the agent",

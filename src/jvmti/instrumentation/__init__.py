@@ -5,7 +5,13 @@ The work is done by ``native/classfile``; here are its plans and what comes back
 the classes of a running JVM does not live here.
 """
 
-from jvmti.instrumentation.library import Instrumented, Instrumenter, OmittedProbe, PlacedProbe, instrument
+from jvmti.instrumentation.library import (
+    Instrumented,
+    Instrumenter,
+    OmittedProbe,
+    PlacedProbe,
+    instrument,
+)
 from jvmti.instrumentation.probes import BadProbe, Probe
 
 __all__ = [

@@ -16,7 +16,16 @@ from jvmti.classfile.reading import MalformedClassFile
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error
 from jvmti.interface.frozen import frozen
-from jvmti.layouts.probes import HEADER, NO_TEXT, OMITTED, OPERAND, PLACED, PLAN, PROBE, LeftOut, Outcome
+from jvmti.layouts.probes import (
+    HEADER,
+    NO_TEXT,
+    OMITTED,
+    OPERAND,
+    PLACED,
+    PLAN,
+    PROBE,
+    LeftOut,
+)
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.target.agent_library import own_folder
 from jvmti.text.modified_utf8 import encode
@@ -37,7 +46,7 @@ class PlacedProbe(NamedTuple):
     """Its position among the probes that were given."""
     method: int
     """The method's position in the class file."""
-    index: int
+    location: int
     """The bytecode index that it is at, in the method as it was."""
     line: int
     """The line, 0 where that is unknown."""
@@ -50,7 +59,7 @@ class OmittedProbe(NamedTuple):
     """Its position among the probes that were given."""
     method: int
     """The method's position in the class file."""
-    index: int
+    location: int
     """The bytecode index."""
     why: str
     """The reason."""
@@ -130,7 +139,8 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
             text_bytes.extend(encode(value) + b"\0")
         return texts[value]
 
-    rows, operands = [], []
+    rows: list[bytes] = []
+    operands: list[bytes] = []
     for one in listed:
         first = len(operands)
         for operand in one.operands:
@@ -138,7 +148,7 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
             if operand.kind is Kind.KEPT:
                 if operand.text not in keepers:
                     raise BadProbe(
-                        f"{operand.text!r} is nothing that is handed over there, and no entry keeps it: "
+                        f"{operand.text!r}: no such value, and no entry keeps it; "
                         f"'entry … -> {operand.text} = com.acme.Hook.now()' would"
                     )
                 number = keepers[operand.text]
@@ -179,9 +189,13 @@ class Instrumenter:
         self._work = ctypes.c_void_p()
         status = self._library.jvmti_classfile_plan_open(data, len(data), ctypes.byref(self._plan))
         if status == _BAD_PLAN:
-            raise BadProbe("a probe is handed what there is not at its place, or its call is too long")
+            raise BadProbe(
+                "a probe is handed what there is not at its place, or its call is too long"
+            )
         self._check(status)
-        self._end_plan = weakref.finalize(self, self._library.jvmti_classfile_plan_close, self._plan)
+        self._end_plan = weakref.finalize(
+            self, self._library.jvmti_classfile_plan_close, self._plan
+        )
         self._check(self._library.jvmti_classfile_open(ctypes.byref(self._work)))
         self._end_work = weakref.finalize(self, self._library.jvmti_classfile_close, self._work)
 
@@ -215,8 +229,8 @@ class Instrumenter:
             result.file is not None,
             [PlacedProbe(*row) for row in PLACED.struct.iter_unpack(placed)],
             [
-                OmittedProbe(*row[:3], _WHY[LeftOut(row[3])])
-                for row in OMITTED.struct.iter_unpack(omitted)
+                OmittedProbe(probe, method, location, _WHY[LeftOut(why)])
+                for probe, method, location, why in OMITTED.struct.iter_unpack(omitted)
             ],
         )
 
@@ -236,7 +250,7 @@ def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) 
 
     Args:
         class_bytes: the class file.
-        probes: where they are and what they call: `Probe` objects, or texts that `Probe.parse` reads,
+        probes: where they are and what they call: `Probe` objects, or texts for `Probe.parse`,
             such as ``"entry com.acme.Order.* -> com.acme.Hook.entered(String method)"``.
 
     Returns:

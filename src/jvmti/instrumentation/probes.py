@@ -118,24 +118,29 @@ class Probe:
     def parse(text: str) -> Probe:
         """Read a probe: ``WHERE -> [RESULT =] CLASS.METHOD(TYPE WHAT, …)``.
 
-        ``entry com.acme.Order.* -> com.acme.Hook.entered(String method, Object[] args)`` calls a static
-        method at the beginning of each method of ``com.acme.Order``.  The other kinds of places:
-        ``return``, ``unwind`` (an exception leaves the method), ``throw``, ``monitor-enter`` and
-        ``monitor-exit``; ``line com.acme.Order.add:42`` and ``index com.acme.Order.add@7``; and those
-        that name something in the code of others: ``read com.acme.Order.total in com.acme.*.*``, ``write``,
-        ``call`` (before it), ``called`` (after it), ``new java.util.ArrayList in …`` and
-        ``catch java.io.IOException in …``.  Parameters may follow a method: ``add(int, String)``; and
-        ``annotated PATTERN`` or ``extends PATTERN`` a place.
+        ``entry com.acme.Order.* -> com.acme.Hook.entered(String method, Object[] args)`` calls a
+        static method at the beginning of each method of ``com.acme.Order``.  WHERE is one of:
 
-        What is handed over: ``site``, ``line``, ``class``, ``method``, ``descriptor``, ``this``, ``args``,
-        ``arg0``, ``local.NAME``, a number or a text in quotes; the ``value`` returned, thrown, caught, read,
-        written or made; of a field or call the ``member`` and its ``target``, of a call ``passed`` and
-        ``passed0``.  The types are those of the method that is called: int, long, float, double, Object,
-        String, Throwable and Object[]; primitive values are boxed where it takes an Object.
+        - ``entry``, ``return``, ``unwind`` (an exception leaves the method), ``throw``,
+          ``monitor-enter`` or ``monitor-exit``, and ``CLASS.METHOD``;
+        - ``line CLASS.METHOD:42`` or ``index CLASS.METHOD@7``, or without a number all of them;
+        - ``read`` or ``write CLASS.FIELD in CLASS.METHOD``; ``call`` (before it) or ``called``
+          (after it) ``CLASS.METHOD in CLASS.METHOD``;
+        - ``new CLASS in CLASS.METHOD``, also ``new int[]``; ``catch CLASS in CLASS.METHOD``.
 
-        ``started = com.acme.Hook.now()`` at an entry keeps a long for the call's other probes, which are
-        handed ``long started``.  ``value = Object com.acme.Hook.changed(Object value)`` puts what the
-        method returns in the place of what is returned, read or written.
+        Classes and methods are patterns.  The types of the parameters may follow a method, as in
+        ``add(int, String)``, and ``annotated PATTERN`` or ``extends PATTERN`` a place.
+
+        WHAT is one of ``site``, ``line``, ``class``, ``method``, ``descriptor``, ``this``,
+        ``args``, ``arg0``, ``local.NAME``, a number or a text in quotes; the ``value`` that is
+        returned, thrown, caught, read, written or made; of a field or call the ``member`` and its
+        ``target``, of a call ``passed`` and ``passed0``.  TYPE is that of the method's parameter:
+        int, long, float, double, Object, String, Throwable or Object[].  A primitive value is
+        boxed where the method takes an Object.
+
+        ``started = com.acme.Hook.now()`` at an entry keeps a long for the other probes of the same
+        call, which take ``long started``.  ``value = Object com.acme.Hook.other(Object value)``
+        replaces the value that is returned, read or written.
 
         Raises:
             BadProbe: the text is none; the message says what is expected.
@@ -143,7 +148,8 @@ class Probe:
         return _parse(text)
 
     def __str__(self) -> str:
-        return f"{_site_name(self.site)} {self.classes or '*'}.{self.methods or '*'} -> {self.helper}.{self.name}"
+        place = f"{self.classes or '*'}.{self.methods or '*'}"
+        return f"{_site_name(self.site)} {place} -> {self.helper}.{self.name}"
 
 
 def _site_name(site: Site) -> str:
@@ -207,7 +213,7 @@ def _number(text: str, site: Site, whole: str) -> tuple[str, int]:
 def _split(place: str, whole: str) -> tuple[str | None, str | None]:
     classes, dot, member = place.rpartition(".")
     if not dot or not classes or not member:
-        raise BadProbe(f"{whole!r}: {place!r} is not CLASS.MEMBER; patterns are allowed in both: com.acme.*.add")
+        raise BadProbe(f"{whole!r}: {place!r} is not CLASS.MEMBER, such as com.acme.*.add")
     return (None if classes == "*" else classes), (None if member == "*" else member)
 
 
@@ -237,7 +243,10 @@ def _descriptor(name: str) -> str:
     return "[[]" * dimensions + simple
 
 
-_CALL = re.compile(r"(?:(?P<result>\w+)\s*=\s*)?(?:(?P<type>\w+)\s+)?(?P<name>[\w$.]+)\s*\((?P<operands>.*)\)", re.DOTALL)
+_CALL = re.compile(
+    r"(?:(?P<result>\w+)\s*=\s*)?(?:(?P<type>\w+)\s+)?(?P<name>[\w$.]+)\s*\((?P<operands>.*)\)",
+    re.DOTALL,
+)
 _OPERAND = re.compile(r'\s*(?P<type>\w+(?:\[\])?)\s+(?P<what>"(?:[^"\\]|\\.)*"|[^,\s]+)\s*(?:,|$)')
 
 
@@ -260,13 +269,17 @@ def _action(text: str, site: Site, whole: str) -> dict[str, object]:
     if found["result"] == "value":
         result = _TYPES.get(found["type"] or "")
         if result is None or result not in "IJFDL":
-            raise BadProbe(f"{text!r}: write 'value = TYPE CLASS.METHOD(…)' with int, long, float, double or Object")
+            raise BadProbe(
+                f"{text!r}: write 'value = TYPE CLASS.METHOD(…)' with int, long, float, double, Object"
+            )
         if site not in (Site.RETURN, Site.READ, Site.WRITE, Site.CALLED):
             raise BadProbe(f"a {_site_name(site)} has no value to replace")
         made |= {"outcome": Outcome.REPLACE, "result": result}
     elif found["result"]:
         if site != Site.ENTRY:
-            raise BadProbe(f"{whole!r}: only an entry can keep {found['result']!r} for the call's other probes")
+            raise BadProbe(
+                f"{whole!r}: only an entry can keep {found['result']!r} for the call's other probes"
+            )
         made |= {"outcome": Outcome.KEEP, "result": "J", "keeps": found["result"]}
     return made
 
@@ -279,7 +292,11 @@ def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
         operand = Operand(Kind.TEXT, "S", text=what[1:-1].replace('\\"', '"').replace("\\\\", "\\"))
     elif re.fullmatch(r"[-+]?\d+", what):
         operand = Operand(Kind.NUMBER, letter if letter in "IJ" else "I", int(what))
-        if not -(1 << (31 if letter == "I" else 63)) <= operand.number < 1 << (31 if letter == "I" else 63):
+        if (
+            not -(1 << (31 if letter == "I" else 63))
+            <= operand.number
+            < 1 << (31 if letter == "I" else 63)
+        ):
             raise BadProbe(f"{what} does not fit {type_name}")
     elif numbered := re.fullmatch(r"(arg|passed)(\d+)", what):
         kind = Kind.ARGUMENT if numbered[1] == "arg" else Kind.PASSED
@@ -297,7 +314,9 @@ def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
         wanted = next(name for name, one in _TYPES.items() if one == operand.type)
         raise BadProbe(f"{what!r} is handed over as {wanted}, not as {type_name}")
     if operand.kind in (Kind.ARGUMENT, Kind.PASSED, Kind.LOCAL) and letter in "STA":
-        raise BadProbe(f"{what!r} is handed over as Object, or as a primitive type, not as {type_name}")
+        raise BadProbe(
+            f"{what!r} is handed over as Object, or as a primitive type, not as {type_name}"
+        )
     _check_place(operand, what, site, whole)
     return operand
 
@@ -315,7 +334,9 @@ def _check_place(operand: Operand, what: str, site: Site, whole: str) -> None:
             allowed = {Site.CALL, Site.CALLED}
     if allowed is not None and site not in allowed:
         places = ", ".join(_site_name(one) for one in sorted(allowed))
-        raise BadProbe(f"{whole!r}: there is no {what!r} at a {_site_name(site)}; there is one at: {places}")
+        raise BadProbe(
+            f"{whole!r}: there is no {what!r} at a {_site_name(site)}; there is one at: {places}"
+        )
 
 
 __all__ = ["BadProbe", "Operand", "Probe"]

@@ -13,7 +13,9 @@ from jvmti.layouts.declare import Constants, Record, shared
 
 NO_TEXT = 0xFFFFFFFF
 
-PLAN = Constants("Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TEXT=1 << 20)
+PLAN = Constants(
+    "Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TEXT=1 << 20
+)
 """How a plan begins, and the most that it may have."""
 
 
@@ -78,7 +80,9 @@ class LeftOut(enum.IntEnum):
     UNCLEAR = 3
 
 
-HEADER = Record("PlanHeader", magic="uint32_t", probes="uint32_t", operands="uint32_t", text="uint32_t")
+HEADER = Record(
+    "PlanHeader", magic="uint32_t", probes="uint32_t", operands="uint32_t", text="uint32_t"
+)
 
 PROBE = Record(
     "PlanProbe",
@@ -104,7 +108,12 @@ PROBE = Record(
 ``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call."""
 
 OPERAND = Record(
-    "PlanOperand", kind="uint32_t", type="uint32_t", number="int64_t", text="uint32_t", unused="uint32_t"
+    "PlanOperand",
+    kind="uint32_t",
+    type="uint32_t",
+    number="int64_t",
+    text="uint32_t",
+    unused="uint32_t",
 )
 """The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
 Throwable, ``A`` for an array of Objects. The number is a number, an argument's position, the probe
@@ -116,7 +125,9 @@ PLACED = Record(
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
 before, and the line, 0 where that is unknown. The n-th of these is site n."""
 
-OMITTED = Record("OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t")
+OMITTED = Record(
+    "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"
+)
 """Where a probe should be and is not."""
 
 __all__ = [

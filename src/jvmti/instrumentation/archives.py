@@ -1,0 +1,218 @@
+"""Instruments whole jars, directories of classes, and jars within jars."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jvmti.classfile import ClassFile
+from jvmti.classfile.reading import MalformedClassFile
+from jvmti.display import Report
+from jvmti.instrumentation.library import Instrumenter, OmittedProbe
+from jvmti.instrumentation.probes import Probe
+from jvmti.interface.errors import Error
+
+_ARCHIVES = (".jar", ".war", ".ear", ".zip", ".jmod")
+_SIGNATURE = re.compile(r"META-INF/([^/]+\.(SF|RSA|DSA|EC)|SIG-[^/]+)", re.IGNORECASE)
+_DIGEST = re.compile(rb"^[\w-]+-Digest(-[\w-]+)?:", re.IGNORECASE)
+_LONGEST_MANIFEST = 64 << 20
+
+
+class Site(NamedTuple):
+    """A probe in a file that was instrumented."""
+
+    site: int
+    """The number that the probe is handed as ``site``."""
+    probe: int
+    """Its position among the probes that were given."""
+    entry: str
+    """The class file: its path in the jar or directory."""
+    class_name: str
+    """The class, as Java writes it."""
+    method: str
+    """The name and descriptor of the method."""
+    location: int
+    """The bytecode index in the method as it was."""
+    line: int
+    """The line, 0 where that is unknown."""
+
+
+class Summary(NamedTuple):
+    """What was done to a jar or directory."""
+
+    classes: int
+    """Class files that were looked at."""
+    changed: int
+    """Those that have a probe now."""
+    sites: list[Site]
+    """All probes, in the order of their numbers."""
+    omitted: list[tuple[str, OmittedProbe]]
+    """Probes without a place, each with its class file."""
+    unreadable: list[tuple[str, str]]
+    """Class files that were copied as they are, with the reason."""
+    unsigned: bool
+    """Whether signatures were left out, because they do not hold for what was changed."""
+
+
+class _Work:
+    def __init__(self, probes: Sequence[Probe | str], report: Report | None) -> None:
+        self.instrumenter = Instrumenter(probes)
+        self.report = report
+        self.classes = self.changed = 0
+        self.sites: list[Site] = []
+        self.omitted: list[tuple[str, OmittedProbe]] = []
+        self.unreadable: list[tuple[str, str]] = []
+        self.unsigned = False
+
+    def class_file(self, entry: str, data: bytes) -> bytes:
+        self.classes += 1
+        if self.report is not None and self.classes % 100 == 0:
+            self.report(self.classes)
+        first = len(self.sites)
+        try:
+            made = self.instrumenter.instrument(data, first_site=first)
+        except (MalformedClassFile, Error) as error:
+            self.unreadable.append((entry, str(error)))
+            return data
+        self.omitted += [(entry, one) for one in made.omitted]
+        if not made.is_changed:
+            return data
+        self.changed += 1
+        described = ClassFile(data)
+        methods = described.methods
+        for number, one in enumerate(made.placed, first):
+            method = methods[one.method]
+            name = f"{method.name}{method.descriptor}"
+            self.sites.append(
+                Site(number, one.probe, entry, described.name, name, one.location, one.line)
+            )
+        return made.data
+
+    def summary(self) -> Summary:
+        return Summary(
+            *(self.classes, self.changed, self.sites, self.omitted, self.unreadable, self.unsigned)
+        )
+
+
+def instrument_file(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    probes: Sequence[Probe | str],
+    *,
+    report: Report | None = None,
+) -> Summary:
+    """Put probes into all classes of a jar, a directory, or a class file, and write another one.
+
+    Entries keep their order, times and compression; jars within a jar are instrumented, too, and so
+    are the classes of a multi-release jar for later releases.  Signatures are left out: they would
+    not hold.  What is written appears when it is complete.
+
+    Args:
+        source: the jar (also ``.war``, ``.ear``), directory or class file.
+        target: where to write; nothing may be there.
+        probes: `Probe` objects or texts that `Probe.parse` reads.
+        report: called with how many classes are done.
+
+    Raises:
+        BadProbe: a probe makes no sense.
+        Error: the source is none of these.
+        OSError: a file cannot be read or written.
+    """
+    source, target = Path(source), Path(target)
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists")
+    work = _Work(probes, report)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        made = Path(folder) / "made"
+        if source.is_dir():
+            _directory(source, made, work)
+        elif source.suffix.lower() in _ARCHIVES:
+            try:
+                with open(source, "rb") as read, open(made, "wb") as written:
+                    _archive(read, written, work, "")
+            except zipfile.BadZipFile as error:
+                raise Error(f"{source} is no jar: {error}") from None
+        elif source.suffix == ".class":
+            made.write_bytes(work.class_file(source.name, source.read_bytes()))
+        else:
+            raise Error(f"{source} is neither a directory nor a jar nor a class file")
+        made.rename(target)
+    return work.summary()
+
+
+def _directory(source: Path, target: Path, work: _Work) -> None:
+    for path in [source, *sorted(source.rglob("*"))]:
+        to = target / path.relative_to(source)
+        if path.is_dir():
+            to.mkdir(parents=True, exist_ok=True)
+        elif path.suffix == ".class":
+            to.write_bytes(work.class_file(str(path.relative_to(source)), path.read_bytes()))
+            shutil.copystat(path, to)
+        else:
+            shutil.copy2(path, to)
+
+
+def _archive(
+    read: io.BufferedIOBase | io.BytesIO, written: io.IOBase, work: _Work, inside: str
+) -> None:
+    with zipfile.ZipFile(read) as old, zipfile.ZipFile(written, "w") as new:
+        new.comment = old.comment
+        signed = any(_SIGNATURE.fullmatch(one.filename) for one in old.infolist())
+        for info in old.infolist():
+            name = info.filename
+            if _SIGNATURE.fullmatch(name):
+                work.unsigned = True
+                continue
+            data = old.read(info)
+            if name.endswith(".class"):
+                data = work.class_file(inside + name, data)
+            elif name.lower().endswith(_ARCHIVES) and zipfile.is_zipfile(io.BytesIO(data)):
+                nested = io.BytesIO()
+                _archive(io.BytesIO(data), nested, work, f"{inside}{name}!/")
+                data = nested.getvalue()
+            elif (
+                signed and name.upper() == "META-INF/MANIFEST.MF" and len(data) <= _LONGEST_MANIFEST
+            ):
+                data = without_digests(data)
+            new.writestr(_like(info), data)
+
+
+def _like(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    copy = zipfile.ZipInfo(info.filename, info.date_time)
+    copy.compress_type = (
+        info.compress_type if info.compress_type == zipfile.ZIP_STORED else zipfile.ZIP_DEFLATED
+    )
+    copy.external_attr = info.external_attr
+    copy.create_system = info.create_system
+    copy.comment = info.comment
+    return copy
+
+
+def without_digests(manifest: bytes) -> bytes:
+    """A manifest without the digests of signed entries; entries that say nothing else go."""
+    ending = b"\r\n" if b"\r\n" in manifest else b"\n"
+    sections = re.split(rb"(?:\r\n|\n|\r){2,}", manifest)
+    kept = [sections[0]]
+    for section in sections[1:]:
+        lines: list[bytes] = []
+        dropped = False
+        for line in re.split(rb"\r\n|\n|\r", section):
+            # A line that begins with a space goes on with the one before.
+            if not line.startswith(b" "):
+                dropped = _DIGEST.match(line) is not None
+            if not dropped and line:
+                lines.append(line)
+        if [one for one in lines if not one.startswith((b"Name:", b" "))]:
+            kept.append(ending.join(lines))
+    return (ending * 2).join(one.strip(b"\r\n") for one in kept) + ending * 2
+
+
+__all__ = ["Site", "Summary", "instrument_file", "without_digests"]

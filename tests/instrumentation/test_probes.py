@@ -1,0 +1,267 @@
+"""Probes at every kind of place, in a program that runs: what they hand over and change."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import compiler
+import jvms
+from jvmti.classfile import ClassFile, MalformedClassFile
+from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
+from jvmti.instrumentation.archives import instrument_file
+
+HOOK = "Probed$Hook"
+OUTPUT = [
+    "added 40 42",
+    "[0, 1, 4, 9]",
+    "ada!",
+    "failed: no key",
+    "onesevenmany3",
+    "count 1",
+]
+"""What the program prints without any probe."""
+
+
+class Run:
+    """Runs the program with probes."""
+
+    def __init__(self, jvm: jvms.Jvm, folder: Path) -> None:
+        self.jvm = jvm
+        self.folder = folder
+
+    def __call__(self, *probes: str, arguments: tuple[str, ...] = ()) -> list[str]:
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        summary = instrument_file(compiler.classes("Probed"), out, probes)
+        assert summary.sites
+        assert not summary.unreadable
+        command = [self.jvm.java, "-Xverify:all", "-cp", out, "Probed", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+
+@pytest.fixture
+def run(jvm: jvms.Jvm, tmp_path: Path) -> Run:
+    return Run(jvm, tmp_path)
+
+
+def heard(lines: list[str]) -> list[str]:
+    """What the hook printed, where the program printed what it always does."""
+    assert [line for line in lines if not line.startswith("> ")] == OUTPUT
+    return [line[2:] for line in lines if line.startswith("> ")]
+
+
+def test_an_entry_hands_over_the_object_and_the_arguments(run: Run) -> None:
+    lines = run(f"entry Probed.add -> {HOOK}.say(String method, Object this, Object[] args)")
+    assert heard(lines) == [
+        "Probed.add a Probed [2, 10, 0.5]",
+        "Probed.add a Probed [1, 1, 0.25]",
+    ]
+
+
+def test_a_static_method_has_no_object(run: Run) -> None:
+    lines = run(
+        f"entry Probed.described -> {HOOK}.say(String descriptor, Object this, Object arg0)"
+    )
+    assert heard(lines) == [f"(I)Ljava/lang/String; null {kind}" for kind in (1, 7, 3)]
+
+
+def test_a_constructor_begins_without_an_object_and_ends_with_one(run: Run) -> None:
+    lines = run(
+        f'entry Probed.<init> -> {HOOK}.say(String "in", Object this, Object arg1)',
+        f'return Probed.<init> -> {HOOK}.say(String "out", Object this, Object arg0)',
+    )
+    assert heard(lines) == ["in null false", "out a Probed ada"]
+
+
+def test_a_return_hands_over_its_value_and_what_was_passed_at_first(run: Run) -> None:
+    lines = run(
+        f'return Probed.add -> {HOOK}.say(String "object", Object arg0, Object value)',
+        f'return Probed.add -> {HOOK}.say(String "long", long value)',
+        f'return Probed.add -> {HOOK}.say(String "double", double value)',
+    )
+    assert heard(lines) == [
+        *("object 2 40", "long 40", "double 40.0"),
+        *("object 1 42", "long 42", "double 42.0"),
+    ]
+
+
+def test_nothing_is_returned_by_a_method_that_returns_nothing(run: Run) -> None:
+    lines = run(f'return Probed.nothing -> {HOOK}.say(String "left", Object value)')
+    assert heard(lines) == ["left null"]
+
+
+def test_what_an_entry_keeps_is_handed_to_the_others_of_its_call(run: Run) -> None:
+    lines = run(
+        f'entry Probed.depth -> mine = {HOOK}.now(String "entry")',
+        f'return Probed.depth -> {HOOK}.say(String "left", long mine)',
+    )
+    assert heard(lines) == [
+        *(f"entry keeps {number}" for number in (100, 101, 102, 103)),
+        *(f"left {number}" for number in (103, 102, 101, 100)),
+    ]
+
+
+def test_an_exception_is_seen_where_it_is_thrown_leaves_and_is_caught(run: Run) -> None:
+    lines = run(
+        f'entry Probed.guarded -> mine = {HOOK}.now(String "entry")',
+        f'throw Probed.* -> {HOOK}.say(String "thrown", Throwable value)',
+        f'unwind Probed.guarded -> {HOOK}.say(String "unwound", Object arg0, Object value)',
+        f'unwind Probed.guarded -> {HOOK}.say(String "kept", long mine)',
+        f'catch java.io.IOException in Probed.* -> {HOOK}.say(String "caught", Throwable value)',
+        f'catch java.lang.Error in Probed.* -> {HOOK}.say(String "never", Throwable value)',
+        f'unwind Probed.main -> {HOOK}.say(String "never", Throwable value)',
+    )
+    failed = "java.io.IOException: no key"
+    assert heard(lines) == [
+        "entry keeps 100",
+        "entry keeps 101",
+        f"thrown {failed}",
+        f"thrown {failed}",  # once more behind the monitor's end
+        f"unwound null {failed}",
+        "kept 101",
+        f"caught {failed}",
+    ]
+
+
+def test_lines_are_those_of_the_source(run: Run) -> None:
+    source = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
+    first = next(n for n, line in enumerate(source, 1) if "int[] squares(int most)" in line)
+    lines = run(f'line Probed.squares -> {HOOK}.say(String "line", int line)')
+    reached = [int(one.split()[1]) - first for one in heard(lines)]
+    assert reached == [1, 2, *[3, 2] * 4, 5]
+    lines = run(f'line Probed.squares:{first + 3} -> {HOOK}.say(String "line", int local.i)')
+    assert heard(lines) == [f"line {i}" for i in range(4)]
+
+
+def test_a_bytecode_index_is_one_place(run: Run) -> None:
+    lines = run(f'index Probed.nothing@3 -> {HOOK}.say(String "here")')
+    assert heard(lines) == ["here"]
+
+
+def test_fields_are_seen_when_they_are_read_and_written(run: Run) -> None:
+    lines = run(
+        "read Probed.total in Probed.add -> "
+        f'{HOOK}.say(String "read", Object target, Object value)',
+        f"write Probed.total in *.* -> {HOOK}.say(String member, Object target, Object value)",
+        f'write Probed.count in *.* -> {HOOK}.say(String "count", int value)',
+    )
+    assert heard(lines) == [
+        *("read a Probed 0", "Probed.total a Probed 40", "read a Probed 40"),
+        *("read a Probed 40", "Probed.total a Probed 42", "read a Probed 42"),
+        "count 1",
+    ]
+
+
+def test_calls_are_seen_before_and_after(run: Run) -> None:
+    lines = run(
+        "call java.util.Arrays.toString in Probed.* -> "
+        f"{HOOK}.say(String member, Object target, Object[] passed)",
+        "called Probed.guarded in Probed.* -> "
+        f'{HOOK}.say(String "gave", Object value, Object passed0)',
+    )
+    assert heard(lines) == ["java.util.Arrays.toString null [[0, 1, 4, 9]]", "gave ada! !"]
+
+
+def test_objects_and_arrays_are_seen_when_they_are_made(run: Run) -> None:
+    lines = run(
+        f"new Probed in *.* -> {HOOK}.say(String member, Object value)",
+        f'new java.io.* in *.* -> {HOOK}.say(String "made", Object value)',
+        f'new int[] in *.* -> {HOOK}.say(String "array", Object value)',
+    )
+    assert heard(lines) == [
+        "Probed.<init> a Probed",
+        "array [0, 0, 0, 0]",
+        "made java.io.IOException: no key",
+    ]
+
+
+def test_monitors_are_seen_with_their_objects(run: Run) -> None:
+    lines = run(
+        f'monitor-enter Probed.guarded -> {HOOK}.say(String "in")',
+        f'monitor-exit Probed.guarded -> {HOOK}.say(String "out")',
+    )
+    assert heard(lines) == ["in", "out", "in", "out"]
+
+
+def test_values_are_replaced(run: Run) -> None:
+    lines = run(
+        f"return Probed.add -> value = long {HOOK}.instead(long value)",
+        f"return Probed.guarded -> value = Object {HOOK}.instead(Object value)",
+    )
+    changed = {0: "added -40 -42", 2: "ada!?"}
+    assert lines == [changed.get(number, line) for number, line in enumerate(OUTPUT)]
+
+
+def test_several_probes_at_one_place_come_in_order(run: Run) -> None:
+    lines = run(*(f'entry Probed.nothing -> {HOOK}.say(String "{n}")' for n in range(5)))
+    assert heard(lines) == [str(n) for n in range(5)]
+
+
+# Bad input ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("entry com.acme.Order.add", "has no '->'"),
+        ("enter a.B.c -> x.Y.z()", "or 'entry'?"),
+        ("entry Order -> x.Y.z()", "is not CLASS.MEMBER"),
+        ("entry a.B.c -> z()", "names no class"),
+        ("entry a.B.c -> x.Y.z", "is no call"),
+        ("entry a.B.c -> x.Y.z(this)", "is not TYPE WHAT"),
+        ("entry a.B.c -> x.Y.z(integer line)", "is no type to hand over"),
+        ("entry a.B.c -> x.Y.z(int this)", "is handed over as Object, not as int"),
+        ("entry a.B.c -> x.Y.z(Object value)", "there is no 'value' at a entry"),
+        ("return a.B.c -> x.Y.z(Throwable value)", "there is one at"),
+        ("entry a.B.c -> x.Y.z(Object target)", "there is no 'target'"),
+        ("line a.B.c:x -> x.Y.z()", "'x' behind ':' is no number"),
+        ("call in a.B.c -> x.Y.z()", "does not say which"),
+        ("return a.B.c -> mine = x.Y.z()", "only an entry can keep"),
+        ("entry a.B.c -> value = int x.Y.z()", "has no value to replace"),
+        ("entry a.B.c -> x.Y.z(int 5000000000)", "does not fit int"),
+    ],
+)
+def test_a_probe_that_makes_no_sense_says_what_is_expected(text: str, message: str) -> None:
+    with pytest.raises(BadProbe) as failed:
+        Probe.parse(text)
+    assert message in str(failed.value)
+
+
+def test_what_nobody_keeps_cannot_be_handed_over() -> None:
+    with pytest.raises(BadProbe, match="no entry keeps it"):
+        Instrumenter(["return a.B.c -> x.Y.z(long started)"])
+
+
+def test_what_is_no_class_file_is_refused() -> None:
+    for data in (b"", b"\xca\xfe\xba\xbe", b"PK\3\4" * 20):
+        with pytest.raises(MalformedClassFile):
+            instrument(data, f"entry *.* -> {HOOK}.say()")
+
+
+def test_a_class_without_a_place_stays_as_it_is() -> None:
+    data = (compiler.classes("Probed") / "Probed.class").read_bytes()
+    made = instrument(data, f"entry com.acme.*.* -> {HOOK}.say()")
+    assert (made.data, made.is_changed, made.placed) == (data, False, [])
+
+
+def test_places_are_named_by_method_and_line() -> None:
+    data = (compiler.classes("Probed") / "Probed.class").read_bytes()
+    made = instrument(data, [f"return Probed.described -> {HOOK}.say(int site)"])
+    methods = ClassFile(data).methods
+    assert {methods[one.method].name for one in made.placed} == {"described"}
+    assert len(made.placed) == 3
+    assert all(one.line > 0 for one in made.placed)
+
+
+def test_a_probe_without_its_value_is_left_out_and_says_so() -> None:
+    data = (compiler.classes("Probed") / "Probed.class").read_bytes()
+    made = instrument(data, f"return Probed.nothing -> {HOOK}.say(long value)")
+    (omitted,) = made.omitted
+    assert "no such value" in omitted.why
+    assert not made.is_changed
