@@ -101,7 +101,7 @@ class Output {
     u4(static_cast<uint32_t>(value));
   }
   void copy(const uint8_t* from, uint64_t size) {
-    if (size == 0) return;
+    if (size == 0 || from == nullptr) return;
     if (uint8_t* at = room(size)) std::memcpy(at, from, size);
   }
   void set2(uint32_t where, uint32_t value) {

@@ -14,8 +14,6 @@ from jvmti.commands.targets import add_json
 from jvmti.instrumentation.archives import Summary, instrument_file
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error
-from jvmti.report.progress import progress
-from jvmti.report.tables import print_json
 from jvmti.text.printable import printable
 
 
@@ -82,6 +80,8 @@ class Command:
         except Error as error:
             raise CommandFailed(printable(str(error))) from None
         if given.json:
+            from jvmti.report.tables import print_json  # needs rich, too
+
             print_json(_described(done))
         else:
             _print(done, probes)
@@ -90,6 +90,8 @@ class Command:
 
 
 def _written(source: Path, target: Path, probes: list[Probe], force: bool) -> Summary:
+    from jvmti.report.progress import progress  # needs rich, which --help does without
+
     with progress("instrumenting") as report:
         if not (force and os.path.lexists(target)):
             return instrument_file(source, target, probes, report=report)

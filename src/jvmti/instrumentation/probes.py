@@ -270,7 +270,7 @@ def _action(text: str, site: Site, whole: str) -> dict[str, object]:
         result = _TYPES.get(found["type"] or "")
         if result is None or result not in "IJFDL":
             raise BadProbe(
-                f"{text!r}: write 'value = TYPE CLASS.METHOD(…)' with int, long, float, double, Object"
+                f"{text!r}: write 'value = TYPE CLASS.METHOD(…)'; TYPE is a primitive one or Object"
             )
         if site not in (Site.RETURN, Site.READ, Site.WRITE, Site.CALLED):
             raise BadProbe(f"a {_site_name(site)} has no value to replace")
