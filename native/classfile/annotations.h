@@ -1,7 +1,7 @@
 // Annotations: how long they are.
 #pragma once
 
-#include "class_file.h"
+#include "classfile/class_file.h"
 
 namespace jvmti {
 namespace classfile {

@@ -1,4 +1,4 @@
-#include "class_file.h"
+#include "classfile/class_file.h"
 
 namespace jvmti {
 namespace classfile {
@@ -25,15 +25,26 @@ Status ConstantPool::read(Bytes& bytes) {
         if (end - at < 3) return Status::kMalformed;
         size = 3u + read2(at + 1);
         break;
-      case kInteger: case kFloat: case kFieldref: case kMethodref: case kInterfaceMethodref:
-      case kNameAndType: case kDynamic: case kInvokeDynamic:
+      case kInteger:
+      case kFloat:
+      case kFieldref:
+      case kMethodref:
+      case kInterfaceMethodref:
+      case kNameAndType:
+      case kDynamic:
+      case kInvokeDynamic:
         size = 5;
         break;
-      case kLong: case kDouble:
+      case kLong:
+      case kDouble:
         size = 9;
         if (++i < read_) offsets[i] = 0;
         break;
-      case kClass: case kString: case kMethodType: case kModule: case kPackage:
+      case kClass:
+      case kString:
+      case kMethodType:
+      case kModule:
+      case kPackage:
         size = 3;
         break;
       case kMethodHandle:

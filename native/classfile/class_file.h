@@ -4,13 +4,19 @@
 #include <cstdint>
 #include <cstring>
 
-#include "containers.h"
-#include "patterns.h"
+#include "base/containers.h"
+#include "base/patterns.h"
 
 namespace jvmti {
 namespace classfile {
 
-enum class Status : int32_t { kOk = 0, kOutOfMemory = 1, kMalformed = 2, kBadPlan = 3, kTooLarge = 4 };
+enum class Status : int32_t {
+  kOk = 0,
+  kOutOfMemory = 1,
+  kMalformed = 2,
+  kBadPlan = 3,
+  kTooLarge = 4
+};
 
 // A text of a class file, in Java's own kind of UTF-8.
 struct Text {
@@ -20,12 +26,15 @@ struct Text {
   Text() = default;
   Text(const uint8_t* at, uint32_t length) : data(at), size(length) {}
   Text(const char* literal)  // NOLINT: a literal is a text
-      : data(reinterpret_cast<const uint8_t*>(literal)), size(static_cast<uint32_t>(std::strlen(literal))) {}
+      : data(reinterpret_cast<const uint8_t*>(literal)),
+        size(static_cast<uint32_t>(std::strlen(literal))) {}
   bool operator==(const Text& other) const {
     return size == other.size && (size == 0 || std::memcmp(data, other.data, size) == 0);
   }
   uint8_t operator[](uint32_t at) const { return at < size ? data[at] : 0; }
-  Text from(uint32_t start) const { return start < size ? Text(data + start, size - start) : Text(); }
+  Text from(uint32_t start) const {
+    return start < size ? Text(data + start, size - start) : Text();
+  }
   Slice slice() const {
     const char* begin = reinterpret_cast<const char*>(data);
     return {begin, begin + size};
@@ -145,9 +154,23 @@ struct Member {
 };
 
 enum Constant : uint8_t {
-  kUtf8 = 1, kInteger = 3, kFloat = 4, kLong = 5, kDouble = 6, kClass = 7, kString = 8,
-  kFieldref = 9, kMethodref = 10, kInterfaceMethodref = 11, kNameAndType = 12,
-  kMethodHandle = 15, kMethodType = 16, kDynamic = 17, kInvokeDynamic = 18, kModule = 19, kPackage = 20
+  kUtf8 = 1,
+  kInteger = 3,
+  kFloat = 4,
+  kLong = 5,
+  kDouble = 6,
+  kClass = 7,
+  kString = 8,
+  kFieldref = 9,
+  kMethodref = 10,
+  kInterfaceMethodref = 11,
+  kNameAndType = 12,
+  kMethodHandle = 15,
+  kMethodType = 16,
+  kDynamic = 17,
+  kInvokeDynamic = 18,
+  kModule = 19,
+  kPackage = 20
 };
 
 // The constants of a class, and those that are added behind them.

@@ -1,11 +1,15 @@
-#include "frames.h"
+#include "classfile/frames.h"
 
 namespace jvmti {
 namespace classfile {
 
 Type Type::described(Text descriptor) {
   switch (descriptor[0]) {
-    case 'Z': case 'B': case 'C': case 'S': case 'I':
+    case 'Z':
+    case 'B':
+    case 'C':
+    case 'S':
+    case 'I':
       return of(Tag::kInt);
     case 'J':
       return of(Tag::kLong);
@@ -32,7 +36,8 @@ char Type::category() const {
       return 'D';
     case Tag::kLong:
       return 'J';
-    case Tag::kNull: case Tag::kObject:
+    case Tag::kNull:
+    case Tag::kObject:
       return 'L';
     default:
       return '\0';
@@ -115,7 +120,8 @@ void FrameWriter::types(Bytes& from, uint32_t count, const uint32_t* places, uin
   }
 }
 
-void FrameWriter::copy(const FrameReader& frame, uint32_t at, const uint32_t* places, uint32_t code_size) {
+void FrameWriter::copy(const FrameReader& frame, uint32_t at, const uint32_t* places,
+                       uint32_t code_size) {
   uint32_t moved = delta(at);
   Bytes from = frame.types;
   uint8_t kind = frame.kind;

@@ -1,15 +1,24 @@
 // StackMapTable: the types of locals and operands at the places that code jumps to.
 #pragma once
 
-#include "class_file.h"
-#include "instructions.h"
+#include "classfile/class_file.h"
+#include "classfile/instructions.h"
 
 namespace jvmti {
 namespace classfile {
 
 // As in the table, and `kSecond` for the other half of a long or double among locals.
 enum class Tag : uint8_t {
-  kTop, kInt, kFloat, kDouble, kLong, kNull, kUninitializedThis, kObject, kUninitialized, kSecond
+  kTop,
+  kInt,
+  kFloat,
+  kDouble,
+  kLong,
+  kNull,
+  kUninitializedThis,
+  kObject,
+  kUninitialized,
+  kSecond
 };
 
 struct Type {
@@ -46,7 +55,9 @@ struct Frame {
 // Reads a table, one frame after the other.
 class FrameReader {
  public:
-  FrameReader(const ConstantPool& pool, Bytes table) : pool_(pool), rest_(table) { left_ = rest_.u2(); }
+  FrameReader(const ConstantPool& pool, Bytes table) : pool_(pool), rest_(table) {
+    left_ = rest_.u2();
+  }
   // The next frame; false behind the last one, and where `is_bad`.
   bool next();
   bool is_bad() const { return rest_.bad || bad_; }
@@ -55,7 +66,7 @@ class FrameReader {
 
   uint32_t at = 0;  // where it is in the code
   uint8_t kind = 0;
-  Bytes types;      // as they stand in the table
+  Bytes types;  // as they stand in the table
 
  private:
   bool read_types(uint32_t count, Vector<Type>* into);

@@ -1,6 +1,6 @@
-#include "instrumenter.h"
+#include "classfile/instrumenter.h"
 
-#include "annotations.h"
+#include "classfile/annotations.h"
 
 namespace jvmti {
 namespace classfile {
@@ -28,11 +28,14 @@ bool Instrumenter::is_annotated(const char* patterns, Bytes attributes) const {
   for (uint32_t left = attributes.u2(); left > 0 && !attributes.bad; --left) {
     Text name = pool_.utf8(attributes.u2());
     Bytes contents = attributes.part(attributes.u4());
-    if (!(name == Text("RuntimeVisibleAnnotations")) && !(name == Text("RuntimeInvisibleAnnotations"))) continue;
+    if (!(name == Text("RuntimeVisibleAnnotations")) &&
+        !(name == Text("RuntimeInvisibleAnnotations")))
+      continue;
     for (uint32_t more = contents.u2(); more > 0 && !contents.bad; --more) {
       Bytes ahead = contents;
       Text type = pool_.utf8(ahead.u2());
-      if (type.size > 2 && matches_any<true>(patterns, Text(type.data + 1, type.size - 2).slice())) return true;
+      if (type.size > 2 && matches_any<true>(patterns, Text(type.data + 1, type.size - 2).slice()))
+        return true;
       if (!skip_annotation(contents, 0)) break;
     }
   }
@@ -108,7 +111,8 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
   return Status::kOk;
 }
 
-Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site) {
+Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t size,
+                                uint32_t first_site) {
   is_changed = false;
   placed_.clear();
   omitted_.clear();

@@ -1,7 +1,7 @@
 // Puts probes into a class file.
 #pragma once
 
-#include "method.h"
+#include "classfile/method.h"
 
 namespace jvmti {
 namespace classfile {

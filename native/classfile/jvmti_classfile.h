@@ -46,8 +46,9 @@ void jvmti_classfile_close(jvmti_classfile_instrumenter* instrumenter);
 
 /* Numbers of sites begin with first_site. */
 int32_t jvmti_classfile_instrument(jvmti_classfile_instrumenter* instrumenter,
-                                   const jvmti_classfile_plan* plan, const void* file, uint64_t size,
-                                   uint32_t first_site, jvmti_classfile_result* result);
+                                   const jvmti_classfile_plan* plan, const void* file,
+                                   uint64_t size, uint32_t first_site,
+                                   jvmti_classfile_result* result);
 
 #pragma GCC visibility pop
 

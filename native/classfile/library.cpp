@@ -1,8 +1,7 @@
 // The functions of jvmti_classfile.h: they check what they are given, and the rest is elsewhere.
 
-#include "jvmti_classfile.h"
-
-#include "instrumenter.h"
+#include "classfile/instrumenter.h"
+#include "classfile/jvmti_classfile.h"
 
 using namespace jvmti::classfile;
 
@@ -34,11 +33,14 @@ int32_t jvmti_classfile_open(jvmti_classfile_instrumenter** made) {
   return *made == nullptr ? JVMTI_CLASSFILE_OUT_OF_MEMORY : JVMTI_CLASSFILE_OK;
 }
 
-void jvmti_classfile_close(jvmti_classfile_instrumenter* instrumenter) { jvmti::unmake(instrumenter); }
+void jvmti_classfile_close(jvmti_classfile_instrumenter* instrumenter) {
+  jvmti::unmake(instrumenter);
+}
 
 int32_t jvmti_classfile_instrument(jvmti_classfile_instrumenter* instrumenter,
-                                   const jvmti_classfile_plan* plan, const void* file, uint64_t size,
-                                   uint32_t first_site, jvmti_classfile_result* result) {
+                                   const jvmti_classfile_plan* plan, const void* file,
+                                   uint64_t size, uint32_t first_site,
+                                   jvmti_classfile_result* result) {
   if (instrumenter == nullptr || plan == nullptr || file == nullptr || result == nullptr) {
     return JVMTI_CLASSFILE_BAD_ARGUMENT;
   }

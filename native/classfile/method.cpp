@@ -1,6 +1,6 @@
-// The code of a method as it is, and its copy with probes: each instruction moves, and what branches
-// to it follows.
-#include "method.h"
+// The code of a method as it is, and its copy with probes: each instruction moves, and what
+// branches to it follows.
+#include "classfile/method.h"
 
 namespace jvmti {
 namespace classfile {
@@ -21,9 +21,11 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   for (const Probe* probe : probes) {
     wanted_ |= 1u << static_cast<uint32_t>(probe->site);
     bool hands_this = probe->hands_over(OperandKind::kThis);
-    bool hands_arguments = probe->hands_over(OperandKind::kArgument) || probe->hands_over(OperandKind::kArguments);
+    bool hands_arguments =
+        probe->hands_over(OperandKind::kArgument) || probe->hands_over(OperandKind::kArguments);
     if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
-    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew) uses_this = true;
+    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
+      uses_this = true;
     if (probe->hands_over(OperandKind::kLocal)) uses_locals = true;
   }
   if (!read(code)) return Woven::kMalformed;
@@ -31,7 +33,8 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
   if (!read_parameters() || !find_dropped()) return Woven::kMalformed;
-  tracks_ = has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
+  tracks_ =
+      has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
   if (!wide_.reserve(size_)) return Woven::kOutOfMemory;
   wide_.grow(size_);
   std::memset(wide_.begin(), 0, size_);
@@ -75,7 +78,8 @@ bool Method::read_attributes(Bytes attributes) {
     if (attributes.bad) return false;
     if (name == Text("StackMapTable")) frame_table_ = contents;
     if (name == Text("LineNumberTable") && line_table_.at == nullptr) line_table_ = contents;
-    if (name == Text("LocalVariableTable") && variable_table_.at == nullptr) variable_table_ = contents;
+    if (name == Text("LocalVariableTable") && variable_table_.at == nullptr)
+      variable_table_ = contents;
   }
   // Version 50 may be without, and is verified as before then.
   has_frames_ = class_->major >= 51 || (class_->major == 50 && frame_table_.at != nullptr);
@@ -136,14 +140,22 @@ bool Method::is_worth_it() {
     uint8_t op = code_[at];
     if (op < kIreturn || op > kMultianewarray) continue;
     uint32_t here = 0;
-    if (op <= kReturn) here = bit(Site::kReturn);
-    else if (op == kGetstatic || op == kGetfield) here = bit(Site::kRead);
-    else if (op == kPutstatic || op == kPutfield) here = bit(Site::kWrite);
-    else if (op <= kInvokeinterface) here = bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
-    else if (op == kNewarray || op == kAnewarray || op == kMultianewarray) here = bit(Site::kNew);
-    else if (op == kAthrow) here = bit(Site::kThrow);
-    else if (op == kMonitorenter) here = bit(Site::kMonitorEnter);
-    else if (op == kMonitorexit) here = bit(Site::kMonitorExit);
+    if (op <= kReturn)
+      here = bit(Site::kReturn);
+    else if (op == kGetstatic || op == kGetfield)
+      here = bit(Site::kRead);
+    else if (op == kPutstatic || op == kPutfield)
+      here = bit(Site::kWrite);
+    else if (op <= kInvokeinterface)
+      here = bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
+    else if (op == kNewarray || op == kAnewarray || op == kMultianewarray)
+      here = bit(Site::kNew);
+    else if (op == kAthrow)
+      here = bit(Site::kThrow);
+    else if (op == kMonitorenter)
+      here = bit(Site::kMonitorEnter);
+    else if (op == kMonitorexit)
+      here = bit(Site::kMonitorExit);
     if ((wanted_ & here) != 0) return true;
   }
   return false;
@@ -172,7 +184,8 @@ bool Method::first_frame(Frame* frame) {
   Types types(method_->descriptor);
   if (!method_->is_static()) {
     Type self = Type::object(class_->name, class_->index);
-    if (is_constructor_ && !(class_->name == Text("java/lang/Object"))) self.tag = Tag::kUninitializedThis;
+    if (is_constructor_ && !(class_->name == Text("java/lang/Object")))
+      self.tag = Tag::kUninitializedThis;
     if (!frame->locals.push(self)) return false;
   }
   while (!types.at_end()) {
@@ -211,7 +224,8 @@ bool Method::find_dropped() {
     size_t item = 0;
     for (Parameter& one : parameters_) {
       Type held = item < declared_.locals.size() ? declared_.locals[item] : Type();
-      if (held.category() != one.category && held.tag != Tag::kUninitializedThis) one.written = true;
+      if (held.category() != one.category && held.tag != Tag::kUninitializedThis)
+        one.written = true;
       ++item;
     }
   }
@@ -233,7 +247,8 @@ bool Method::entry() {
       // What is not initialized is not to be kept: nobody could have it.
       if (!one.written || (is_constructor_ && one.slot == 0 && !method_->is_static())) continue;
       one.saved = temporary(one.category);
-      Type type = one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
+      Type type =
+          one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
       if (!kept_types_.push(type)) return false;
       depth_ = 0;
       load(one.category, one.slot);
@@ -270,7 +285,8 @@ bool Method::generate() {
   FrameReader frames(pool_, frame_table_);
   bool more = false;
   if (tracks_) {
-    if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first, max_locals_, max_stack_)) {
+    if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first,
+                                                max_locals_, max_stack_)) {
       return false;
     }
     if (frame_table_.at != nullptr) {
@@ -307,7 +323,8 @@ bool Method::generate() {
     if (!has_frames_ && is_constructor_) {
       Member made;
       if (op == kNew) ++pending_;
-      if (op == kInvokespecial && pool_.member(read2(code_ + at + 1), &made) && made.name == Text("<init>")) {
+      if (op == kInvokespecial && pool_.member(read2(code_ + at + 1), &made) &&
+          made.name == Text("<init>")) {
         if (pending_ > 0) {
           --pending_;
         } else {
@@ -356,7 +373,9 @@ bool Method::unwind() {
   if (uses_parameters_) {
     // Objects are only handed over as such, whatever their classes.
     for (const Parameter& one : parameters_) {
-      Type type = one.written ? Type() : one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
+      Type type = one.written           ? Type()
+                  : one.category == 'L' ? Type::object("java/lang/Object")
+                                        : Type::described(one.type);
       if (!inserted_types_.push(type)) return false;
       slot += one.written ? 1 : slots(one.category);
       if (one.written && slots(one.category) == 2) {
@@ -384,7 +403,8 @@ bool Method::insert_frame(uint32_t place) {
   if (!tracker_.append_locals(&inserted_types_)) return false;
   if (!kept_types_.empty()) {
     uint32_t slot = 0;
-    for (size_t i = frame.first; i < inserted_types_.size(); ++i) slot += inserted_types_[i].is_wide() ? 2 : 1;
+    for (size_t i = frame.first; i < inserted_types_.size(); ++i)
+      slot += inserted_types_[i].is_wide() ? 2 : 1;
     for (; slot < kept_from_; ++slot) {
       if (!inserted_types_.push(Type())) return false;
     }

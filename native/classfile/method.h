@@ -1,8 +1,8 @@
 // Puts probes into the code of one method.
 #pragma once
 
-#include "frames.h"
-#include "plan.h"
+#include "classfile/frames.h"
+#include "classfile/plan.h"
 
 namespace jvmti {
 namespace classfile {
@@ -29,7 +29,8 @@ enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
 
 class Method {
  public:
-  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed, Vector<layouts::OmittedProbe>& omitted)
+  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed,
+         Vector<layouts::OmittedProbe>& omitted)
       : pool_(pool), placed_(placed), omitted_(omitted), tracker_(pool), frames_(pool, table_) {}
 
   // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
@@ -57,13 +58,13 @@ class Method {
   // What a probe at a place may hand over.
   struct Place {
     uint32_t at = 0;
-    Text value_type;               // a descriptor; empty: there is none
-    uint32_t value = kNoSlot;      // where it was put
-    uint32_t target = kNoSlot;     // kNoSlot: null
-    Text owner;                    // of a field or method, or the class of an object
+    Text value_type;            // a descriptor; empty: there is none
+    uint32_t value = kNoSlot;   // where it was put
+    uint32_t target = kNoSlot;  // kNoSlot: null
+    Text owner;                 // of a field or method, or the class of an object
     Text member;
-    bool has_receiver = false;     // first among what was passed
-    bool is_passed = false;        // what was passed was put away
+    bool has_receiver = false;  // first among what was passed
+    bool is_passed = false;     // what was passed was put away
     bool is_entry = false;
     bool is_unwind = false;
   };
@@ -165,7 +166,8 @@ class Method {
     return slot;
   }
   void omit(const Probe& probe, uint32_t at, LeftOut why) {
-    if (!omitted_.push({probe.number, method_->number, at, static_cast<uint32_t>(why)})) out_->failed = true;
+    if (!omitted_.push({probe.number, method_->number, at, static_cast<uint32_t>(why)}))
+      out_->failed = true;
   }
 
   // tables.cpp: what refers to places in the code
@@ -203,7 +205,7 @@ class Method {
   bool is_constructor_ = false;
   bool uses_parameters_ = false;  // elsewhere than at the entry
   bool tracks_ = false;
-  bool ready_ = true;  // without frames: `this` is initialized
+  bool ready_ = true;     // without frames: `this` is initialized
   uint32_t pending_ = 0;  // objects made and not initialized, without frames
 
   Vector<uint32_t> target_;  // of each instruction: where a jump to it goes now

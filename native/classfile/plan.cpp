@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "classfile/plan.h"
 
 namespace jvmti {
 namespace classfile {
@@ -34,8 +34,14 @@ const char* described(char type) {
 
 bool has_value(Site site) {
   switch (site) {
-    case Site::kReturn: case Site::kUnwind: case Site::kThrow: case Site::kCatch: case Site::kRead:
-    case Site::kWrite: case Site::kCalled: case Site::kNew:
+    case Site::kReturn:
+    case Site::kUnwind:
+    case Site::kThrow:
+    case Site::kCatch:
+    case Site::kRead:
+    case Site::kWrite:
+    case Site::kCalled:
+    case Site::kNew:
       return true;
     default:
       return false;
@@ -43,8 +49,8 @@ bool has_value(Site site) {
 }
 
 bool has_member(Site site) {
-  return site == Site::kRead || site == Site::kWrite || site == Site::kCall || site == Site::kCalled ||
-         site == Site::kNew;
+  return site == Site::kRead || site == Site::kWrite || site == Site::kCall ||
+         site == Site::kCalled || site == Site::kNew;
 }
 
 // Whether there is such an operand at such a site, handed over as such a type.
@@ -53,27 +59,32 @@ bool makes_sense(const Operand& operand, Site site) {
   switch (operand.kind) {
     case OperandKind::kNumber:
       return type == 'I' || type == 'J';
-    case OperandKind::kSite: case OperandKind::kLine:
+    case OperandKind::kSite:
+    case OperandKind::kLine:
       return type == 'I';
     case OperandKind::kText:
       return type == 'S' && operand.text.data != nullptr;
-    case OperandKind::kClass: case OperandKind::kMethod: case OperandKind::kDescriptor:
+    case OperandKind::kClass:
+    case OperandKind::kMethod:
+    case OperandKind::kDescriptor:
       return type == 'S';
     case OperandKind::kMember:
       return type == 'S' && has_member(site);
     case OperandKind::kThis:
       return type == 'L';
     case OperandKind::kTarget:
-      return type == 'L' && (has_member(site) || site == Site::kMonitorEnter || site == Site::kMonitorExit);
+      return type == 'L' &&
+             (has_member(site) || site == Site::kMonitorEnter || site == Site::kMonitorExit);
     case OperandKind::kArguments:
       return type == 'A';
     case OperandKind::kAllPassed:
       return type == 'A' && (site == Site::kCall || site == Site::kCalled);
     case OperandKind::kArgument:
-      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 && operand.number < 256;
+      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 &&
+             operand.number < 256;
     case OperandKind::kPassed:
-      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 && operand.number < 256 &&
-             (site == Site::kCall || site == Site::kCalled);
+      return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 &&
+             operand.number < 256 && (site == Site::kCall || site == Site::kCalled);
     case OperandKind::kLocal:
       return type != 'S' && type != 'A' && type != 'T' && operand.text.data != nullptr;
     case OperandKind::kValue:
@@ -109,7 +120,8 @@ Status Plan::read_operands(const uint8_t* at, uint32_t count) {
     layouts::PlanOperand one;
     std::memcpy(&one, at + i * sizeof one, sizeof one);
     Operand operand;
-    if (one.kind == 0 || one.kind > layouts::kOperandCount || one.type > 127) return Status::kBadPlan;
+    if (one.kind == 0 || one.kind > layouts::kOperandCount || one.type > 127)
+      return Status::kBadPlan;
     operand.kind = static_cast<OperandKind>(one.kind);
     operand.type = static_cast<char>(one.type);
     operand.number = one.number;
@@ -131,7 +143,8 @@ bool Plan::describe(Probe* probe) {
     return true;
   };
   bool fits = add("(");
-  for (uint32_t i = 0; i < probe->operand_count; ++i) fits = fits && add(described(probe->operands[i].type));
+  for (uint32_t i = 0; i < probe->operand_count; ++i)
+    fits = fits && add(described(probe->operands[i].type));
   fits = fits && add(")") && add(described(probe->result));
   if (!fits || descriptors_.size() + used > descriptors_.capacity()) return false;
   uint8_t* begin = descriptors_.end();
@@ -162,11 +175,12 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
     if (!makes_sense(probe.operands[i], probe.site)) return Status::kBadPlan;
   }
   if (!pattern(one.classes, &probe.classes) || !pattern(one.methods, &probe.methods) ||
-      !pattern(one.descriptors, &probe.descriptors) || !pattern(one.annotations, &probe.annotations) ||
+      !pattern(one.descriptors, &probe.descriptors) ||
+      !pattern(one.annotations, &probe.annotations) ||
       !pattern(one.supertypes, &probe.supertypes) || !pattern(one.owners, &probe.owners) ||
       !pattern(one.members, &probe.members) ||
-      !pattern(one.member_descriptors, &probe.member_descriptors) || !text(one.helper, &probe.helper) ||
-      !text(one.name, &probe.name)) {
+      !pattern(one.member_descriptors, &probe.member_descriptors) ||
+      !text(one.helper, &probe.helper) || !text(one.name, &probe.name)) {
     return Status::kBadPlan;
   }
   if (probe.helper.size == 0 || probe.name.size == 0) return Status::kBadPlan;
@@ -178,7 +192,8 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
       if (probe.result != 'J' || probe.site != Site::kEntry) return Status::kBadPlan;
       break;
     case Outcome::kReplace:
-      if (std::strchr("IJFDL", probe.result) == nullptr || probe.result == '\0') return Status::kBadPlan;
+      if (std::strchr("IJFDL", probe.result) == nullptr || probe.result == '\0')
+        return Status::kBadPlan;
       if (probe.site != Site::kReturn && probe.site != Site::kRead && probe.site != Site::kCalled &&
           probe.site != Site::kWrite) {
         return Status::kBadPlan;
@@ -211,7 +226,8 @@ Status Plan::read(const uint8_t* data, uint64_t size) {
   Status status = read_operands(operands, header.operands);
   if (status != Status::kOk) return status;
   // Neither list moves: others point into both.
-  if (!probes_.reserve(header.probes) || !descriptors_.reserve(header.probes * kLongestDescriptor)) {
+  if (!probes_.reserve(header.probes) ||
+      !descriptors_.reserve(header.probes * kLongestDescriptor)) {
     return Status::kOutOfMemory;
   }
   for (uint32_t i = 0; i < header.probes && status == Status::kOk; ++i) {

@@ -1,8 +1,8 @@
 // A plan of instrumentation, as `probes.h` lays it out: checked when it is opened.
 #pragma once
 
-#include "instructions.h"
-#include "probes.h"
+#include "classfile/instructions.h"
+#include "generated/probes.h"
 
 namespace jvmti {
 namespace classfile {

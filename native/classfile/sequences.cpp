@@ -1,5 +1,5 @@
 // What a probe is made of: what it hands over is loaded, then a static method is called.
-#include "method.h"
+#include "classfile/method.h"
 
 namespace jvmti {
 namespace classfile {
@@ -12,11 +12,14 @@ struct Boxed {
   const char* descriptor;
 };
 
-constexpr Boxed kBoxes[] = {
-    {'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"},  {'B', "java/lang/Byte", "(B)Ljava/lang/Byte;"},
-    {'C', "java/lang/Character", "(C)Ljava/lang/Character;"}, {'S', "java/lang/Short", "(S)Ljava/lang/Short;"},
-    {'I', "java/lang/Integer", "(I)Ljava/lang/Integer;"},  {'J', "java/lang/Long", "(J)Ljava/lang/Long;"},
-    {'F', "java/lang/Float", "(F)Ljava/lang/Float;"},      {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
+constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"},
+                            {'B', "java/lang/Byte", "(B)Ljava/lang/Byte;"},
+                            {'C', "java/lang/Character", "(C)Ljava/lang/Character;"},
+                            {'S', "java/lang/Short", "(S)Ljava/lang/Short;"},
+                            {'I', "java/lang/Integer", "(I)Ljava/lang/Integer;"},
+                            {'J', "java/lang/Long", "(J)Ljava/lang/Long;"},
+                            {'F', "java/lang/Float", "(F)Ljava/lang/Float;"},
+                            {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
 
 uint8_t kind_of(char category) {
   switch (category) {
@@ -130,7 +133,8 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
     case OperandKind::kAllPassed:
       return place.is_passed;
     case OperandKind::kLocal:
-      return find_local(operand.text, place.at, &type, &slot) && is_convertible(category(type), operand.type);
+      return find_local(operand.text, place.at, &type, &slot) &&
+             is_convertible(category(type), operand.type);
     case OperandKind::kKept:
       return kept_by(operand.number) != kNoSlot;
     default:

@@ -1,13 +1,13 @@
 // Which probes belong to an instruction, and what they may hand over there.
-#include "method.h"
+#include "classfile/method.h"
 
 namespace jvmti {
 namespace classfile {
 
 namespace {
 
-constexpr const char* kElements[] = {"boolean[]", "char[]", "float[]", "double[]",
-                                     "byte[]", "short[]", "int[]", "long[]"};
+constexpr const char* kElements[] = {"boolean[]", "char[]",  "float[]", "double[]",
+                                     "byte[]",    "short[]", "int[]",   "long[]"};
 
 bool named(const char* pattern, Text text) { return matches_any<true>(pattern, text.slice()); }
 
@@ -70,7 +70,8 @@ bool Method::run_with_value(const Probes& probes, Place place) {
 // Takes what is passed to a method off the stack.
 bool Method::spill(Text descriptor, bool has_receiver) {
   spilled_.clear();
-  if (has_receiver && !spilled_.push({temporary('L'), 'L', Text("Ljava/lang/Object;")})) return false;
+  if (has_receiver && !spilled_.push({temporary('L'), 'L', Text("Ljava/lang/Object;")}))
+    return false;
   for (Types types(descriptor); !types.at_end();) {
     Text type = types.next();
     char kind = category(type);
@@ -100,11 +101,15 @@ bool Method::before(uint32_t at, uint8_t op) {
   Place place;
   place.at = at;
   if ((marks & kLineStart) != 0 && is_wanted(Site::kLine)) {
-    auto here = [&](const Probe& probe) { return probe.at < 0 || static_cast<uint32_t>(probe.at) == line_; };
+    auto here = [&](const Probe& probe) {
+      return probe.at < 0 || static_cast<uint32_t>(probe.at) == line_;
+    };
     if (!select(Site::kLine, &selected_, here) || !run(selected_, place)) return false;
   }
   if (is_wanted(Site::kIndex)) {
-    auto here = [&](const Probe& probe) { return probe.at < 0 || static_cast<uint32_t>(probe.at) == at; };
+    auto here = [&](const Probe& probe) {
+      return probe.at < 0 || static_cast<uint32_t>(probe.at) == at;
+    };
     if (!select(Site::kIndex, &selected_, here) || !run(selected_, place)) return false;
   }
   if (op >= kIreturn && op <= kReturn) {
@@ -117,12 +122,18 @@ bool Method::before(uint32_t at, uint8_t op) {
       if (!is_wanted(Site::kThrow)) return true;
       place.value_type = "Ljava/lang/Throwable;";
       return select_all(Site::kThrow) && run_with_value(selected_, place);
-    case kGetfield: case kGetstatic:
+    case kGetfield:
+    case kGetstatic:
       return !is_wanted(Site::kRead) || read_field(at, op);
-    case kPutfield: case kPutstatic:
+    case kPutfield:
+    case kPutstatic:
       return !is_wanted(Site::kWrite) || write(at, op);
-    case kInvokevirtual: case kInvokespecial: case kInvokestatic: case kInvokeinterface:
-      if (!is_wanted(Site::kCall) && !is_wanted(Site::kCalled) && !is_wanted(Site::kNew)) return true;
+    case kInvokevirtual:
+    case kInvokespecial:
+    case kInvokestatic:
+    case kInvokeinterface:
+      if (!is_wanted(Site::kCall) && !is_wanted(Site::kCalled) && !is_wanted(Site::kNew))
+        return true;
       return call(at, op);
     case kMonitorenter:
       if (!is_wanted(Site::kMonitorEnter)) return true;
@@ -159,7 +170,8 @@ bool Method::after(uint32_t at, uint8_t op) {
 bool Method::read_field(uint32_t at, uint8_t op) {
   Member member;
   if (!pool_.member(read2(code_ + at + 1), &member)) return false;
-  if (!select(Site::kRead, &read_, [&](const Probe& probe) { return is_of(probe, member); })) return false;
+  if (!select(Site::kRead, &read_, [&](const Probe& probe) { return is_of(probe, member); }))
+    return false;
   after_ = Place();
   after_.at = at;
   after_.owner = member.owner;
@@ -178,7 +190,8 @@ bool Method::write(uint32_t at, uint8_t op) {
   Place place;
   Member member;
   if (!pool_.member(read2(code_ + at + 1), &member)) return false;
-  if (!select(Site::kWrite, &selected_, [&](const Probe& probe) { return is_of(probe, member); })) return false;
+  if (!select(Site::kWrite, &selected_, [&](const Probe& probe) { return is_of(probe, member); }))
+    return false;
   place.at = at;
   place.owner = member.owner;
   place.member = member.name;
@@ -213,10 +226,13 @@ bool Method::call(uint32_t at, uint8_t op) {
     if (types.next().size == 0) return false;
   }
   // this(…) and super(…) make no object.
-  bool is_own = is_initializer && is_constructor_ &&
-                (has_frames_ ? tracker_.operand(arguments).tag == Tag::kUninitializedThis : pending_ == 0);
+  bool is_own =
+      is_initializer && is_constructor_ &&
+      (has_frames_ ? tracker_.operand(arguments).tag == Tag::kUninitializedThis : pending_ == 0);
   auto fits = [&](const Probe& probe) { return is_of(probe, member); };
-  auto makes = [&](const Probe& probe) { return is_initializer && !is_own && named(probe.owners, member.owner); };
+  auto makes = [&](const Probe& probe) {
+    return is_initializer && !is_own && named(probe.owners, member.owner);
+  };
   if (!select(Site::kCall, &selected_, fits) || !select(Site::kCalled, &called_, fits) ||
       !select(Site::kNew, &made_, makes)) {
     return false;
@@ -225,7 +241,8 @@ bool Method::call(uint32_t at, uint8_t op) {
   bool is_spilled = any_hands_over(made_, OperandKind::kValue);
   for (const Probes* probes : {&selected_, &called_}) {
     is_spilled = is_spilled || any_hands_over(*probes, OperandKind::kTarget) ||
-                 any_hands_over(*probes, OperandKind::kPassed) || any_hands_over(*probes, OperandKind::kAllPassed);
+                 any_hands_over(*probes, OperandKind::kPassed) ||
+                 any_hands_over(*probes, OperandKind::kAllPassed);
   }
   Place place;
   place.at = at;
@@ -310,7 +327,9 @@ bool Method::caught(uint32_t at) {
       handlers.u4();
       bool is_here = handlers.u2() == at;
       uint32_t type = handlers.u2();
-      if (is_here && named(probe.owners, type == 0 ? Text("java/lang/Throwable") : pool_.class_name(type))) return true;
+      if (is_here &&
+          named(probe.owners, type == 0 ? Text("java/lang/Throwable") : pool_.class_name(type)))
+        return true;
     }
     return false;
   };

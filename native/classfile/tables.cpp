@@ -1,6 +1,6 @@
 // The tables of a method's code that refer to places in it.
-#include "annotations.h"
-#include "method.h"
+#include "classfile/annotations.h"
+#include "classfile/method.h"
 
 namespace jvmti {
 namespace classfile {
@@ -53,7 +53,8 @@ bool Method::write_frames() {
     for (; next < inserted_.size() && inserted_[next].place < limit; ++next) {
       const Inserted& one = inserted_[next];
       const Type* types = inserted_types_.begin() + one.first;
-      frames_.full(one.place, types, one.locals, types + one.locals, one.stack, place_.begin(), size_);
+      frames_.full(one.place, types, one.locals, types + one.locals, one.stack, place_.begin(),
+                   size_);
     }
   };
   while (frame_table_.at != nullptr && old.next()) {
@@ -115,7 +116,9 @@ bool Method::local_variables(Bytes table) {
 bool Method::type_annotations(Bytes table) {
   uint32_t count = table.u2();
   out_->u2(count);
-  auto place = [&](uint32_t at) { return at < size_ && target_[at] != kNowhere ? place_[at] : mapped(at); };
+  auto place = [&](uint32_t at) {
+    return at < size_ && target_[at] != kNowhere ? place_[at] : mapped(at);
+  };
   for (uint32_t i = 0; i < count && !table.bad; ++i) {
     uint8_t kind = table.u1();
     out_->u1(kind);
@@ -184,7 +187,8 @@ Woven Method::tables() {
       good = line_numbers(contents);
     } else if (name == Text("LocalVariableTable") || name == Text("LocalVariableTypeTable")) {
       good = local_variables(contents);
-    } else if (name == Text("RuntimeVisibleTypeAnnotations") || name == Text("RuntimeInvisibleTypeAnnotations")) {
+    } else if (name == Text("RuntimeVisibleTypeAnnotations") ||
+               name == Text("RuntimeInvisibleTypeAnnotations")) {
       // The VM does not look at these; what makes no sense is left out.
       if (!type_annotations(contents)) {
         out_->cut(start);

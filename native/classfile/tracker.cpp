@@ -1,5 +1,5 @@
 // What each instruction does to the types of locals and operands.
-#include "frames.h"
+#include "classfile/frames.h"
 
 namespace jvmti {
 namespace classfile {
@@ -8,9 +8,9 @@ namespace {
 
 constexpr Tag kNumbers[] = {Tag::kInt, Tag::kLong, Tag::kFloat, Tag::kDouble};
 // Of i2l to i2s what comes out.
-constexpr Tag kConverted[] = {
-    Tag::kLong, Tag::kFloat, Tag::kDouble, Tag::kInt, Tag::kFloat, Tag::kDouble, Tag::kInt, Tag::kLong,
-    Tag::kDouble, Tag::kInt, Tag::kLong, Tag::kFloat, Tag::kInt, Tag::kInt, Tag::kInt};
+constexpr Tag kConverted[] = {Tag::kLong,   Tag::kFloat, Tag::kDouble, Tag::kInt,    Tag::kFloat,
+                              Tag::kDouble, Tag::kInt,   Tag::kLong,   Tag::kDouble, Tag::kInt,
+                              Tag::kLong,   Tag::kFloat, Tag::kInt,    Tag::kInt,    Tag::kInt};
 // Of newarray's types, from 4 on.
 constexpr const char* kArrays[] = {"[Z", "[C", "[F", "[D", "[B", "[S", "[I", "[J"};
 
@@ -245,7 +245,8 @@ void Tracker::step(const uint8_t* code, uint32_t at) {
       case kLdc:
         constant(*operands);
         break;
-      case kLdcW: case kLdc2W:
+      case kLdcW:
+      case kLdc2W:
         constant(read2(operands));
         break;
       case kPop:
@@ -261,14 +262,25 @@ void Tracker::step(const uint8_t* code, uint32_t at) {
         push(second);
         break;
       }
-      case kTableswitch: case kLookupswitch: case kIfnull: case kIfnonnull: case kPutstatic:
-      case kMonitorenter: case kMonitorexit: case kAthrow:
+      case kTableswitch:
+      case kLookupswitch:
+      case kIfnull:
+      case kIfnonnull:
+      case kPutstatic:
+      case kMonitorenter:
+      case kMonitorexit:
+      case kAthrow:
         pop();
         break;
-      case kIreturn: case 173: case 174: case 175: case kAreturn:
+      case kIreturn:
+      case 173:
+      case 174:
+      case 175:
+      case kAreturn:
         pop();
         break;
-      case kGetstatic: case kGetfield: {
+      case kGetstatic:
+      case kGetfield: {
         Member member;
         if (op == kGetfield) pop();
         known_ = known_ && pool_.member(read2(operands), &member);
@@ -278,7 +290,10 @@ void Tracker::step(const uint8_t* code, uint32_t at) {
       case kPutfield:
         pop(2);
         break;
-      case kInvokevirtual: case kInvokespecial: case kInvokestatic: case kInvokeinterface:
+      case kInvokevirtual:
+      case kInvokespecial:
+      case kInvokestatic:
+      case kInvokeinterface:
       case kInvokedynamic:
         invoke(op, read2(operands));
         break;
@@ -307,15 +322,18 @@ void Tracker::step(const uint8_t* code, uint32_t at) {
         push(made);
         break;
       }
-      case kArraylength: case kInstanceof:
+      case kArraylength:
+      case kInstanceof:
         pop();
         push(Tag::kInt);
         break;
-      case kCheckcast: case kMultianewarray:
+      case kCheckcast:
+      case kMultianewarray:
         pop(op == kCheckcast ? 1 : operands[2]);
         push(Type::object(pool_.class_name(read2(operands)), read2(operands)));
         break;
-      case kJsr: case kJsrW:
+      case kJsr:
+      case kJsrW:
         known_ = false;
         break;
       default:

@@ -119,8 +119,10 @@ class Verification:
             )
             at += 4 + size
 
-    def verify(self, loaded: Iterator[Loaded]) -> Verified:
-        """Instrument classes and have them verified."""
+    def verify(
+        self, loaded: Iterator[Loaded], damage: tuple[bytes, bytes] | None = None
+    ) -> Verified:
+        """Instrument classes, damage them where asked for, and have them verified."""
         found = Verified(0, {}, Counter(), Counter(), 0)
         batch: list[tuple[Loaded, bytes]] = []
         for one in loaded:
@@ -136,7 +138,7 @@ class Verification:
             for omitted in made.omitted:
                 found.omitted[omitted.why] += 1
             found = found._replace(placed=found.placed + len(made.placed))
-            batch.append((one, made.data))
+            batch.append((one, made.data if damage is None else made.data.replace(*damage, 1)))
             if len(batch) == BATCH:
                 found = self._look(batch, found)
                 batch = []
@@ -175,8 +177,24 @@ OTHER = (compiler.classes("Idle") / "Idle.class").read_bytes()
 """No class file for the last of a batch, whatever that is."""
 
 
-def run(jvm: jvms.Jvm, jars: list[Path], probes: list[str], step: int = 1000) -> Verified:
-    """Verify the classes of jars, or of a JVM's own modules."""
+def run(
+    jvm: jvms.Jvm,
+    jars: list[Path],
+    probes: list[str],
+    step: int = 1000,
+    most: int | None = None,
+    damage: tuple[bytes, bytes] | None = None,
+) -> Verified:
+    """Verify the classes of jars, or of a JVM's own modules.
+
+    Args:
+        jvm: whose verifier.
+        jars: the jars; without any the JVM's own modules.
+        probes: what to put into all classes.
+        step: how many classes are loaded at a time.
+        most: of the JVM's modules, the first so many classes.
+        damage: bytes to replace in what was instrumented, and what with, once in each class.
+    """
     with tempfile.TemporaryDirectory() as folder:
         started = programs.JavaPrograms(jvm, Path(folder))
         program = started(
@@ -189,13 +207,13 @@ def run(jvm: jvms.Jvm, jars: list[Path], probes: list[str], step: int = 1000) ->
             asked = Verification(vm, program, probes)
             questions = [f"jar {jar}" for jar in jars]
             at = 0
-            while (jars and questions) or not jars:
+            while questions or (not jars and (most is None or at < most)):
                 question = questions.pop(0) if jars else f"jdk {at} {at + step}"
                 at += step
                 loaded = list(asked.ask(question, Path(folder) / "loaded"))
                 if not loaded and not jars:
                     break
-                one = asked.verify(iter(loaded))
+                one = asked.verify(iter(loaded), damage)
                 print(
                     f"{question}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}",
                     flush=True,

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-#include "jvmti_classfile.h"
+#include "classfile/jvmti_classfile.h"
 
 namespace {
 

@@ -46,7 +46,7 @@ def build(folder: Path) -> Path:
         *sorted((native / "classfile").glob("*.cpp")),
         HERE.parent / "native" / "fuzz_classes.cpp",
     ]
-    folders = [native / "classfile", native / "base", generated]
+    folders = [native, folder]
     command = [
         *COMPILE.split(),
         *(f"-I{one}" for one in folders),

@@ -199,7 +199,7 @@ def _like(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
 def without_digests(manifest: bytes) -> bytes:
     """A manifest without the digests of signed entries; entries that say nothing else go."""
     ending = b"\r\n" if b"\r\n" in manifest else b"\n"
-    sections = re.split(rb"(?:\r\n|\n|\r){2,}", manifest)
+    sections = re.split(rb"(?:\r\n|\n|\r(?!\n)){2,}", manifest)
     kept = [sections[0]]
     for section in sections[1:]:
         lines: list[bytes] = []

@@ -301,7 +301,7 @@ def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
     elif numbered := re.fullmatch(r"(arg|passed)(\d+)", what):
         kind = Kind.ARGUMENT if numbered[1] == "arg" else Kind.PASSED
         if int(numbered[2]) >= _MOST_NUMBERED:
-            raise BadProbe(f"{what}: no method has so many parameters")
+            raise BadProbe(f"{what}: a method has at most 255 parameters")
         operand = Operand(kind, letter, int(numbered[2]))
     elif what.startswith("local."):
         operand = Operand(Kind.LOCAL, letter, text=what.removeprefix("local."))
