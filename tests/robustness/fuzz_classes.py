@@ -18,12 +18,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "instrumentation")]
-
-from verification import EVERYTHING  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
+from instrumentation.verification import EVERYTHING  # noqa: E402
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
