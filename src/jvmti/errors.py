@@ -52,6 +52,7 @@
      │   └─ QueryError           an expression over a heap cannot be evaluated
      ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
      ├─ MalformedClassFile       not a class file (also ValueError)
+     ├─ BadProbe                 a probe makes no sense (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
      ├─ SourceNotFound           no source of a class was found (also LookupError)
      ├─ ScriptError              a file cannot be used as an agent
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         TooManyObjects,
     )
     from jvmti.heap.tables.query import QueryError
+    from jvmti.instrumentation.probes import BadProbe
     from jvmti.liveheap.passes import PassOverran
     from jvmti.liveheap.pauses import PauseTooLong
     from jvmti.model.classes.sources import SourceNotFound
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from jvmti.shell.magics import UsageError
 
 _LATE = {
+    "BadProbe": "jvmti.instrumentation.probes",
     "Cancelled": "jvmti.heap.errors",
     "ConditionError": "jvmti.debug.conditions",
     "FrameGone": "jvmti.model.threads.frames",
@@ -128,6 +131,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "BadProbe",
     "Cancelled",
     "ConditionError",
     "FrameGone",

@@ -17,6 +17,7 @@
 #include "agent/core/listener.h"
 #include "agent/core/lock_check.h"
 #include "agent/core/options.h"
+#include "agent/core/own_references.h"
 #include "agent/core/script.h"
 #include "agent/core/session.h"
 #include "base/log.h"
@@ -312,10 +313,10 @@ jobject service_group(JNIEnv* jni) {
   arguments[0].l = top[0];
   arguments[1].l = jni->NewStringUTF("jvmti");
   jobject made = jni->NewObjectA(type, constructor, arguments);
-  jobject kept = made == nullptr ? nullptr : jni->NewGlobalRef(made);
+  jobject kept = made == nullptr ? nullptr : hold(jni, made);
   jobject none = nullptr;
   if (kept == nullptr || own.compare_exchange_strong(none, kept)) return kept;
-  jni->DeleteGlobalRef(kept);
+  let_go(jni, kept);
   return none;
 }
 

@@ -1,0 +1,63 @@
+"""A program that nobody here wrote does the same with probes in every place of its code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import compiler
+import jvms
+from jvmti.instrumentation.archives import instrument_file
+
+COMPILER = "org.eclipse.jdt.internal.compiler.batch.Main"
+PROBES = [
+    "entry *.* -> began = Counting.entered(int site, Object this, Object[] args)",
+    "return *.* -> Counting.left(int site, Object value, long began)",
+    "unwind *.* -> Counting.unwound(int site, Throwable value, long began)",
+    "line *.* -> Counting.line(int line, Object this)",
+    "read *.* in *.* -> Counting.field(int site, Object target, Object value)",
+    "write *.* in *.* -> Counting.field(int site, Object target, Object value)",
+    "called *.* in *.* -> Counting.called(int site, Object target, Object value)",
+    "new * in *.* -> Counting.made(int site, Object value)",
+    "monitor-enter *.* -> Counting.monitor(int site, Object target)",
+    "monitor-exit *.* -> Counting.monitor(int site, Object target)",
+]
+
+
+def compiled_by(jvm: jvms.Jvm, jar: Path, to: Path) -> tuple[dict[str, bytes], str]:
+    """Compile some programs of the tests: the class files, and what was printed."""
+    sources = Path(__file__).parents[1] / "java"
+    names = ("Probed", "Witness", "Containers", "Walked", "Values", "Streamed")
+    path = f"{jar}:{compiler.classes('Counting')}"
+    command = [jvm.java, "-Xmx1g", "-cp", path, COMPILER, "-11", "-g", "-nowarn", "-d", to]
+    done = subprocess.run(
+        [*map(str, command), *(str(sources / f"{name}.java") for name in names)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {one.name: one.read_bytes() for one in sorted(to.glob("*.class"))}, done.stderr
+
+
+@pytest.mark.newest
+def test_the_eclipse_compiler_makes_the_same_with_probes_everywhere(
+    jvm: jvms.Jvm, tmp_path: Path
+) -> None:
+    jar = jvms.ROOT / ".jvms" / "ecj" / "ecj.jar"
+    done = instrument_file(jar, tmp_path / "probes.jar", PROBES)
+    assert not done.unreadable
+    assert done.changed > 500
+    plain, _ = compiled_by(jvm, jar, tmp_path / "plain")
+    made, said = compiled_by(jvm, tmp_path / "probes.jar", tmp_path / "made")
+    assert len(plain) > 10
+    assert made == plain
+    counted = next(line for line in said.splitlines() if line.startswith("counted"))
+    entered, left, unwound, *others = map(int, counted.split()[1:])
+    # Each call that begins ends in one of two ways, but for those that run while the VM ends.
+    assert 0 <= entered - left - unwound < 100
+    assert unwound > 0
+    assert all(others)
