@@ -91,40 +91,15 @@ constexpr uint8_t kLengths[202] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 
                                    3, 3, 3, 3, 3, 5, 5, 3, 2, 3, 1, 1, 3, 3, 1, 1, 0, 4, 3, 3,  //
                                    5, 5};
 
+// Of a `wide` or a switch the length; 0 where it breaks off.
+uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size);
+
 // The length of the instruction at a place in the code, 0 when it is none or breaks off.
 inline uint32_t length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   uint8_t op = code[at];
   if (op > kJsrW) return 0;
-  uint32_t length = kLengths[op];
-  uint32_t left = size - at;
-  if (length == 0) {
-    if (op == kWide) {
-      if (left < 4) return 0;
-      uint8_t of = code[at + 1];
-      if (of == kIinc) {
-        length = 6;
-      } else if ((of >= kIload && of <= kAload) || (of >= kIstore && of <= kAstore) || of == kRet) {
-        length = 4;
-      } else {
-        return 0;
-      }
-    } else {
-      uint32_t head = 1 + (3 - at % 4);
-      if (left < head + 12 && !(op == kLookupswitch && left >= head + 8)) return 0;
-      const uint8_t* table = code + at + head;
-      if (op == kTableswitch) {
-        int64_t low = static_cast<int32_t>(read4(table + 4));
-        int64_t high = static_cast<int32_t>(read4(table + 8));
-        if (high < low || high - low >= 65536) return 0;
-        length = head + 12 + 4 * static_cast<uint32_t>(high - low + 1);
-      } else {
-        uint32_t pairs = read4(table + 4);
-        if (pairs >= 65536) return 0;
-        length = head + 8 + 8 * pairs;
-      }
-    }
-  }
-  return length <= left ? length : 0;
+  uint32_t length = kLengths[op] != 0 ? kLengths[op] : varying_length_at(code, at, size);
+  return length <= size - at ? length : 0;
 }
 
 inline bool is_branch(uint8_t op) {

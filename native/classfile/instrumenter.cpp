@@ -137,6 +137,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   if (!choose(plan, interfaces, super, ahead)) return Status::kOutOfMemory;
   if (of_class_.empty()) return Status::kOk;
   body_.copy(behind_pool, static_cast<uint64_t>(bytes.at - behind_pool));
+  if (!method_.begin_class(plan.probes().size())) return Status::kOutOfMemory;
   status = methods(bytes, first_site);
   if (status != Status::kOk || !is_changed) return status;
   body_.copy(bytes.at, bytes.left());

@@ -5,6 +5,25 @@
 namespace jvmti {
 namespace classfile {
 
+namespace {
+
+constexpr uint32_t bit(Site site) { return 1u << static_cast<uint32_t>(site); }
+
+// The sites that an instruction may be.
+uint32_t sites_of(uint8_t op) {
+  if (op < kIreturn || op > kMultianewarray) return 0;
+  if (op <= kReturn) return bit(Site::kReturn);
+  if (op == kGetstatic || op == kGetfield) return bit(Site::kRead);
+  if (op == kPutstatic || op == kPutfield) return bit(Site::kWrite);
+  if (op <= kInvokeinterface) return bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
+  if (op == kNewarray || op == kAnewarray || op == kMultianewarray) return bit(Site::kNew);
+  if (op == kAthrow) return bit(Site::kThrow);
+  if (op == kMonitorenter) return bit(Site::kMonitorEnter);
+  return op == kMonitorexit ? bit(Site::kMonitorExit) : 0;
+}
+
+}  // namespace
+
 Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
                     const Vector<const Probe*>& probes, uint32_t first_site, Output& out) {
   class_ = &of;
@@ -98,10 +117,12 @@ bool Method::scan() {
   marks_.grow(size_ + 1);
   std::memset(target_.begin(), 0xFF, (size_ + 1) * sizeof target_[0]);
   std::memset(marks_.begin(), 0, size_ + 1);
+  choose_busy();
   for (uint32_t at = 0, length; at < size_; at += length) {
     length = length_at(code_, at, size_);
     if (length == 0) return false;
     target_[at] = 0;
+    marks_[at] = busy_[code_[at]];
   }
   line_at_.grow(size_ + 1);
   std::memset(line_at_.begin(), 0, (size_ + 1) * sizeof line_at_[0]);
@@ -131,34 +152,26 @@ bool Method::scan() {
 
 // Whether the code has anything that a probe is for.
 bool Method::is_worth_it() {
-  constexpr auto bit = [](Site site) { return 1u << static_cast<uint32_t>(site); };
   constexpr uint32_t kAlways = bit(Site::kEntry) | bit(Site::kUnwind) | bit(Site::kIndex);
   if ((wanted_ & kAlways) != 0) return true;
   if (is_wanted(Site::kLine) && line_table_.at != nullptr) return true;
   if (is_wanted(Site::kCatch) && handler_count_ != 0) return true;
   for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
-    uint8_t op = code_[at];
-    if (op < kIreturn || op > kMultianewarray) continue;
-    uint32_t here = 0;
-    if (op <= kReturn)
-      here = bit(Site::kReturn);
-    else if (op == kGetstatic || op == kGetfield)
-      here = bit(Site::kRead);
-    else if (op == kPutstatic || op == kPutfield)
-      here = bit(Site::kWrite);
-    else if (op <= kInvokeinterface)
-      here = bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
-    else if (op == kNewarray || op == kAnewarray || op == kMultianewarray)
-      here = bit(Site::kNew);
-    else if (op == kAthrow)
-      here = bit(Site::kThrow);
-    else if (op == kMonitorenter)
-      here = bit(Site::kMonitorEnter);
-    else if (op == kMonitorexit)
-      here = bit(Site::kMonitorExit);
-    if ((wanted_ & here) != 0) return true;
+    if ((wanted_ & sites_of(code_[at])) != 0) return true;
   }
   return false;
+}
+
+// Which instructions are more than a copy.
+void Method::choose_busy() {
+  if (busy_for_ == wanted_) return;
+  busy_for_ = wanted_;
+  for (uint32_t op = 0; op < sizeof busy_; ++op) {
+    uint8_t code = static_cast<uint8_t>(op);
+    bool jumps = is_branch(code) || code == kGotoW || code == kJsrW || code == kTableswitch ||
+                 code == kLookupswitch;
+    busy_[op] = jumps || is_wanted(Site::kIndex) || (wanted_ & sites_of(code)) != 0 ? kBusy : 0;
+  }
 }
 
 bool Method::read_parameters() {
@@ -299,8 +312,20 @@ bool Method::generate() {
   if (!entry()) return false;
   bool covers = is_wanted(Site::kUnwind);
   bool open = false;
+  // Instructions that only move are copied together, once the next one that does more is there.
+  bool copies_many = !tracks_ && !is_constructor_;
+  uint8_t alone = kBusy | kHandlerStart | (is_wanted(Site::kLine) ? kLineStart : 0);
+  uint32_t waiting = 0;  // bytes that end before the present instruction
   for (uint32_t at = 0, length; at < size_; at += length) {
     length = length_at(code_, at, size_);
+    if (copies_many && at != 0 && (marks_[at] & alone) == 0) {
+      if ((marks_[at] & kLineStart) != 0) line_ = line_at_[at];
+      target_[at] = place_[at] = pc() + waiting;
+      waiting += length;
+      continue;
+    }
+    if (waiting != 0) out_->copy(code_ + at - waiting, waiting);
+    waiting = 0;
     uint8_t op = code_[at];
     if (more && frames.at == at) {
       if (!tracker_.enter(first)) return false;
@@ -334,6 +359,7 @@ bool Method::generate() {
     }
     if (bad_branch_ || !after(at, op) || out_->failed) return false;
   }
+  if (waiting != 0) out_->copy(code_ + size_ - waiting, waiting);
   target_[size_] = pc();
   if (open) ranges_[ranges_.size() - 1].end = pc();
   return unwind();

@@ -33,6 +33,14 @@ class Method {
          Vector<layouts::OmittedProbe>& omitted)
       : pool_(pool), placed_(placed), omitted_(omitted), tracker_(pool), frames_(pool, table_) {}
 
+  // Before the methods of a class, with a new pool.
+  bool begin_class(size_t probes) {
+    helpers_.clear();
+    if (!helpers_.reserve(probes)) return false;
+    helpers_.grow(probes);
+    std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
+    return true;
+  }
   // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
   // written is to be thrown away.
   Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
@@ -41,7 +49,7 @@ class Method {
  private:
   static constexpr uint32_t kNowhere = 0xFFFFFFFF;
   static constexpr uint32_t kNoSlot = 0xFFFFFFFF;
-  enum Mark : uint8_t { kLineStart = 1, kHandlerStart = 2 };
+  enum Mark : uint8_t { kLineStart = 1, kHandlerStart = 2, kBusy = 4 };
 
   struct Parameter {
     uint32_t slot;
@@ -94,6 +102,7 @@ class Method {
   bool read_attributes(Bytes attributes);
   bool scan();
   bool is_worth_it();
+  void choose_busy();
   bool read_parameters();
   bool find_dropped();
   bool first_frame(Frame* frame);
@@ -150,7 +159,7 @@ class Method {
   void parameter(const Parameter& one, const Place& place);
   const Parameter* argument(int64_t position) const;
   const Spilled* passed(int64_t position) const;
-  void invoke(Text owner, Text name, Text descriptor);
+  void invoke(uint16_t method, Text descriptor);
   void op(uint8_t code, int32_t depth) {
     out_->u1(code);
     grow(depth);
@@ -211,6 +220,8 @@ class Method {
   Vector<uint32_t> target_;  // of each instruction: where a jump to it goes now
   Vector<uint32_t> place_;   // where the instruction itself is now
   Vector<uint8_t> marks_;
+  uint8_t busy_[kJsrW + 1] = {};  // by operation code
+  uint32_t busy_for_ = 0;         // what is wanted that it was made for
   Vector<uint16_t> line_at_;
   Vector<uint8_t> wide_;  // branches that need four bytes
   bool grew_ = false;
@@ -228,6 +239,7 @@ class Method {
   Vector<const Probe*> entered_;
   Place after_;
   Output scratch_;
+  Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

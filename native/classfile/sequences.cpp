@@ -152,7 +152,9 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
   for (uint32_t i = 0; i < probe.operand_count; ++i) hand_over(probe.operands[i], place);
-  invoke(probe.helper, probe.name, probe.descriptor);
+  uint16_t& helper = helpers_[probe.number];
+  if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
+  invoke(helper, probe.descriptor);
   if (probe.outcome == Outcome::kKeep) {
     store('J', kept_by(probe.number));
   } else if (probe.outcome == Outcome::kReplace) {
@@ -308,7 +310,9 @@ void Method::convert(Text from, char to) {
 
 void Method::box(Text type) {
   for (const Boxed& one : kBoxes) {
-    if (one.type == type[0]) return invoke(one.owner, "valueOf", one.descriptor);
+    if (one.type == type[0]) {
+      return invoke(pool_.add_method(one.owner, "valueOf", one.descriptor), one.descriptor);
+    }
   }
 }
 
@@ -325,7 +329,7 @@ void Method::array(size_t count, const Load& load_one) {
   }
 }
 
-void Method::invoke(Text owner, Text name, Text descriptor) {
+void Method::invoke(uint16_t method, Text descriptor) {
   int32_t depth = 0;
   for (Types types(descriptor); !types.at_end();) {
     Text type = types.next();
@@ -334,7 +338,7 @@ void Method::invoke(Text owner, Text name, Text descriptor) {
   }
   depth += static_cast<int32_t>(slots(category(Types::result(descriptor))));
   op(kInvokestatic, depth);
-  out_->u2(pool_.add_method(owner, name, descriptor));
+  out_->u2(method);
 }
 
 }  // namespace classfile
