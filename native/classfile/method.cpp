@@ -100,9 +100,25 @@ bool Method::read_attributes(Bytes attributes) {
     if (name == Text("LocalVariableTable") && variable_table_.at == nullptr)
       variable_table_ = contents;
   }
-  // Version 50 may be without, and is verified as before then.
-  has_frames_ = class_->major >= 51 || (class_->major == 50 && frame_table_.at != nullptr);
+  // Version 50 may be without, and is then verified as before; a method that needs none tells
+  // nothing.
+  has_frames_ =
+      class_->major >= 51 || (class_->major == 50 && (frame_table_.at != nullptr || !jumps()));
   return true;
+}
+
+// Whether there is any place that a table of frames would describe.
+bool Method::jumps() const {
+  if (handler_count_ != 0) return true;
+  for (uint32_t at = 0, length; at < size_; at += length) {
+    uint8_t op = code_[at];
+    length = length_at(code_, at, size_);
+    if (length == 0 || is_branch(op) || op == kGotoW || op == kJsrW || op == kTableswitch ||
+        op == kLookupswitch) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Finds where the instructions are, and what is done to them.

@@ -100,6 +100,7 @@ class Method {
   // method.cpp: what is there, and the new code
   bool read(Bytes code);
   bool read_attributes(Bytes attributes);
+  bool jumps() const;
   bool scan();
   bool is_worth_it();
   void choose_busy();
