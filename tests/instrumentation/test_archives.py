@@ -86,6 +86,18 @@ def test_the_command_says_what_it_did_and_what_each_site_is(tmp_path: Path) -> N
     assert json.loads(done.stdout)["changed"] == 2
 
 
+def test_without_any_place_nothing_is_written_or_replaced(tmp_path: Path) -> None:
+    jar, out = jar_of(tmp_path / "app.jar"), tmp_path / "out.jar"
+    nowhere = "entry com.acme.*.* -> com.acme.Hook.in()"
+    assert instrument_file(jar, out, [nowhere]).changed == 0
+    assert not out.exists()
+    out.write_text("old")
+    done = run("instrument", jar, "-o", out, "--force", "--probe", nowhere)
+    assert (done.returncode, out.read_text()) == (1, "old")
+    assert "nothing was written" in done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["app.jar", "out.jar"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

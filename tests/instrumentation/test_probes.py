@@ -244,6 +244,13 @@ def test_what_is_no_class_file_is_refused() -> None:
             instrument(data, f"entry *.* -> {HOOK}.say()")
 
 
+def test_wrong_types_are_named() -> None:
+    with pytest.raises(TypeError, match="a class file is bytes, not str"):
+        instrument("Probed.class", "entry *.* -> a.B.c()")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="probes are a list of Probe or text, not int"):
+        instrument(b"", 7)  # type: ignore[arg-type]
+
+
 def test_a_class_without_a_place_stays_as_it_is() -> None:
     data = (compiler.classes("Probed") / "Probed.class").read_bytes()
     made = instrument(data, f"entry com.acme.*.* -> {HOOK}.say()")

@@ -68,7 +68,7 @@ class Command:
                 raise CommandFailed("the output is the input: choose another name", USAGE)
         try:
             done = _written(source, target, probes, given.force)
-            if given.sites:
+            if given.sites and done.changed:
                 with open(given.sites, "w", encoding="utf-8") as file:
                     file.writelines(json.dumps(one._asdict()) + "\n" for one in done.sites)
         except BadProbe as error:
@@ -86,7 +86,7 @@ class Command:
         else:
             _print(done, probes)
         if not done.changed:
-            raise CommandFailed("no probe has a place in any class; nothing was changed")
+            raise CommandFailed("no probe has a place in any class; nothing was written")
 
 
 def _written(source: Path, target: Path, probes: list[Probe], force: bool) -> Summary:
@@ -97,6 +97,8 @@ def _written(source: Path, target: Path, probes: list[Probe], force: bool) -> Su
             return instrument_file(source, target, probes, report=report)
         fresh = target.with_name(f".{target.name}.new")
         done = instrument_file(source, fresh, probes, report=report)
+        if not done.changed:
+            return done
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
         else:
@@ -150,7 +152,7 @@ def _print(done: Summary, probes: list[Probe]) -> None:
         print(f"left out in {count:,} places: {why}")
     for entry, why in done.unreadable[:10]:
         print(printable(f"copied as it is: {entry}: {why}"))
-    if done.unsigned:
+    if done.unsigned and done.changed:
         print("signatures were left out, because they would not hold")
 
 

@@ -112,7 +112,8 @@ def instrument_file(
 
     Entries keep their order, times and compression; jars within a jar are instrumented, too, and so
     are the classes of a multi-release jar for later releases.  Signatures are left out: they would
-    not hold.  What is written appears when it is complete.
+    not hold.  What is written appears when it is complete; where no probe has
+    a place, nothing is.
 
     Args:
         source: the jar (also ``.war``, ``.ear``), directory or class file.
@@ -144,7 +145,8 @@ def instrument_file(
             made.write_bytes(work.class_file(source.name, source.read_bytes()))
         else:
             raise Error(f"{source} is neither a directory nor a jar nor a class file")
-        made.rename(target)
+        if work.changed:
+            made.rename(target)
     return work.summary()
 
 

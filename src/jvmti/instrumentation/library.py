@@ -210,6 +210,8 @@ class Instrumenter:
             MalformedClassFile: it is none, or its code makes no sense.
             Error: the class has no room for the constants of the probes.
         """
+        if not isinstance(class_bytes, bytes):
+            raise TypeError(f"a class file is bytes, not {type(class_bytes).__name__}")
         result = _Result()
         self._check(
             self._library.jvmti_classfile_instrument(
@@ -259,8 +261,11 @@ def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) 
     Raises:
         BadProbe: a probe makes no sense.
         MalformedClassFile: the class file is none.
+        TypeError: an argument is of another type.
     """
     listed = [probes] if isinstance(probes, (Probe, str)) else probes
+    if not isinstance(listed, (list, tuple)):
+        raise TypeError(f"probes are a list of Probe or text, not {type(probes).__name__}")
     return Instrumenter(listed).instrument(class_bytes)
 
 
