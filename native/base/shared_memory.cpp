@@ -21,7 +21,18 @@ void SharedMemory::leave() {
   descriptor_ = -1;
 }
 
-const char* SharedMemory::open(int descriptor) {
+void* SharedMemory::replace() {
+  void* address = data_;
+  if (address != nullptr) {
+    mmap(address, size_, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
+  data_ = nullptr;
+  leave();
+  return address;
+}
+
+const char* SharedMemory::open(int descriptor, void* address) {
   descriptor_ = descriptor;
   int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0) return "the shared memory is not a memfd";
@@ -36,7 +47,8 @@ const char* SharedMemory::open(int descriptor) {
     return "the shared memory is not made of ordinary pages";
   }
   size_ = static_cast<size_t>(about.st_size);
-  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  int flags = MAP_SHARED | (address == nullptr ? 0 : MAP_FIXED);
+  void* mapped = mmap(address, size_, PROT_READ | PROT_WRITE, flags, descriptor, 0);
   if (mapped == MAP_FAILED) return "the shared memory cannot be mapped";
   data_ = static_cast<uint8_t*>(mapped);
   return nullptr;

@@ -13,8 +13,11 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   // Why it cannot be taken, or null.  The descriptor is this object's from here on.
-  const char* open(int descriptor);
+  // With an address it is mapped there, over what is there.
+  const char* open(int descriptor, void* address = nullptr);
   void leave();
+  // Lets go of it, with private pages in its place, whose address is returned; null without any.
+  void* replace();
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
 

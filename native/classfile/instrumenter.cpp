@@ -106,6 +106,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
         placed_.shrink(placed);
       }
     }
+    if (is_changed_here && !changed_.push(method)) return Status::kOutOfMemory;
     is_changed = is_changed || is_changed_here;
   }
   return Status::kOk;
@@ -116,6 +117,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   is_changed = false;
   placed_.clear();
   omitted_.clear();
+  changed_.clear();
   body_.clear();
   result_.clear();
   Bytes bytes(file, size);

@@ -18,6 +18,13 @@ class Instrumenter {
   Output& result() { return result_; }
   const Vector<layouts::PlacedProbe>& placed() const { return placed_; }
   const Vector<layouts::OmittedProbe>& omitted() const { return omitted_; }
+  // A method that has probes, as long as the class file is there; null for any other.
+  const MethodInfo* method(uint32_t number) const {
+    for (const MethodInfo& one : changed_) {
+      if (one.number == number) return &one;
+    }
+    return nullptr;
+  }
 
  private:
   bool choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods);
@@ -27,6 +34,7 @@ class Instrumenter {
   ConstantPool pool_;
   Vector<layouts::PlacedProbe> placed_;
   Vector<layouts::OmittedProbe> omitted_;
+  Vector<MethodInfo> changed_;
   Vector<const Probe*> of_class_;
   Vector<const Probe*> of_method_;
   Output body_;

@@ -561,7 +561,9 @@ Woven Method::patch() {
     return Woven::kChanged;
   }
   uint32_t size = pc();
-  uint32_t stack = max_stack_ + static_cast<uint32_t>(deepest_);
+  // Where exceptions leave, one is on the stack.
+  uint32_t own_stack = unwind_at_ != kNowhere && max_stack_ == 0 ? 1 : max_stack_;
+  uint32_t stack = own_stack + static_cast<uint32_t>(deepest_);
   if (size > 65535 || stack > 65535 || most_locals_ > 65535) {
     placed_.shrink(first_placed_);
     for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);

@@ -39,6 +39,8 @@ class Method {
     if (!helpers_.reserve(probes)) return false;
     helpers_.grow(probes);
     std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
+    std::memset(puts_, 0, sizeof puts_);
+    end_ = 0;
     return true;
   }
   // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
@@ -143,6 +145,9 @@ class Method {
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
   bool emit(const Probe& probe, const Place& place);
+  char kind_at(const Operand& operand, const Place& place) const;
+  void record(const Probe& probe, const Place& place);
+  bool put(const Probe& probe, char category, uint32_t* at);
   void hand_over(const Operand& operand, const Place& place);
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   uint32_t kept_by(int64_t probe) const;
@@ -241,6 +246,8 @@ class Method {
   Place after_;
   Output scratch_;
   Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
+  uint16_t puts_[5] = {};     // by category: of what puts a value into a record
+  uint16_t end_ = 0;
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

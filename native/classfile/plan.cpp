@@ -6,6 +6,8 @@ namespace classfile {
 namespace {
 
 constexpr uint32_t kLongestDescriptor = 1024;
+constexpr uint32_t kLargestRecord = 4096;
+constexpr char kAsItIs = 'X';
 
 const char* described(char type) {
   switch (type) {
@@ -71,12 +73,12 @@ bool makes_sense(const Operand& operand, Site site) {
     case OperandKind::kMember:
       return type == 'S' && has_member(site);
     case OperandKind::kThis:
-      return type == 'L';
+      return type == 'L' || type == kAsItIs;
     case OperandKind::kTarget:
       return type == 'L' &&
              (has_member(site) || site == Site::kMonitorEnter || site == Site::kMonitorExit);
     case OperandKind::kArguments:
-      return type == 'A';
+      return type == 'A' || type == kAsItIs;
     case OperandKind::kAllPassed:
       return type == 'A' && (site == Site::kCall || site == Site::kCalled);
     case OperandKind::kArgument:
@@ -126,7 +128,8 @@ Status Plan::read_operands(const uint8_t* at, uint32_t count) {
     operand.type = static_cast<char>(one.type);
     operand.number = one.number;
     if (!text(one.text, &operand.text)) return Status::kBadPlan;
-    if (described(operand.type) == nullptr || operand.type == 'V') return Status::kBadPlan;
+    bool is_type = described(operand.type) != nullptr && operand.type != 'V';
+    if (!is_type && operand.type != kAsItIs) return Status::kBadPlan;
     operands_.put(operand);
   }
   return Status::kOk;
@@ -142,6 +145,10 @@ bool Plan::describe(Probe* probe) {
     used += size;
     return true;
   };
+  if (probe->outcome == Outcome::kRecord) {
+    probe->descriptor = kBegin;
+    return true;
+  }
   bool fits = add("(");
   for (uint32_t i = 0; i < probe->operand_count; ++i)
     fits = fits && add(described(probe->operands[i].type));
@@ -171,8 +178,11 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   }
   probe.operands = operands_.begin() + one.first_operand;
   probe.operand_count = one.operands;
+  bool records = probe.outcome == Outcome::kRecord;
   for (uint32_t i = 0; i < one.operands; ++i) {
-    if (!makes_sense(probe.operands[i], probe.site)) return Status::kBadPlan;
+    const Operand& operand = probe.operands[i];
+    if (!makes_sense(operand, probe.site)) return Status::kBadPlan;
+    if ((operand.type == kAsItIs) != (records && i >= kBeginOperands)) return Status::kBadPlan;
   }
   if (!pattern(one.classes, &probe.classes) || !pattern(one.methods, &probe.methods) ||
       !pattern(one.descriptors, &probe.descriptors) ||
@@ -184,6 +194,8 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
     return Status::kBadPlan;
   }
   if (probe.helper.size == 0 || probe.name.size == 0) return Status::kBadPlan;
+  probe.record_size = one.record_size;
+  probe.text_size = one.text_size;
   switch (probe.outcome) {
     case Outcome::kNone:
       if (probe.result != 'V') return Status::kBadPlan;
@@ -196,6 +208,14 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
         return Status::kBadPlan;
       if (probe.site != Site::kReturn && probe.site != Site::kRead && probe.site != Site::kCalled &&
           probe.site != Site::kWrite) {
+        return Status::kBadPlan;
+      }
+      break;
+    case Outcome::kRecord:
+      if (probe.result != 'J' || probe.operand_count < kBeginOperands ||
+          probe.operands[0].type != 'I' || probe.operands[1].type != 'I' ||
+          probe.operands[2].type != 'J' || probe.record_size > kLargestRecord ||
+          probe.text_size > kLargestRecord || probe.text_size % 8 != 0) {
         return Status::kBadPlan;
       }
       break;
@@ -234,6 +254,18 @@ Status Plan::read(const uint8_t* data, uint64_t size) {
     status = read_probe(at + i * sizeof(layouts::PlanProbe), i);
   }
   return status;
+}
+
+bool Plan::bind(const char* helper, int32_t number) {
+  for (Probe& probe : probes_) {
+    Operand& first = operands_[static_cast<size_t>(probe.operands - operands_.begin())];
+    bool is_int = probe.operand_count > 0 && first.kind == OperandKind::kNumber &&
+                  first.type == 'I';
+    if (!is_int) return false;
+    first.number = number;
+    probe.helper = helper;
+  }
+  return true;
 }
 
 }  // namespace classfile

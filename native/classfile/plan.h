@@ -27,6 +27,8 @@ struct Probe {
   int32_t at;  // a line or bytecode index; -1: all
   const Operand* operands;
   uint32_t operand_count;
+  uint32_t record_size;
+  uint32_t text_size;
   // Patterns, one a line; null takes everything.
   const char* classes;
   const char* methods;
@@ -48,10 +50,18 @@ struct Probe {
   }
 };
 
+// What a probe that records calls, in this order: `begin`, a `put` for each value, `end`.
+constexpr uint32_t kBeginOperands = 3;
+constexpr const char* kBegin = "(IIJ)J";
+constexpr const char* kEnd = "(J)V";
+
 class Plan {
  public:
   Status read(const uint8_t* data, uint64_t size);
   const Vector<Probe>& probes() const { return probes_; }
+  // Lets every probe call this class, whose name must outlive the plan, with a first operand of
+  // this number; false where that is no int.
+  bool bind(const char* helper, int32_t number);
 
  private:
   bool text(uint32_t at, Text* found) const;

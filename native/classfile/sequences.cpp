@@ -21,6 +21,9 @@ constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"}
                             {'F', "java/lang/Float", "(F)Ljava/lang/Float;"},
                             {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
 
+// Of what puts a value into a record, by kind.
+constexpr const char* kPuts[] = {"(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J"};
+
 uint8_t kind_of(char category) {
   switch (category) {
     case 'I':
@@ -40,6 +43,7 @@ uint8_t kind_of(char category) {
 bool is_convertible(char from, char to) {
   switch (to) {
     case 'L':
+    case 'X':
       return from != '\0';
     case 'T':
       return from == 'L';
@@ -143,6 +147,8 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
 }
 
 bool Method::is_possible(const Probe& probe, const Place& place) const {
+  // What there is not is left out of a record.
+  if (probe.outcome == Outcome::kRecord) return is_possible(probe.operands[2], place);
   for (uint32_t i = 0; i < probe.operand_count; ++i) {
     if (!is_possible(probe.operands[i], place)) return false;
   }
@@ -151,11 +157,15 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
 
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
-  for (uint32_t i = 0; i < probe.operand_count; ++i) hand_over(probe.operands[i], place);
+  bool records = probe.outcome == Outcome::kRecord;
+  uint32_t handed_over = records ? kBeginOperands : probe.operand_count;
+  for (uint32_t i = 0; i < handed_over; ++i) hand_over(probe.operands[i], place);
   uint16_t& helper = helpers_[probe.number];
   if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
   invoke(helper, probe.descriptor);
-  if (probe.outcome == Outcome::kKeep) {
+  if (records) {
+    record(probe, place);
+  } else if (probe.outcome == Outcome::kKeep) {
     store('J', kept_by(probe.number));
   } else if (probe.outcome == Outcome::kReplace) {
     Text type = place.value_type;
@@ -167,6 +177,64 @@ bool Method::emit(const Probe& probe, const Place& place) {
     store(probe.result, place.value);
   }
   return placed_.push({probe.number, method_->number, place.at, line_}) && !pool_.is_full();
+}
+
+// The category of what is handed over as it is.
+char Method::kind_at(const Operand& operand, const Place& place) const {
+  Text type;
+  uint32_t slot;
+  switch (operand.kind) {
+    case OperandKind::kValue:
+      return category(place.value_type);
+    case OperandKind::kArgument:
+      return argument(operand.number) == nullptr ? 'V' : argument(operand.number)->category;
+    case OperandKind::kPassed:
+      return passed(operand.number) == nullptr ? 'V' : passed(operand.number)->category;
+    case OperandKind::kLocal:
+      return find_local(operand.text, place.at, &type, &slot) ? category(type) : 'V';
+    default:
+      return 'L';
+  }
+}
+
+// Behind `begin`, whose result each `put` takes and returns.
+void Method::record(const Probe& probe, const Place& place) {
+  uint32_t at = sizeof(layouts::RecordedProbe);
+  size_t first = method_->is_static() ? 0 : 1;
+  for (uint32_t i = kBeginOperands; i < probe.operand_count; ++i) {
+    const Operand& operand = probe.operands[i];
+    if (operand.kind == OperandKind::kArguments) {
+      for (size_t j = first; j < parameters_.size(); ++j) {
+        parameter(parameters_[j], place);
+        if (!put(probe, parameters_[j].category, &at)) break;
+      }
+      continue;
+    }
+    char kind = kind_at(operand, place);
+    if (kind == 'V' || !is_possible(operand, place)) continue;
+    hand_over(operand, place);
+    put(probe, kind, &at);
+  }
+  if (end_ == 0) end_ = pool_.add_method(probe.helper, "end", kEnd);
+  invoke(end_, kEnd);
+}
+
+// Of what is on the stack; it is taken off where the record has no space for it.
+bool Method::put(const Probe& probe, char kind, uint32_t* at) {
+  bool is_object = kind == 'L';
+  uint32_t size = is_object ? uint32_t{sizeof(layouts::RecordedObject)} + probe.text_size : 8;
+  if (*at + size > probe.record_size) {
+    int32_t taken = static_cast<int32_t>(slots(kind));
+    op(taken == 2 ? kPop2 : kPop, -taken);
+    return false;
+  }
+  number(static_cast<int32_t>(*at));
+  *at += size;
+  const char* descriptor = kPuts[kind_of(kind)];
+  uint16_t& method = puts_[kind_of(kind)];
+  if (method == 0) method = pool_.add_method(probe.helper, "put", descriptor);
+  invoke(method, descriptor);
+  return true;
 }
 
 void Method::hand_over(const Operand& operand, const Place& place) {

@@ -10,6 +10,7 @@ extern const Engine kSessionEngine;
 extern const Engine kJniInterceptionEngine;
 extern const Engine kExtensionEngine;
 extern const Engine kEnvironmentEngine;
+extern const Engine kProbeEngine;
 extern const Engine kStreamEngine;
 extern const Engine kSuspensionEngine;
 extern const Engine kHeapPassEngine;
@@ -17,11 +18,10 @@ extern const Engine kUndoEngine;
 
 // Where a session ends they let each other go in this order: waiters first, then the service
 // threads, then callbacks in flight, then what these used.
-const Engine* const kEngines[] = {&kStopEngine,      &kSelfSuspensionEngine,
-                                  &kSessionEngine,   &kJniInterceptionEngine,
-                                  &kExtensionEngine, &kEnvironmentEngine,
-                                  &kStreamEngine,    &kSuspensionEngine,
-                                  &kHeapPassEngine,  &kUndoEngine};
+const Engine* const kEngines[] = {
+    &kStopEngine,       &kSelfSuspensionEngine, &kSessionEngine, &kJniInterceptionEngine,
+    &kExtensionEngine,  &kEnvironmentEngine,    &kStreamEngine,  &kProbeEngine,
+    &kSuspensionEngine, &kHeapPassEngine,       &kUndoEngine};
 const int kEngineCount = sizeof kEngines / sizeof *kEngines;
 
 }  // namespace jvmti

@@ -15,6 +15,7 @@
 #include "agent/core/options.h"
 #include "agent/core/undo_list.h"
 #include "agent/engines/heap/heap_passes.h"
+#include "agent/engines/instrumentation/open_probes.h"
 #include "agent/engines/stops/stops.h"
 #include "agent/engines/streams/open_streams.h"
 #include "agent/engines/threads/suspensions.h"
@@ -99,6 +100,7 @@ class Session {
   EventChannels event_channels{*this};
   OpenStreams streams{*this};
   HeapPasses heap_passes;
+  OpenProbes probes{*this};
   UndoList undo_list;
   std::atomic<jint> verbose_flags{0};
   std::atomic<bool> sampling_changed{false};

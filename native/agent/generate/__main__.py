@@ -33,6 +33,7 @@ from interface_text import interface_digest, layouts_header, probes_header  # no
 from jni_wrappers import jni_wrappers_source  # noqa: E402
 from kinds import kinds_header  # noqa: E402
 from overrides import overrides_header  # noqa: E402
+from probe_helper import probe_helper_header  # noqa: E402
 from protocol_header import protocol_header  # noqa: E402
 from recorders import recorders_header, recorders_source  # noqa: E402
 from structures import structures_header  # noqa: E402
@@ -49,6 +50,7 @@ def main(output: Path) -> None:
         "own.h": overrides_header(),
         "layouts.h": layouts_header(HEAD),
         "probes.h": probes_header(HEAD),
+        "probe_helper.h": probe_helper_header(),
         "protocol.h": protocol_header(),
         "recorders.h": recorders_header(),
         "recorders.cpp": recorders_source(),

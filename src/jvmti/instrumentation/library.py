@@ -163,6 +163,7 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
                 *map(text, patterns),
                 *(text(one.owners), text(one.members), NO_TEXT),
                 *(text(one.helper.replace(".", "/")), text(one.name)),
+                *(one.record_size, one.text_size),
             )
         )
     if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT:

@@ -96,6 +96,8 @@ class Probe:
         outcome: what becomes of its result.
         result: the type of its result, as in a descriptor; ``L`` for Object.
         keeps: what the value is called that the method returns, for probes of the same call.
+        record_size: of a probe that records, the bytes of a record.
+        text_size: and how many of them the text of an object takes.
     """
 
     site: Site
@@ -113,6 +115,8 @@ class Probe:
     outcome: Outcome = Outcome.NONE
     result: str = "V"
     keeps: str | None = None
+    record_size: int = 0
+    text_size: int = 0
 
     @staticmethod
     def parse(text: str) -> Probe:

@@ -64,11 +64,17 @@ class Operand(enum.IntEnum):
 
 @shared("uint32_t")
 class Outcome(enum.IntEnum):
-    """What becomes of the result of the method that a probe calls."""
+    """What becomes of the result of the method that a probe calls.
+
+    A probe that records calls ``begin(int, int, long)`` with its first three operands, hands what
+    that returns with each of the others, and where it goes in the record, to a ``put``, and ends
+    with an ``end``.
+    """
 
     NONE = 0
     KEEP = 1
     REPLACE = 2
+    RECORD = 3
 
 
 @shared("uint32_t")
@@ -102,10 +108,13 @@ PROBE = Record(
     member_descriptors="uint32_t",
     helper="uint32_t",
     name="uint32_t",
+    record_size="uint32_t",
+    text_size="uint32_t",
 )
 """The result is a type's letter as in descriptors, or ``V``; the number a line or a bytecode index,
 -1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw
-``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call."""
+``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call. Of a
+probe that records, how many bytes a record has, and the text of an object in it."""
 
 OPERAND = Record(
     "PlanOperand",
@@ -116,14 +125,56 @@ OPERAND = Record(
     unused="uint32_t",
 )
 """The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
-Throwable, ``A`` for an array of Objects. The number is a number, an argument's position, the probe
-that kept a value; the text is a text, or the name of a local variable."""
+Throwable, ``A`` for an array of Objects, ``X`` as it is, into a record. The number is a number, an
+argument's position, the probe that kept a value; the text is a text, or the name of a local
+variable."""
 
 PLACED = Record(
     "PlacedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", line="uint32_t"
 )
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
 before, and the line, 0 where that is unknown. The n-th of these is site n."""
+
+RECORDED = Record(
+    "RecordedProbe",
+    sequence="uint64_t",
+    claimed="uint64_t",
+    time="int64_t",
+    started="int64_t",
+    thread="int64_t",
+    site="uint32_t",
+    probes="uint32_t",
+)
+"""What a record begins with: its number in its lane, from 1, written last; the same, written first;
+when it was made and when what it ends began, in nanoseconds of ``CLOCK_MONOTONIC``, or 0 and -1;
+Java's number of the thread; the site, and the set of probes.  Values follow, eight bytes each, but
+for objects."""
+
+
+@shared("uint8_t")
+class RecordedKind(enum.IntEnum):
+    """What an object in a record is."""
+
+    NULL = 0
+    OBJECT = 1
+    STRING = 2
+    THROWABLE = 3
+    BOXED = 4
+    ARRAY = 5
+    CLASS = 6
+
+
+RECORDED_OBJECT = Record(
+    "RecordedObject",
+    kind="uint8_t",
+    letter="uint8_t",
+    text="uint16_t",
+    klass="uint32_t",
+    number="int64_t",
+)
+"""An object in a record; its text follows, as UTF-8. The letter is the type of what a box has, or
+not 0 where the text was cut off; the number is the value in the box, an array's or a string's
+length, or the identity hash."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"
@@ -138,8 +189,11 @@ __all__ = [
     "PLACED",
     "PLAN",
     "PROBE",
+    "RECORDED",
+    "RECORDED_OBJECT",
     "LeftOut",
     "Operand",
     "Outcome",
+    "RecordedKind",
     "Site",
 ]

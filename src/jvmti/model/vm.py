@@ -63,6 +63,7 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.tracing.trace import Trace
 
 log = logging.getLogger("jvmti")
 
@@ -346,6 +347,60 @@ class VM:
             env.add_capabilities(env.get_potential_capabilities() & (FREE | _EARLY))
             self._lookup_env = env
         return self._lookup_env
+
+    def trace(
+        self,
+        *patterns: str,
+        over: float = 0.0,
+        arguments: bool = True,
+        text: int = 48,
+        limit: int | None = 1000,
+        summary: bool = False,
+        max_pause: float | None = None,
+        unloaded: bool = False,
+    ) -> Trace:
+        """Record calls of methods: arguments, what they return or throw, and how long they take.
+
+        Probes are put into the classes, those that are loaded later included, and taken out again
+        at the end; the program never waits for Python::
+
+            with vm.trace("com.acme.Order.*", over=0.05) as trace:
+                for call in trace:
+                    print(call)
+
+        Args:
+            patterns: ``CLASS.METHOD``, shell patterns, with the types of the parameters if need be:
+                ``com.acme.Order.add(int, *)``. ``annotated PATTERN`` or ``extends PATTERN`` may
+                follow. Constructors are taken where the pattern says ``<init>``.
+            over: seconds that a call must have taken.
+            arguments: record what calls are handed.
+            text: bytes of the text of a string, or of an exception's message, that are kept.
+            limit: calls a second; further ones are dropped and counted. ``None`` for all that
+                there is space for.
+            summary: add calls up by method instead, see `Trace.summary`.
+            max_pause: seconds that the program may be stopped at a time while classes get their
+                probes; ``None`` is for the least time in all.
+            unloaded: a pattern may match no class that is loaded; they get probes when they are.
+
+        Raises:
+            BadProbe: a pattern makes no sense.
+            LookupError: no loaded class has such a name.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        from jvmti.tracing.trace import Trace
+
+        return Trace(
+            self,
+            patterns,
+            over=over,
+            arguments=arguments,
+            text=text,
+            limit=limit,
+            summary=summary,
+            max_pause=max_pause,
+            unloaded=unloaded,
+        )
 
     def env_with(self, *capabilities: str) -> Env:
         """An environment that has certain capabilities: the model's own, unless another has them.

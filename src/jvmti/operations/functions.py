@@ -274,6 +274,19 @@ class Ancestry(NamedTuple):
     """The places of these from 1, those of the first class first."""
 
 
+class ProbeCounts(NamedTuple):
+    """What has come of a set of probes so far."""
+
+    classes: Long
+    """Class files that got probes; a class counts again each time that it is retransformed."""
+    sites: Long
+    """Places that got one."""
+    failed: Long
+    """Class files that should have got some and could not."""
+    omitted: Long
+    """Places that could not."""
+
+
 class Operations(Calling):
     """What the agent does beside JVM TI and JNI."""
 
@@ -644,6 +657,71 @@ class Operations(Calling):
             thread: the thread.
             how: 1 into calls, 2 over them, 3 out of the method.
             by_line: to another line, instead of another instruction.
+        """
+        ...
+
+    @operation(96, runs_java=True)
+    def open_probes(self, plan: Bytes, shortest: Long, record_size: Int, text_size: Int) -> Int:
+        """Have probes put into classes from now on, those that are loaded later at once.
+
+        They write to memory that comes along with the request.
+
+        Args:
+            plan: as `jvmti.layouts.probes` lays it out; they call the agent's helper class.
+            shortest: nanoseconds that a call must have taken to be recorded.
+            record_size: bytes of a record, a power of two.
+            text_size: bytes of the text of an object in it.
+
+        Returns:
+            The number of this set of probes.
+        """
+        ...
+
+    @operation(97, runs_java=True)
+    def place_probes(self, number: Int, classes: list[Class]) -> None:
+        """Put probes into classes that are loaded already.
+
+        Args:
+            number: the set.
+            classes: the classes; where one cannot be changed, none is.
+        """
+        ...
+
+    @operation(98)
+    def count_probes(self, number: Int) -> ProbeCounts:
+        """What has come of a set so far.
+
+        Args:
+            number: the set.
+        """
+        ...
+
+    @operation(99)
+    def read_probe_sites(self, number: Int, offset: Long) -> Bytes:
+        """Where the probes are: `jvmti.layouts.probe_memory.PROBE_SITE` and texts each.
+
+        Args:
+            number: the set.
+            offset: how many bytes of it have been read before.
+        """
+        ...
+
+    @operation(100)
+    def read_recorded_classes(self, number: Int, offset: Long) -> Bytes:
+        """The signatures of classes of objects in records, a zero behind each; the first is 1.
+
+        Args:
+            number: the set.
+            offset: how many bytes of it have been read before.
+        """
+        ...
+
+    @operation(101, runs_java=True)
+    def close_probes(self, number: Int) -> None:
+        """Take the probes out of all classes; from the beginning on they do nothing.
+
+        Args:
+            number: the set.
         """
         ...
 

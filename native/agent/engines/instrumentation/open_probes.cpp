@@ -1,0 +1,177 @@
+#include "agent/engines/instrumentation/open_probes.h"
+
+#include "agent/core/session.h"
+#include "agent/engines/instrumentation/probe_set.h"
+#include "generated/own.h"
+
+namespace jvmti {
+
+bool OpenProbes::keep(ProbeSet* set) {
+  Locked locked(session_.mutex());
+  // Room for the day when it is closed, which must not fail.
+  return !session_.ending() && closed_.reserve(kProbeSets) && open_.push(set);
+}
+
+bool OpenProbes::has(const ProbeSet* set) {
+  Locked locked(session_.mutex());
+  for (const ProbeSet* one : open_) {
+    if (one == set) return true;
+  }
+  return false;
+}
+
+bool OpenProbes::close(JNIEnv* jni, uint32_t number) {
+  ProbeSet* closed = nullptr;
+  {
+    Locked locked(session_.mutex());
+    for (size_t i = 0; i < open_.size() && closed == nullptr; ++i) {
+      if (open_[i]->number() != number) continue;
+      closed = open_[i];
+      open_.remove(i);
+    }
+  }
+  if (closed == nullptr) return false;
+  closed->mute();
+  closed->restore(jni);
+  {
+    Locked locked(session_.mutex());
+    closed_.put(closed);
+  }
+  free_closed();
+  return true;
+}
+
+void OpenProbes::mute_all() {
+  Locked locked(session_.mutex());
+  for (ProbeSet* set : open_) set->mute();
+}
+
+void OpenProbes::close_all(JNIEnv* jni) {
+  while (true) {
+    uint32_t number;
+    {
+      Locked locked(session_.mutex());
+      if (open_.empty()) return;
+      number = open_[0]->number();
+    }
+    close(jni, number);
+  }
+}
+
+bool OpenProbes::free_closed() {
+  while (true) {
+    ProbeSet* closed;
+    {
+      Locked locked(session_.mutex());
+      if (closed_.empty()) return true;
+      closed = closed_.pop();
+    }
+    if (closed->free()) continue;
+    Locked locked(session_.mutex());
+    closed_.put(closed);
+    return false;
+  }
+}
+
+namespace {
+
+// Classes are put back when no call of the session can give them probes any more.
+bool end(JNIEnv* jni, Session& session, Stage stage) {
+  if (stage == Stage::kMute) session.probes.mute_all();
+  if (stage == Stage::kUnlist) session.probes.close_all(jni);
+  return stage != Stage::kUnlist || session.probes.free_closed();
+}
+
+}  // namespace
+
+extern const Engine kProbeEngine{nullptr, nullptr, end, nullptr};
+
+namespace own {
+
+namespace {
+
+jvmtiError refuse(Call& call, jint number) {
+  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "this session has no probes of number %d", number);
+  return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+}
+
+// A set of the call's session; null where it has none of that number.
+class Found {
+ public:
+  Found(Call& call, jint number) : used_(static_cast<uint32_t>(number)) {
+    if (call.session.probes.has(used_.get())) set_ = used_.get();
+  }
+  operator ProbeSet*() const { return set_; }
+  ProbeSet* operator->() const { return set_; }
+
+ private:
+  UsedProbes used_;
+  ProbeSet* set_ = nullptr;
+};
+
+}  // namespace
+
+jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shortest,
+                      const In<jint>& record_size, const In<jint>& text_size, jint* number) {
+  int descriptor = call.channel.take_descriptor();
+  if (call.jni == nullptr || !agent.live) {
+    if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "probes need a VM that is live");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  ProbeRequest request{plan.data(), static_cast<uint64_t>(plan.size()), shortest.c(),
+                       record_size.c(), text_size.c()};
+  ProbeSet* set = ProbeSet::open(call, request, descriptor);
+  if (set == nullptr) return static_cast<jvmtiError>(call.status);
+  if (!call.session.probes.keep(set)) {
+    set->mute();
+    set->restore(call.jni);
+    while (!set->free()) {
+    }
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  *number = static_cast<jint>(set->number());
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::Class>>& classes) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  return set->retransform(classes.items(), classes.count());
+}
+
+jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong* sites,
+                       jlong* failed, jlong* omitted) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  ProbeCounts counts = set->counts();
+  *classes = static_cast<jlong>(counts.classes);
+  *sites = static_cast<jlong>(counts.sites);
+  *failed = static_cast<jlong>(counts.failed);
+  *omitted = static_cast<jlong>(counts.omitted);
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ReadProbeSites(Call& call, const In<jint>& number, const In<jlong>& offset, jint* count,
+                          unsigned char** bytes) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  return set->copy_sites(static_cast<uint64_t>(offset.c()), count, bytes);
+}
+
+jvmtiError ReadRecordedClasses(Call& call, const In<jint>& number, const In<jlong>& offset,
+                               jint* count, unsigned char** bytes) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  return set->copy_classes(static_cast<uint64_t>(offset.c()), count, bytes);
+}
+
+jvmtiError CloseProbes(Call& call, const In<jint>& number) {
+  if (call.session.probes.close(call.jni, static_cast<uint32_t>(number.c()))) {
+    return JVMTI_ERROR_NONE;
+  }
+  return refuse(call, number.c());
+}
+
+}  // namespace own
+}  // namespace jvmti

@@ -1,0 +1,31 @@
+// The sets of probes of a session.
+#pragma once
+
+#include <jvmti.h>
+
+#include "agent/core/engine.h"
+#include "base/containers.h"
+
+namespace jvmti {
+
+class ProbeSet;
+
+class OpenProbes {
+ public:
+  explicit OpenProbes(Session& session) : session_(session) {}
+
+  bool keep(ProbeSet* set);
+  bool has(const ProbeSet* set);
+  // Its probes do nothing from now on, and when this returns the classes are as they were.
+  bool close(JNIEnv* jni, uint32_t number);
+  void mute_all();
+  void close_all(JNIEnv* jni);
+  bool free_closed();
+
+ private:
+  Session& session_;
+  Vector<ProbeSet*> open_;
+  Vector<ProbeSet*> closed_;  // a thread may still be inside
+};
+
+}  // namespace jvmti

@@ -1,0 +1,94 @@
+#include "agent/engines/instrumentation/probe_helper.h"
+
+#include "agent/core/own_references.h"
+#include "agent/core/vm_memory.h"
+#include "agent/engines/instrumentation/probe_set.h"
+#include "base/lock.h"
+#include "generated/probe_helper.h"
+
+namespace jvmti {
+
+alignas(64) layouts::ProbeControl probe_controls[kProbeSets];
+KnownFields known_fields{};
+
+const char* const kBoxClasses[8] = {"java/lang/Boolean", "java/lang/Byte",    "java/lang/Character",
+                                    "java/lang/Short",   "java/lang/Integer", "java/lang/Long",
+                                    "java/lang/Float",   "java/lang/Double"};
+
+namespace {
+
+constexpr const char* kBoxed[8] = {"Z", "B", "C", "S", "I", "J", "F", "D"};
+
+Turn turn;  // only service threads load it
+bool loaded = false;
+
+LocalRef<jclass> existing(JNIEnv* jni, const char* name) {
+  LocalRef<jclass> found = class_named(jni, name);
+  if (jni->ExceptionCheck()) jni->ExceptionClear();
+  return found;
+}
+
+bool find_fields(JNIEnv* jni) {
+  auto field = [&](const char* owner, const char* name, const char* type) -> jfieldID {
+    LocalRef<jclass> klass = existing(jni, owner);
+    jfieldID found = klass == nullptr ? nullptr : jni->GetFieldID(klass, name, type);
+    if (jni->ExceptionCheck()) jni->ExceptionClear();
+    return found;
+  };
+  KnownFields& known = known_fields;
+  known.message = field("java/lang/Throwable", "detailMessage", "Ljava/lang/String;");
+  known.name = field("java/lang/Enum", "name", "Ljava/lang/String;");
+  bool whole = known.message != nullptr && known.name != nullptr;
+  for (int i = 0; i < 8; ++i) {
+    known.boxed[i] = field(kBoxClasses[i], "value", kBoxed[i]);
+    whole = whole && known.boxed[i] != nullptr;
+  }
+  if (!whole) return false;
+  known.throwable = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Throwable").get()));
+  known.enumeration = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Enum").get()));
+  return known.throwable != nullptr && known.enumeration != nullptr;
+}
+
+const char* load(JNIEnv* jni) {
+  if (existing(jni, kProbeHelper) != nullptr) {
+    return "another copy of the agent has probes in this JVM: use that one's package";
+  }
+  if (known_fields.enumeration == nullptr && !find_fields(jni)) {
+    return "the JVM's own classes are not as they should be";
+  }
+  LocalRef<jclass> defined(jni, jni->DefineClass(kProbeHelper, nullptr,
+                                                 reinterpret_cast<const jbyte*>(kProbeHelperClass),
+                                                 static_cast<jsize>(sizeof kProbeHelperClass)));
+  // Asking for a method initializes the class.
+  bool ready = defined != nullptr && jni->GetStaticMethodID(defined, "start", "(I)J") != nullptr;
+  if (jni->ExceptionCheck()) {
+    jni->ExceptionDescribe();
+    jni->ExceptionClear();
+  }
+  return ready ? nullptr : "the JVM does not take the class that probes call";
+}
+
+}  // namespace
+
+const char* load_probe_helper(JNIEnv* jni) {
+  turn.take();
+  const char* why = loaded ? nullptr : load(jni);
+  loaded = why == nullptr;
+  turn.give_back();
+  return why;
+}
+
+}  // namespace jvmti
+
+extern "C" {
+
+JNIEXPORT jlong JNICALL JVMTI_PROBE_HELPER(control)(JNIEnv*, jclass) {
+  return reinterpret_cast<jlong>(jvmti::probe_controls);
+}
+
+JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(object)(JNIEnv* jni, jclass, jlong record, jobject value,
+                                                  jint offset) {
+  jvmti::ProbeSet::record_object(jni, reinterpret_cast<uint8_t*>(record), value, offset);
+}
+
+}  // extern "C"

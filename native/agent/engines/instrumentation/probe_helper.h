@@ -1,0 +1,29 @@
+// The helper class that probes call, and what it reads and writes.
+#pragma once
+
+#include <jvmti.h>
+
+#include "generated/layouts.h"
+
+namespace jvmti {
+
+constexpr uint32_t kProbeSets = layouts::ProbeMemory::kSets;
+
+// What the helper class reads of each set, for good.
+extern layouts::ProbeControl probe_controls[kProbeSets];
+
+// Defines the helper class once; null, or why it cannot be.  For service threads.
+const char* load_probe_helper(JNIEnv* jni);
+
+// Fields of the JDK's that say what an object is; the helper's loading finds them.
+struct KnownFields {
+  jclass throwable;
+  jclass enumeration;
+  jfieldID message;
+  jfieldID name;
+  jfieldID boxed[8];
+};
+extern const char* const kBoxClasses[8];
+extern KnownFields known_fields;
+
+}  // namespace jvmti

@@ -1,0 +1,512 @@
+#include "agent/engines/instrumentation/probe_set.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include "agent/core/environments.h"
+#include "base/clock.h"
+#include "base/patterns.h"
+#include "generated/probe_helper.h"
+
+namespace jvmti {
+
+namespace {
+
+using layouts::ProbeLanes;
+using layouts::ProbeTallies;
+using layouts::RecordedKind;
+
+constexpr int32_t kLongestText = 1024;
+constexpr int32_t kSmallestRecord = 64;
+constexpr int32_t kLargestRecord = 4096;
+constexpr uint64_t kMostSites = 1 << 20;
+constexpr uint64_t kMostNames = 1 << 26;
+constexpr int64_t kLoading = 100;  // milliseconds from a class's hook until the class is loaded
+constexpr size_t kBatch = 256;     // of classes that are retransformed at once
+
+struct Place {
+  std::atomic<ProbeSet*> set{nullptr};
+  std::atomic<uint32_t> users{0};
+  bool taken = false;
+};
+Mutex places_mutex{Guards::kLists};
+Place places[kProbeSets];
+
+// Mapped once and never unmapped: threads may still write there.
+Mutex spare_mutex{Guards::kLists};
+void* spare_memory[kProbeSets];
+size_t spare_count = 0;
+
+void* take_address() {
+  {
+    Locked locked(spare_mutex);
+    if (spare_count > 0) return spare_memory[--spare_count];
+  }
+  void* made = mmap(nullptr, layouts::ProbeMemory::kSize, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return made == MAP_FAILED ? nullptr : made;
+}
+
+void give_back_address(void* address) {
+  Locked locked(spare_mutex);
+  spare_memory[spare_count++] = address;
+}
+
+uint64_t hash_of(const char* name, size_t length) {
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (size_t i = 0; i < length; ++i) {
+    hash = (hash ^ static_cast<uint8_t>(name[i])) * 0x100000001B3u;
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+// What the helper's own methods call in Java.
+bool serves_probes(const char* name) {
+  return std::strcmp(name, "jdk/internal/misc/Unsafe") == 0 ||
+         std::strncmp(name, kProbeHelper, std::strlen("java/lang/JvmtiProbes")) == 0;
+}
+
+template <class T>
+bool append(Vector<uint8_t>* to, const T* from, size_t count) {
+  size_t size = count * sizeof(T);
+  size_t needed = to->size() + size;
+  if (needed > to->capacity() && !to->reserve(needed * 2 + 1024)) return false;
+  std::memcpy(to->end(), from, size);
+  to->grow(needed);
+  return true;
+}
+
+}  // namespace
+
+UsedProbes::UsedProbes(uint32_t number) : number_(number % kProbeSets) {
+  places[number_].users.fetch_add(1);
+  set_ = places[number_].set.load();
+}
+
+UsedProbes::~UsedProbes() { places[number_].users.fetch_sub(1); }
+
+ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor) {
+  uint32_t number = kProbeSets;
+  {
+    Locked locked(places_mutex);
+    for (uint32_t i = 0; i < kProbeSets && number == kProbeSets; ++i) {
+      if (places[i].taken) continue;
+      places[i].taken = true;
+      number = i;
+    }
+  }
+  void* memory = number == kProbeSets ? nullptr : std::calloc(1, sizeof(ProbeSet));
+  if (memory == nullptr) {
+    if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
+    if (number != kProbeSets) {
+      Locked locked(places_mutex);
+      places[number].taken = false;
+      call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    } else {
+      call.refuse(JVMTI_ERROR_OUT_OF_MEMORY, "this JVM has %u sets of probes already", kProbeSets);
+    }
+    return nullptr;
+  }
+  ProbeSet* set = new (memory) ProbeSet(number);
+  places[number].set = set;
+  if (set->prepare(call, request, descriptor)) return set;
+  set->mute();
+  while (!set->free()) {
+  }
+  if (!call.refused()) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  return nullptr;
+}
+
+bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) {
+  void* address = take_address();
+  if (address == nullptr) {
+    SharedMemory().open(descriptor);  // closes it
+    return false;
+  }
+  const char* why = memory_.open(descriptor, address);
+  if (why == nullptr && memory_.size() != layouts::ProbeMemory::kSize) {
+    why = "the shared memory is of another size";
+  }
+  bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
+              (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&
+              request.text_size <= kLongestText && request.text_size % 8 == 0;
+  if (why == nullptr && !fits) why = "a record of a probe cannot be of this size";
+  classfile::Status status = classfile::Status::kOk;
+  if (why == nullptr) status = plan_.read(request.plan, request.plan_size);
+  if (status == classfile::Status::kOutOfMemory) return false;
+  if (status != classfile::Status::kOk) why = "the plan of the probes makes no sense";
+  for (const classfile::Probe& probe : plan_.probes()) {
+    bool records = probe.outcome == layouts::Outcome::kRecord;
+    if (why == nullptr && records &&
+        (static_cast<int32_t>(probe.record_size) > request.record_size ||
+         static_cast<int32_t>(probe.text_size) != request.text_size)) {
+      why = "a probe's record is larger than those of its set";
+    }
+    if (probe.name == classfile::Text("tally")) most_sites_ = ProbeTallies::kCount;
+  }
+  if (why == nullptr && !plan_.bind(kProbeHelper, static_cast<int32_t>(number_))) {
+    why = "a probe does not begin with the number of its set";
+  }
+  if (why == nullptr) why = load_probe_helper(call.jni);
+  if (why != nullptr) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
+    return false;
+  }
+  if (most_sites_ == 0) most_sites_ = kMostSites;
+  record_size_ = static_cast<uint32_t>(request.record_size);
+  text_size_ = static_cast<uint32_t>(request.text_size);
+
+  jvmtiCapabilities wanted{};
+  wanted.can_tag_objects = 1;
+  wanted.can_retransform_classes = 1;
+  env_ = environment_with(wanted);
+  if (env_ == nullptr) {
+    call.refuse(JVMTI_ERROR_MUST_POSSESS_CAPABILITY, "this JVM cannot retransform classes");
+    return false;
+  }
+  // Of any class, where the VM gives it.
+  jvmtiCapabilities any{};
+  any.can_retransform_any_class = 1;
+  env_->AddCapabilities(&any);
+  uint8_t* data = memory_.data();
+  layouts::ProbeControl& control = probe_controls[number_];
+  control.shortest = request.shortest;
+  control.size = request.record_size;
+  control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
+  control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
+  reinterpret_cast<std::atomic<int64_t>*>(&control.lanes)
+      ->store(reinterpret_cast<int64_t>(data), std::memory_order_release);
+  active_ = true;
+  jvmtiEventCallbacks callbacks{};
+  callbacks.ClassFileLoadHook = class_file_load_hook;
+  env_->SetEnvironmentLocalStorage(reinterpret_cast<void*>(uintptr_t{number_} + 1));
+  return env_->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE &&
+         env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr) ==
+             JVMTI_ERROR_NONE;
+}
+
+void ProbeSet::mute() {
+  reinterpret_cast<std::atomic<int64_t>*>(&probe_controls[number_].lanes)->store(0);
+  active_ = false;
+}
+
+// Classes that were loaded with probes in them are found by their names.
+void ProbeSet::restore(JNIEnv* jni) {
+  if (env_ == nullptr || jni == nullptr) return;
+  // A class that has just got its probes may not be among the loaded ones yet.
+  int64_t since_last = now_in_milliseconds() - woven_last_;
+  if (woven_last_ != 0 && since_last < kLoading) {
+    timespec shortly{0, (kLoading - since_last) * 1000 * 1000};
+    nanosleep(&shortly, nullptr);
+  }
+  LocalRefs<jclass> classes(env_, jni);
+  if (env_->GetLoadedClasses(classes.count_out(), classes.out()) != JVMTI_ERROR_NONE) return;
+  Vector<jclass> changed;
+  for (jclass klass : classes) {
+    Deallocated<char> signature(env_);
+    jboolean modifiable = JNI_FALSE;
+    if (env_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) continue;
+    size_t length = std::strlen(signature);
+    if (length < 3 || signature[0] != 'L') continue;
+    uint64_t hash = hash_of(signature + 1, length - 2);
+    {
+      Locked locked(mutex_);
+      if (woven_.find(hash) == 0) continue;
+    }
+    if (env_->IsModifiableClass(klass, &modifiable) != JVMTI_ERROR_NONE || !modifiable) continue;
+    if (!changed.push(klass)) break;
+  }
+  for (size_t at = 0; at < changed.size(); at += kBatch) {
+    size_t count = changed.size() - at < kBatch ? changed.size() - at : kBatch;
+    if (retransform(changed.begin() + at, static_cast<jint>(count)) == JVMTI_ERROR_NONE) continue;
+    // One of them is refused; the others must not stay as they are.
+    for (size_t i = at; i < at + count; ++i) retransform(&changed[i], 1);
+  }
+  env_->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
+}
+
+bool ProbeSet::free() {
+  Place& place = places[number_];
+  place.set = nullptr;
+  for (int tries = 0; place.users != 0; ++tries) {
+    if (tries == 100) return false;
+    timespec shortly{0, 1000 * 1000};
+    nanosleep(&shortly, nullptr);
+  }
+  if (env_ != nullptr) env_->DisposeEnvironment();
+  void* address = memory_.replace();
+  if (address != nullptr) give_back_address(address);
+  uint32_t number = number_;
+  this->~ProbeSet();
+  std::free(this);
+  Locked locked(places_mutex);
+  places[number].taken = false;
+  return true;
+}
+
+jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
+  return env_->RetransformClasses(count, classes);
+}
+
+// ---- class files --------------------------------------------------------------------------------
+
+void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
+                                            const char* name, jobject, jint size,
+                                            const unsigned char* data, jint* new_size,
+                                            unsigned char** new_data) {
+  void* number = nullptr;
+  if (name == nullptr || env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
+  UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number) - 1));
+  ProbeSet* set = used.get();
+  if (set != nullptr && set->active_) set->hook(env, name, data, size, new_size, new_data);
+}
+
+void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
+                    unsigned char** new_data) {
+  if (serves_probes(name)) return;
+  Slice text{name, name + std::strlen(name)};
+  bool is_wanted = false;
+  for (const classfile::Probe& probe : plan_.probes()) {
+    is_wanted = is_wanted || matches_any<true>(probe.classes, text);
+  }
+  if (!is_wanted) return;
+  Vector<uint8_t> woven;
+  {
+    Locked locked(mutex_);
+    classfile::Status status = instrumenter_.instrument(plan_, data, static_cast<uint64_t>(size),
+                                                        static_cast<uint32_t>(counts_.sites));
+    counts_.omitted += instrumenter_.omitted().size();
+    bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
+    if (is_changed && (!note(name) || !append(&woven, instrumenter_.result().data(),
+                                              instrumenter_.result().size()))) {
+      status = classfile::Status::kOutOfMemory;
+    }
+    if (status != classfile::Status::kOk) ++counts_.failed;
+    if (!is_changed || status != classfile::Status::kOk) return;
+    ++counts_.classes;
+    woven_last_ = now_in_milliseconds();
+    counts_.sites += instrumenter_.placed().size();
+  }
+  unsigned char* copy = nullptr;
+  if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) return;
+  std::memcpy(copy, woven.begin(), woven.size());
+  *new_data = copy;
+  *new_size = static_cast<jint>(woven.size());
+}
+
+// Notes where the probes of a class are; false without memory, with nothing noted.
+bool ProbeSet::note(const char* name) {
+  if (counts_.sites + instrumenter_.placed().size() > most_sites_) return false;
+  size_t before = sites_.size();
+  size_t length = std::strlen(name);
+  uint64_t hash = hash_of(name, length);
+  bool noted = woven_.find(hash) != 0 || woven_.insert(hash, 1);
+  for (const layouts::PlacedProbe& one : instrumenter_.placed()) {
+    const classfile::MethodInfo* method = instrumenter_.method(one.method);
+    if (method == nullptr) noted = false;
+    if (!noted) break;
+    const char zero = '\0';
+    layouts::ProbeSite site{
+        one.probe, one.index, one.line,
+        static_cast<uint32_t>(length + method->name.size + method->descriptor.size + 3)};
+    noted = append(&sites_, &site, 1) && append(&sites_, name, length + 1) &&
+            append(&sites_, method->name.data, method->name.size) && append(&sites_, &zero, 1) &&
+            append(&sites_, method->descriptor.data, method->descriptor.size) &&
+            append(&sites_, &zero, 1);
+  }
+  if (!noted) sites_.shrink(before);
+  return noted;
+}
+
+ProbeCounts ProbeSet::counts() {
+  Locked locked(mutex_);
+  return counts_;
+}
+
+jvmtiError ProbeSet::copy(const Vector<uint8_t>& from, uint64_t offset, jint* count,
+                          unsigned char** bytes) {
+  constexpr uint64_t kMost = 1 << 24;
+  Vector<uint8_t> part;
+  {
+    Locked locked(mutex_);
+    if (offset > from.size()) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    uint64_t size = from.size() - offset < kMost ? from.size() - offset : kMost;
+    if (!append(&part, from.begin() + offset, size)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  jvmtiError error = agent.env->Allocate(static_cast<jlong>(part.size() + 1), bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
+  if (!part.empty()) std::memcpy(*bytes, part.begin(), part.size());
+  *count = static_cast<jint>(part.size());
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ProbeSet::copy_sites(uint64_t offset, jint* count, unsigned char** bytes) {
+  return copy(sites_, offset, count, bytes);
+}
+
+jvmtiError ProbeSet::copy_classes(uint64_t offset, jint* count, unsigned char** bytes) {
+  return copy(names_, offset, count, bytes);
+}
+
+// ---- objects in records -------------------------------------------------------------------------
+
+namespace {
+
+// What a class's tag says beside its number.
+constexpr int kKindAt = 32;
+constexpr int kBoxAt = 40;
+constexpr int kEnumAt = 48;
+
+}  // namespace
+
+// The number of an object's class and what objects of it are; 0 where it cannot be noted.
+uint64_t ProbeSet::class_of(JNIEnv* jni, jobject value) {
+  LocalRef<jclass> klass(jni, jni->GetObjectClass(value));
+  jlong tag = 0;
+  if (env_->GetTag(klass, &tag) == JVMTI_ERROR_NONE && tag != 0) return static_cast<uint64_t>(tag);
+  Deallocated<char> signature(env_);
+  if (env_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return 0;
+  RecordedKind kind = RecordedKind::kObject;
+  uint64_t more = 0;
+  size_t length = std::strlen(signature);
+  classfile::Text name(reinterpret_cast<const uint8_t*>(signature.get()) + 1,
+                       static_cast<uint32_t>(length < 2 ? 0 : length - 2));
+  if (signature[0] == '[') {
+    kind = RecordedKind::kArray;
+  } else if (name == classfile::Text("java/lang/String")) {
+    kind = RecordedKind::kString;
+  } else if (name == classfile::Text("java/lang/Class")) {
+    kind = RecordedKind::kClass;
+  } else if (jni->IsAssignableFrom(klass, known_fields.throwable)) {
+    kind = RecordedKind::kThrowable;
+  } else if (jni->IsAssignableFrom(klass, known_fields.enumeration)) {
+    more = uint64_t{1} << kEnumAt;
+  } else {
+    for (uint64_t i = 0; i < 8; ++i) {
+      if (!(name == classfile::Text(kBoxClasses[i]))) continue;
+      kind = RecordedKind::kBoxed;
+      more = i << kBoxAt;
+    }
+  }
+  uint32_t number;
+  {
+    Locked locked(mutex_);
+    if (names_.size() > kMostNames || !append(&names_, signature.get(), length + 1)) return 0;
+    number = ++named_;
+  }
+  uint64_t found = number | static_cast<uint64_t>(kind) << kKindAt | more;
+  env_->SetTag(klass, static_cast<jlong>(found));
+  return found;
+}
+
+// As much of a text as there is space for, cut between characters.
+void ProbeSet::write_text(JNIEnv* jni, jstring text, uint8_t* into,
+                          layouts::RecordedObject* about) {
+  char buffer[kLongestText * 3 + 1];
+  jsize length = jni->GetStringLength(text);
+  jsize taken = length < static_cast<jsize>(text_size_) ? length : static_cast<jsize>(text_size_);
+  jsize bytes = 0;
+  if (taken > 0) {
+    jni->GetStringUTFRegion(text, 0, taken, buffer);
+    bytes = static_cast<jsize>(strnlen(buffer, sizeof buffer));
+  }
+  bool is_cut = taken < length || bytes > static_cast<jsize>(text_size_);
+  if (bytes > static_cast<jsize>(text_size_)) {
+    bytes = static_cast<jsize>(text_size_);
+    while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;
+  }
+  std::memcpy(into, buffer, static_cast<size_t>(bytes));
+  about->text = static_cast<uint16_t>(bytes);
+  about->letter = is_cut ? 1 : 0;
+}
+
+void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset) {
+  layouts::RecordedProbe head;
+  std::memcpy(&head, record, sizeof head);
+  UsedProbes used(head.probes);
+  ProbeSet* set = used.get();
+  layouts::RecordedObject about{};
+  uint8_t* at = record + offset;
+  uint64_t found = 0;
+  // The controller can write there, too.
+  bool fits = set != nullptr && offset > 0 &&
+              static_cast<uint32_t>(offset) + sizeof about + set->text_size_ <= set->record_size_;
+  if (!fits) return;
+  found = set->class_of(jni, value);
+  RecordedKind kind = static_cast<RecordedKind>(found >> kKindAt & 0xFF);
+  about.kind = static_cast<uint8_t>(kind);
+  about.klass = static_cast<uint32_t>(found);
+  uint8_t* text = at + sizeof about;
+  auto write_field = [&](jfieldID field) {
+    LocalRef<jstring> message(jni, jni->GetObjectField(value, field));
+    if (message != nullptr) set->write_text(jni, message, text, &about);
+  };
+  jint hash = 0;
+  switch (kind) {
+    case RecordedKind::kString:
+      about.number = jni->GetStringLength(static_cast<jstring>(value));
+      set->write_text(jni, static_cast<jstring>(value), text, &about);
+      break;
+    case RecordedKind::kThrowable:
+      write_field(known_fields.message);
+      set->env_->GetObjectHashCode(value, &hash);
+      about.number = hash;
+      break;
+    case RecordedKind::kBoxed: {
+      uint64_t box = found >> kBoxAt & 7;
+      jfieldID field = known_fields.boxed[box];
+      about.letter = static_cast<uint8_t>("ZBCSIJFD"[box]);
+      switch (about.letter) {
+        case 'Z':
+          about.number = jni->GetBooleanField(value, field) != 0;
+          break;
+        case 'B':
+          about.number = jni->GetByteField(value, field);
+          break;
+        case 'C':
+          about.number = jni->GetCharField(value, field);
+          break;
+        case 'S':
+          about.number = jni->GetShortField(value, field);
+          break;
+        case 'I':
+          about.number = jni->GetIntField(value, field);
+          break;
+        case 'J':
+          about.number = jni->GetLongField(value, field);
+          break;
+        default: {
+          double wide = about.letter == 'F' ? static_cast<double>(jni->GetFloatField(value, field))
+                                            : jni->GetDoubleField(value, field);
+          std::memcpy(&about.number, &wide, sizeof wide);
+        }
+      }
+      break;
+    }
+    case RecordedKind::kArray:
+      about.number = jni->GetArrayLength(static_cast<jarray>(value));
+      break;
+    case RecordedKind::kClass: {
+      Deallocated<char> signature(set->env_);
+      if (set->env_->GetClassSignature(static_cast<jclass>(value), signature.out(), nullptr) !=
+          JVMTI_ERROR_NONE) {
+        break;
+      }
+      size_t length = std::strlen(signature);
+      if (length > set->text_size_) {
+        length = set->text_size_;
+        about.letter = 1;
+      }
+      std::memcpy(text, signature.get(), length);
+      about.text = static_cast<uint16_t>(length);
+      break;
+    }
+    default:
+      if (found >> kEnumAt & 1) write_field(known_fields.name);
+      set->env_->GetObjectHashCode(value, &hash);
+      about.number = hash;
+  }
+  std::memcpy(at, &about, sizeof about);
+}
+
+}  // namespace jvmti

@@ -1,0 +1,108 @@
+// A set of probes: the plan, the classes that have them, and the memory that they write to.
+//
+// Classes get their probes in the hook for class files of an environment that belongs to the set:
+// those that are loaded on the thread that loads them, the others when they are retransformed.  The
+// helper class asks for nothing but the set's control line, so probes do nothing from the moment on
+// that it is cleared.  Their memory stays mapped for good, over private pages when the set is gone:
+// a thread that was stopped in a probe may write at any time.
+#pragma once
+
+#include <jvmti.h>
+
+#include <atomic>
+
+#include "agent/calls/call.h"
+#include "agent/engines/instrumentation/probe_helper.h"
+#include "base/shared_memory.h"
+#include "classfile/instrumenter.h"
+
+namespace jvmti {
+
+struct ProbeRequest {
+  const uint8_t* plan;
+  uint64_t plan_size;
+  int64_t shortest;
+  int32_t record_size;
+  int32_t text_size;
+};
+
+// How many classes have probes and how many should and have not; and sites and methods.
+struct ProbeCounts {
+  uint64_t classes = 0;
+  uint64_t sites = 0;
+  uint64_t failed = 0;
+  uint64_t omitted = 0;
+};
+
+class ProbeSet;
+
+// A set that is not freed meanwhile; null when it is gone.
+class UsedProbes {
+ public:
+  explicit UsedProbes(uint32_t number);
+  ~UsedProbes();
+  UsedProbes(const UsedProbes&) = delete;
+  UsedProbes& operator=(const UsedProbes&) = delete;
+  ProbeSet* get() const { return set_; }
+
+ private:
+  uint32_t number_;
+  ProbeSet* set_;
+};
+
+class ProbeSet {
+ public:
+  // Null with a refusal.
+  static ProbeSet* open(Call& call, const ProbeRequest& request, int descriptor);
+  // From here on the probes do nothing and no class gets any.
+  void mute();
+  // Takes the probes out of all classes.
+  void restore(JNIEnv* jni);
+  // Frees the set; false while a thread is still inside.
+  bool free();
+
+  jvmtiError retransform(const jclass* classes, jint count);
+  uint32_t number() const { return number_; }
+  ProbeCounts counts();
+  // What has been noted from `offset` on, in memory of the VM's.
+  jvmtiError copy_sites(uint64_t offset, jint* count, unsigned char** bytes);
+  jvmtiError copy_classes(uint64_t offset, jint* count, unsigned char** bytes);
+
+  // Of the helper class: writes what an object is.
+  static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset);
+
+ private:
+  explicit ProbeSet(uint32_t number) : number_(number) {}
+  ~ProbeSet() = default;
+  bool prepare(Call& call, const ProbeRequest& request, int descriptor);
+  void hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
+            unsigned char** new_data);
+  bool note(const char* name);
+  static void JNICALL class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
+                                           const char* name, jobject, jint size,
+                                           const unsigned char* data, jint* new_size,
+                                           unsigned char** new_data);
+  uint64_t class_of(JNIEnv* jni, jobject value);
+  void write_text(JNIEnv* jni, jstring text, uint8_t* into, layouts::RecordedObject* about);
+  jvmtiError copy(const Vector<uint8_t>& from, uint64_t offset, jint* count, unsigned char** bytes);
+
+  const uint32_t number_;
+  jvmtiEnv* env_ = nullptr;
+  uint32_t record_size_ = 0;
+  uint32_t text_size_ = 0;
+  std::atomic<bool> active_{false};
+  SharedMemory memory_;
+  classfile::Plan plan_;
+
+  Mutex mutex_{Guards::kLists};
+  classfile::Instrumenter instrumenter_;
+  Vector<uint8_t> sites_;
+  Vector<uint8_t> names_;  // of classes of objects, a zero behind each
+  uint32_t named_ = 0;
+  Index woven_;             // hashes of the names of classes that have probes
+  int64_t woven_last_ = 0;  // by the clock in milliseconds
+  uint64_t most_sites_ = 0;
+  ProbeCounts counts_;
+};
+
+}  // namespace jvmti

@@ -1,0 +1,600 @@
+"""``probe_helper.h``: the class that probes call, as a class file, assembled here.
+
+Its methods write to memory of the agent's by ``jdk.internal.misc.Unsafe``, so a probe costs no call
+out of Java. It lives in ``java.lang``, where every class finds it. The class file is of version 49,
+which needs no table of frames. Its name has a digest of its content, because it cannot be unloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+
+from cpp import HEAD
+
+from jvmti.classfile.instructions import OPCODES
+from jvmti.layouts.probe_memory import CONTROL, LANES, TALLIES
+from jvmti.layouts.probes import RECORDED
+
+_AT = CONTROL.offsets
+_IN = RECORDED.offsets
+_EXPONENT_BIAS = 1023 * TALLIES.PER_OCTAVE
+_NEEDS_REFERENCE = {"getstatic", "putstatic", "invokestatic", "invokevirtual", "invokespecial"}
+
+_UNSAFE = "jdk/internal/misc/Unsafe"
+_CONTROL = """
+getstatic THIS.unsafe L{unsafe};
+getstatic THIS.control J
+iload_0
+bipush 6
+ishl
+i2l
+ladd
+"""
+
+_METHODS = {
+    # What the class needs to know once.
+    "<clinit> ()V": (
+        5,
+        0,
+        """
+        invokestatic {unsafe}.getUnsafe ()L{unsafe};
+        putstatic THIS.unsafe L{unsafe};
+        getstatic THIS.unsafe L{unsafe};
+        ldc_w class java/lang/Thread
+        ldc_w string tid
+        invokevirtual {unsafe}.objectFieldOffset (Ljava/lang/Class;Ljava/lang/String;)J
+        putstatic THIS.tid J
+        invokestatic THIS.control ()J
+        putstatic THIS.control J
+        return
+        """,
+    ),
+    # The time, which an entry keeps; 0 while the set does nothing.
+    "start (I)J": (
+        6,
+        1,
+        """
+        {control}
+        invokevirtual {unsafe}.getLong (J)J
+        lconst_0
+        lcmp
+        ifeq off
+        invokestatic java/lang/System.nanoTime ()J
+        lreturn
+        off:
+        lconst_0
+        lreturn
+        """,
+    ),
+    # Claims a record: its address, or 0.  Locals: 4 control, 6 lanes, 8 now, 10 thread,
+    # 12 head, 14 lane, 16 record.
+    "begin (IIJ)J": (
+        10,
+        18,
+        """
+        lload_2
+        lconst_0
+        lcmp
+        ifeq off
+        getstatic THIS.control J
+        iload_0
+        bipush 6
+        ishl
+        i2l
+        ladd
+        lstore 4
+        getstatic THIS.unsafe L{unsafe};
+        lload 4
+        invokevirtual {unsafe}.getLong (J)J
+        lstore 6
+        lload 6
+        lconst_0
+        lcmp
+        ifeq off
+        lconst_0
+        lstore 8
+        lload_2
+        lconst_0
+        lcmp
+        iflt untimed
+        invokestatic java/lang/System.nanoTime ()J
+        lstore 8
+        lload 8
+        lload_2
+        lsub
+        getstatic THIS.unsafe L{unsafe};
+        lload 4
+        ldc2_w {shortest}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lcmp
+        iflt off
+        untimed:
+        getstatic THIS.unsafe L{unsafe};
+        invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
+        getstatic THIS.tid J
+        invokevirtual {unsafe}.getLong (Ljava/lang/Object;J)J
+        lstore 10
+        lload 6
+        lload 10
+        ldc2_w {last_lane}
+        land
+        ldc2_w {line}
+        lmul
+        ladd
+        lstore 14
+        getstatic THIS.unsafe L{unsafe};
+        lload 4
+        ldc2_w {size}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lstore 16
+        again:
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 14
+        invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
+        lstore 12
+        lload 12
+        getstatic THIS.unsafe L{unsafe};
+        lload 14
+        ldc2_w {tails}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lsub
+        lload 16
+        lmul
+        ldc2_w {lane_size}
+        lcmp
+        iflt free
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 14
+        ldc2_w 8
+        ladd
+        lconst_1
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        pop2
+        off:
+        lconst_0
+        lreturn
+        free:
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 14
+        lload 12
+        lload 12
+        lconst_1
+        ladd
+        invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
+        ifeq again
+        getstatic THIS.unsafe L{unsafe};
+        lload 4
+        ldc2_w {records}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lload 10
+        ldc2_w {last_lane}
+        land
+        ldc2_w {lane_size}
+        lmul
+        ladd
+        lload 12
+        lload 16
+        lmul
+        ldc2_w {lane_end}
+        land
+        ladd
+        lstore 16
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {claimed}
+        ladd
+        lload 12
+        lconst_1
+        ladd
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {time}
+        ladd
+        lload 8
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {started}
+        ladd
+        lload_2
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {thread}
+        ladd
+        lload 10
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {site}
+        ladd
+        iload_1
+        invokevirtual {unsafe}.putInt (JI)V
+        getstatic THIS.unsafe L{unsafe};
+        lload 16
+        ldc2_w {probes}
+        ladd
+        iload_0
+        invokevirtual {unsafe}.putInt (JI)V
+        lload 16
+        lreturn
+        """,
+    ),
+    # The record is whole.
+    "end (J)V": (
+        8,
+        2,
+        """
+        lload_0
+        lconst_0
+        lcmp
+        ifeq off
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_0
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {claimed}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        invokevirtual {unsafe}.putLongRelease (Ljava/lang/Object;JJ)V
+        off:
+        return
+        """,
+    ),
+    "put (JLjava/lang/Object;I)J": (
+        6,
+        4,
+        """
+        lload_0
+        lconst_0
+        lcmp
+        ifeq off
+        aload_2
+        ifnull none
+        lload_0
+        aload_2
+        iload_3
+        invokestatic THIS.object (JLjava/lang/Object;I)V
+        lload_0
+        lreturn
+        none:
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        iload_3
+        i2l
+        ladd
+        lconst_0
+        invokevirtual {unsafe}.putLong (JJ)V
+        off:
+        lload_0
+        lreturn
+        """,
+    ),
+    # Counts a call by how long it took.  Locals: 4 now and then the duration, 6 the tally,
+    # 8 the bucket, 9 the longest.
+    "tally (IIJ)V": (
+        9,
+        12,
+        """
+        lload_2
+        lconst_0
+        lcmp
+        ifeq off
+        {control}
+        invokevirtual {unsafe}.getLong (J)J
+        lconst_0
+        lcmp
+        ifeq off
+        invokestatic java/lang/System.nanoTime ()J
+        lload_2
+        lsub
+        lconst_1
+        lor
+        lstore 4
+        lload 4
+        l2d
+        invokestatic java/lang/Double.doubleToRawLongBits (D)J
+        bipush {mantissa}
+        lushr
+        l2i
+        sipush {bias}
+        isub
+        istore 8
+        iload 8
+        iflt off
+        iload 8
+        sipush {buckets}
+        if_icmplt fits
+        sipush {last_bucket}
+        istore 8
+        fits:
+        getstatic THIS.unsafe L{unsafe};
+        getstatic THIS.control J
+        iload_0
+        bipush 6
+        ishl
+        i2l
+        ladd
+        ldc2_w {tallies}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        getstatic THIS.unsafe L{unsafe};
+        invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
+        getstatic THIS.tid J
+        invokevirtual {unsafe}.getLong (Ljava/lang/Object;J)J
+        ldc2_w {last_stripe}
+        land
+        ldc2_w {stripe}
+        lmul
+        ladd
+        iload_1
+        sipush {last_tally}
+        iand
+        sipush {tally}
+        imul
+        i2l
+        ladd
+        lstore 6
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 6
+        iload 8
+        iconst_3
+        ishl
+        i2l
+        ladd
+        lconst_1
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        pop2
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 6
+        ldc2_w {sum}
+        ladd
+        lload 4
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        pop2
+        again:
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 6
+        ldc2_w {longest}
+        ladd
+        invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
+        lstore 9
+        lload 9
+        lload 4
+        lcmp
+        ifge off
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 6
+        ldc2_w {longest}
+        ladd
+        lload 9
+        lload 4
+        invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
+        ifeq again
+        off:
+        return
+        """,
+    ),
+}
+
+# Of each type: how its `put` loads it, and how Unsafe writes it.
+for _letter, _load, _offset, _write in (
+    ("I", "iload_2\ni2l", 3, "putLong (JJ)V"),
+    ("J", "lload_2", 4, "putLong (JJ)V"),
+    ("F", "fload_2\nf2d", 3, "putDouble (JD)V"),
+    ("D", "dload_2", 4, "putDouble (JD)V"),
+):
+    _METHODS[f"put (J{_letter}I)J"] = (
+        6,
+        5,
+        f"""
+        lload_0
+        lconst_0
+        lcmp
+        ifeq off
+        getstatic THIS.unsafe L{{unsafe}};
+        lload_0
+        iload_{_offset}
+        i2l
+        ladd
+        {_load}
+        invokevirtual {{unsafe}}.{_write}
+        off:
+        lload_0
+        lreturn
+        """
+        if _offset < 4
+        else f"""
+        lload_0
+        lconst_0
+        lcmp
+        ifeq off
+        getstatic THIS.unsafe L{{unsafe}};
+        lload_0
+        iload 4
+        i2l
+        ladd
+        {_load}
+        invokevirtual {{unsafe}}.{_write}
+        off:
+        lload_0
+        lreturn
+        """,
+    )
+
+_NATIVES = ("control ()J", "object (JLjava/lang/Object;I)V")
+_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
+_NUMBERS = {
+    "unsafe": _UNSAFE,
+    "shortest": _AT["shortest"],
+    "size": _AT["size"],
+    "records": _AT["records"],
+    "tallies": _AT["tallies"],
+    "last_lane": LANES.COUNT - 1,
+    "line": LANES.LINE,
+    "tails": LANES.TAILS,
+    "lane_size": LANES.SIZE,
+    "lane_end": LANES.SIZE - 1,
+    **{name: _IN[name] for name in ("claimed", "time", "started", "thread", "site", "probes")},
+    "mantissa": 52 - (TALLIES.PER_OCTAVE.bit_length() - 1),
+    "bias": _EXPONENT_BIAS,
+    "buckets": TALLIES.BUCKETS,
+    "last_bucket": TALLIES.BUCKETS - 1,
+    "last_stripe": TALLIES.STRIPES - 1,
+    "stripe": TALLIES.COUNT * TALLIES.SIZE,
+    "last_tally": TALLIES.COUNT - 1,
+    "tally": TALLIES.SIZE,
+    "sum": TALLIES.SUM,
+    "longest": TALLIES.LONGEST,
+}
+_NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
+
+_PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
+_NUMBER_OF = {name: number for number, (name, _) in enumerate(OPCODES)}
+_TAKES = dict(OPCODES)
+
+
+class _Constants:
+    def __init__(self, this: str) -> None:
+        self._this = this
+        self._found: dict[bytes, int] = {}
+        self._next = 1
+
+    def _add(self, data: bytes, slots: int = 1) -> int:
+        if data not in self._found:
+            self._found[data] = self._next
+            self._next += slots
+        return self._found[data]
+
+    def text(self, value: str) -> int:
+        return self._add(struct.pack(">BH", 1, len(value)) + value.encode())
+
+    def klass(self, name: str) -> int:
+        return self._add(struct.pack(">BH", 7, self.text(self._this if name == "THIS" else name)))
+
+    def string(self, value: str) -> int:
+        return self._add(struct.pack(">BH", 8, self.text(value)))
+
+    def long(self, value: int) -> int:
+        return self._add(struct.pack(">Bq", 5, value), 2)
+
+    def member(self, owner_and_name: str, descriptor: str) -> int:
+        owner, _, name = owner_and_name.rpartition(".")
+        both = self._add(struct.pack(">BHH", 12, self.text(name), self.text(descriptor)))
+        tag = 10 if descriptor.startswith("(") else 9
+        return self._add(struct.pack(">BHH", tag, self.klass(owner), both))
+
+    def table(self) -> bytes:
+        return struct.pack(">H", self._next) + b"".join(self._found)
+
+
+def _assemble(text: str, constants: _Constants) -> bytes:
+    """Code of text: an instruction, or a label and a colon, in each line."""
+    code = bytearray()
+    labels: dict[str, int] = {}
+    jumps: list[tuple[int, int, str]] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.endswith(":"):
+            labels[line[:-1]] = len(code)
+            continue
+        name, *rest = line.split()
+        at = len(code)
+        code.append(_NUMBER_OF[name])
+        match _TAKES[name]:
+            case "":
+                pass
+            case "b" | "l":
+                code.append(int(rest[0]))
+            case "s":
+                code += struct.pack(">h", int(rest[0]))
+            case "j":
+                jumps.append((at, len(code), rest[0]))
+                code += b"\0\0"
+            case "C" if name == "ldc2_w":
+                code += struct.pack(">H", constants.long(int(rest[0])))
+            case "C" if name == "ldc_w":
+                made = constants.klass if rest[0] == "class" else constants.string
+                code += struct.pack(">H", made(rest[1]))
+            case "C" if name in _NEEDS_REFERENCE:
+                code += struct.pack(">H", constants.member(rest[0], rest[1]))
+            case other:
+                raise ValueError(f"{line}: {other} cannot be assembled")
+    for start, at, label in jumps:
+        struct.pack_into(">h", code, at, labels[label] - start)
+    return bytes(code)
+
+
+def helper_class(name: str) -> bytes:
+    """The class file of the helper under an internal name."""
+    constants = _Constants(name)
+    body = bytearray(struct.pack(">HHHH", _PUBLIC | _FINAL | _SUPER, constants.klass("THIS"), 0, 0))
+    struct.pack_into(">H", body, 4, constants.klass("java/lang/Object"))
+    body += struct.pack(">H", len(_FIELDS))
+    for field in _FIELDS:
+        of, descriptor = field.split()
+        access = _PRIVATE | _STATIC | _FINAL
+        body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
+    body += struct.pack(">H", len(_METHODS) + len(_NATIVES))
+    for method in _NATIVES:
+        of, descriptor = method.split()
+        access = _PRIVATE | _STATIC | _NATIVE
+        body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
+    for method, (stack, most_locals, text) in _METHODS.items():
+        of, descriptor = method.split()
+        code = _assemble(text.format(**_NUMBERS), constants)
+        access = _STATIC | (0 if of == "<clinit>" else _PUBLIC)
+        body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 1)
+        body += struct.pack(">HI", constants.text("Code"), 12 + len(code))
+        body += struct.pack(">HHI", stack, most_locals, len(code)) + code + b"\0\0\0\0"
+    body += b"\0\0"
+    return struct.pack(">IHH", 0xCAFEBABE, 0, 49) + constants.table() + bytes(body)
+
+
+def helper_name() -> str:
+    """Its internal name, with a digest of what it does."""
+    digest = hashlib.sha256(helper_class("java/lang/JvmtiProbes")).hexdigest()[:8]
+    return f"java/lang/JvmtiProbes{digest}"
+
+
+def _rows(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), 20):
+        yield "    " + ", ".join(str(byte) for byte in data[at : at + 20]) + ","
+
+
+def probe_helper_header() -> str:
+    """The header."""
+    name = helper_name()
+    native = name.replace("/", "_")
+    return "\n".join(
+        [
+            HEAD,
+            "#pragma once\n",
+            "#include <cstdint>\n",
+            "namespace jvmti {\n",
+            f'constexpr const char* kProbeHelper = "{name}";',
+            "constexpr uint8_t kProbeHelperClass[] = {",
+            *_rows(helper_class(name)),
+            "};\n",
+            "}  // namespace jvmti\n",
+            f"#define JVMTI_PROBE_HELPER(method) Java_{native}_##method",
+            "",
+        ]
+    )
+
+
+__all__ = ["helper_class", "helper_name", "probe_helper_header"]

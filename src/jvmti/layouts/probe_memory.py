@@ -1,0 +1,70 @@
+"""The memory that probes write to, which the agent shares with the controller.
+
+Its shape is always the same, so that a thread that was stopped in the middle of a probe may write
+at any later time.  It begins with a page of counters for each side, then come the lanes with the
+records, then the tallies.
+"""
+
+from __future__ import annotations
+
+from jvmti.layouts.declare import Constants, Record
+
+_LANES = 32
+_LANE_SIZE = 1 << 20
+_PAGE = 4096
+_BUCKETS = 240
+_TALLIES = 4096
+_STRIPES = 4
+
+LANES = Constants(
+    "ProbeLanes",
+    COUNT=_LANES,
+    LINE=128,
+    TAILS=_PAGE,
+    RECORDS=2 * _PAGE,
+    SIZE=_LANE_SIZE,
+)
+"""A thread writes to the lane of its number modulo ``COUNT``. Of each lane, ``LINE`` bytes apart:
+in the agent's page the records so far and those dropped, in the controller's those read. Record n
+of a lane is at n times the record's size modulo the lane's ``SIZE``."""
+
+TALLIES = Constants(
+    "ProbeTallies",
+    START=2 * _PAGE + _LANES * _LANE_SIZE + _PAGE,
+    COUNT=_TALLIES,
+    STRIPES=_STRIPES,
+    SIZE=2048,
+    BUCKETS=_BUCKETS,
+    SUM=_BUCKETS * 8,
+    LONGEST=_BUCKETS * 8 + 8,
+    PER_OCTAVE=4,
+)
+"""A tally for each site: how many calls took how long, by buckets, of which there are
+``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. Each of ``STRIPES`` is
+for other threads; the tallies of a stripe lie one behind the other."""
+
+MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=16)
+"""All of it, and how many sets of probes there are in a JVM."""
+
+CONTROL = Record(
+    "ProbeControl",
+    lanes="int64_t",
+    shortest="int64_t",
+    size="int64_t",
+    unused="int64_t",
+    records="int64_t",
+    tallies="int64_t",
+    spare0="int64_t",
+    spare1="int64_t",
+)
+"""What the helper class reads of a set, in memory of the agent: where its lanes' counters are, 0
+while its probes do nothing; the shortest duration that is recorded, in nanoseconds; a record's
+size, a power of two; where records and tallies are."""
+
+PROBE_SITE = Record(
+    "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"
+)
+"""A place of a probe, as in `jvmti.layouts.probes.PLACED`, and the bytes of the texts that follow:
+class, method and descriptor, a zero behind each."""
+
+__all__ = ["CONTROL", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]

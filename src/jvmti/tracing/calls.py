@@ -1,0 +1,241 @@
+"""Calls of methods, as probes recorded them."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from jvmti import display
+from jvmti.text.printable import escaped, printable
+from jvmti.tracing.sites import RecordedObject
+
+_LONGEST = 120
+
+
+def shown(value: object) -> str:
+    """A value of a record as Java's source code would have it, as far as it can."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{printable(value)}"'
+    return printable(str(value))
+
+
+def spent(nanoseconds: int) -> str:
+    """A duration with three digits: ``850 ns``, ``12.3 µs``, ``1.20 ms``."""
+    value = float(nanoseconds)
+    for unit in ("ns", "µs", "ms"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}" if unit == "ns" else f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} s"
+
+
+class Call(NamedTuple):
+    """One call of a method that has ended.
+
+    Its values are numbers, truth values, strings, ``None``, or `RecordedObject` for all else.
+    """
+
+    time: int
+    """When it ended, in nanoseconds of ``CLOCK_MONOTONIC``."""
+    duration: int
+    """Nanoseconds that it took."""
+    thread: str
+    """The name of the thread, or its number where that has ended."""
+    thread_id: int
+    """Its ``Thread.threadId``."""
+    class_name: str
+    """The class that has the method."""
+    method: str
+    """The method's name."""
+    descriptor: str
+    """Its descriptor."""
+    line: int
+    """Where it returned; 0 where that is unknown, and where an exception left it."""
+    arguments: tuple[Any, ...]
+    """What it was handed."""
+    omitted: int
+    """How many further arguments found no space in the record."""
+    value: Any
+    """What it returned."""
+    exception: RecordedObject | None
+    """The exception that left it."""
+
+    @property
+    def name(self) -> str:
+        """The class and the method, with a dot between them."""
+        return f"{self.class_name}.{self.method}"
+
+    @property
+    def moment(self) -> datetime.datetime:
+        """When it ended, in local time."""
+        since = (time.monotonic_ns() - self.time) / 1e9
+        return datetime.datetime.fromtimestamp(time.time() - since)
+
+    @property
+    def outcome(self) -> str:
+        """What it returned or threw: ``= 42``, ``! java.io.IOException: closed``, or nothing."""
+        if self.exception is not None:
+            return f"! {printable(str(self.exception))}"
+        return "" if self.descriptor.endswith(")V") else f"= {shown(self.value)}"
+
+    @escaped
+    def __str__(self) -> str:
+        listed = ", ".join([*map(shown, self.arguments), *["…"] * bool(self.omitted)])
+        outcome = f" {self.outcome}" if self.outcome else ""
+        return f"{self.name}({listed}){outcome}  {spent(self.duration)}"
+
+
+class Calls(display.Rows[Call], display.Tabular):
+    """Calls in the order in which they ended: a list, and a table.
+
+    `to_arrow` has the columns ``time``, ``duration`` (both in nanoseconds), ``thread``,
+    ``thread_id``, ``class``, ``method``, ``descriptor``, ``line``, ``arguments``, ``value`` and
+    ``exception``, values as text.
+    """
+
+    def to_arrow(self) -> Any:
+        """The calls as a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        import pyarrow
+
+        texts = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+
+        def words(values: Sequence[str | None]) -> Any:
+            return pyarrow.array(values, pyarrow.string()).dictionary_encode().cast(texts)
+
+        return pyarrow.table(
+            {
+                "time": pyarrow.array([one.time for one in self], pyarrow.int64()),
+                "duration": pyarrow.array([one.duration for one in self], pyarrow.int64()),
+                "thread": words([one.thread for one in self]),
+                "thread_id": pyarrow.array([one.thread_id for one in self], pyarrow.int64()),
+                "class": words([one.class_name for one in self]),
+                "method": words([one.method for one in self]),
+                "descriptor": words([one.descriptor for one in self]),
+                "line": pyarrow.array([one.line or None for one in self], pyarrow.int32()),
+                "arguments": pyarrow.array(
+                    [[shown(value) for value in one.arguments] for one in self],
+                    pyarrow.list_(pyarrow.string()),
+                ),
+                "value": pyarrow.array(
+                    [
+                        None
+                        if one.exception is not None or one.descriptor.endswith(")V")
+                        else shown(one.value)
+                        for one in self
+                    ],
+                    pyarrow.string(),
+                ),
+                "exception": pyarrow.array(
+                    [None if one.exception is None else str(one.exception) for one in self],
+                    pyarrow.string(),
+                ),
+            }
+        )
+
+
+class MethodUse(NamedTuple):
+    """The calls of one method, added up."""
+
+    name: str
+    """The class and the method, with a dot between them."""
+    descriptor: str
+    """The method's descriptor."""
+    calls: int
+    """How many have ended."""
+    failures: int
+    """How many of them an exception has left."""
+    total: int
+    """Nanoseconds, all together."""
+    mean: float
+    """Nanoseconds."""
+    p50: float
+    """Nanoseconds within which half of them ended, a fifth too much at most."""
+    p99: float
+    """The same of 99 in 100."""
+    longest: int
+    """Nanoseconds of the longest."""
+
+
+class CallNode:
+    """A method in a tree of calls: what it spent, and what the calls below it did.
+
+    Attributes:
+        name: the class and the method; of the root what the tree is of.
+        calls: how often it was called from there.
+        failures: how many of these calls an exception has left.
+        total: nanoseconds, with what is below.
+        children: the methods that it called, by name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.failures = 0
+        self.total = 0
+        self.children: dict[str, CallNode] = {}
+
+    @property
+    def own(self) -> int:
+        """Nanoseconds, without the traced methods below."""
+        return max(self.total - sum(one.total for one in self.children.values()), 0)
+
+    def child(self, name: str) -> CallNode:
+        """The node of a method that it called."""
+        if name not in self.children:
+            self.children[name] = CallNode(name)
+        return self.children[name]
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """The tree as text, the most expensive first."""
+        found = []
+        for one in sorted(self.children.values(), key=lambda node: -node.total):
+            failed = f", {one.failures:,} failed" if one.failures else ""
+            times = "1 call" if one.calls == 1 else f"{one.calls:,} calls"
+            own = f" ({spent(one.own)} itself)" if one.children else ""
+            found.append(
+                f"{'  ' * depth}{spent(one.total)}{own}  {printable(one.name)}  {times}{failed}"
+            )
+            found += one.lines(depth + 1)
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<CallNode {self.name}: {self.calls:,} calls>"
+
+
+def tree_of(calls: Sequence[Call]) -> CallNode:
+    """The calls as a tree: each below the traced call of the same thread that it happened in."""
+    root = CallNode("all")
+    by_thread: dict[int, list[Call]] = {}
+    for one in calls:
+        by_thread.setdefault(one.thread_id, []).append(one)
+    for listed in by_thread.values():
+        # Outer calls begin first; of those that begin together the outer one ends last.
+        listed.sort(key=lambda one: (one.time - one.duration, -one.time))
+        path: list[tuple[int, CallNode]] = []
+        for one in listed:
+            while path and path[-1][0] < one.time:
+                path.pop()
+            node = (path[-1][1] if path else root).child(one.name)
+            node.calls += 1
+            node.failures += one.exception is not None
+            node.total += one.duration
+            path.append((one.time, node))
+    root.calls = sum(one.calls for one in root.children.values())
+    root.total = sum(one.total for one in root.children.values())
+    return root
+
+
+__all__ = ["Call", "CallNode", "Calls", "MethodUse", "shown", "spent", "tree_of"]

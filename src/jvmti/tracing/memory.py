@@ -1,0 +1,134 @@
+"""The memory that probes write to: records in lanes, and tallies.
+
+`jvmti.layouts.probe_memory` says how it looks.  Nothing that the target writes is believed: a
+record counts only with the number that belongs to its place.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import time
+from typing import Any
+
+import numpy
+
+from jvmti.layouts.probe_memory import LANES, MEMORY, TALLIES
+from jvmti.layouts.probes import RECORDED
+
+Array = numpy.ndarray[Any, Any]
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_PATIENCE = 0.2
+"""Seconds that a record may take from its beginning to its end; later it counts as lost: its thread
+was stopped in the middle, or met an error there."""
+
+
+class ProbeMemory:
+    """Memory for a set of probes, which the agent maps, too.
+
+    Args:
+        record_size: bytes of a record.
+
+    Attributes:
+        descriptor: of the memory, until it is closed.
+        lost: records that were begun and not ended.
+    """
+
+    def __init__(self, record_size: int) -> None:
+        self.descriptor = os.memfd_create("jvmti", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.descriptor, MEMORY.SIZE)
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
+            mapped = mmap.mmap(self.descriptor, MEMORY.SIZE)
+        except BaseException:
+            self.close_descriptor()
+            raise
+        everything = numpy.frombuffer(mapped, numpy.uint8)
+        half = LANES.TAILS
+        counters = everything[: 2 * half].view("<i8").reshape(2, LANES.COUNT, LANES.LINE // 8)
+        self._heads, self._dropped, self._tails = (
+            counters[0, :, 0],
+            counters[0, :, 1],
+            counters[1, :, 0],
+        )
+        self._capacity = LANES.SIZE // record_size
+        records = everything[LANES.RECORDS : LANES.RECORDS + LANES.COUNT * LANES.SIZE]
+        self._records = records.reshape(LANES.COUNT, self._capacity, record_size)
+        self._sequences = records.view("<i8").reshape(LANES.COUNT, self._capacity, record_size // 8)
+        tallies = everything[TALLIES.START :].view("<i8")
+        self._tallies = tallies.reshape(TALLIES.STRIPES, TALLIES.COUNT, TALLIES.SIZE // 8)
+        self._read = numpy.zeros(LANES.COUNT, numpy.int64)
+        self._waited: dict[int, float] = {}  # of a lane: since when its next record is unfinished
+        self.lost = 0
+
+    def allow(self, records: int | None) -> None:
+        """Let each lane get so many records more than were read; ``None`` is for all that fit."""
+        # Less was read, as far as the lane knows.
+        fewer = 0 if records is None else max(self._capacity - records, 0)
+        self._tails[:] = self._read - fewer
+
+    @property
+    def dropped(self) -> int:
+        """Records for which there was no space, or no quota."""
+        return int(self._dropped.sum())
+
+    def close_descriptor(self) -> None:
+        """Once both sides have mapped it, it is not needed."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+
+    def take(self) -> Array:
+        """Copies of the records that are whole, in rows of bytes; those of a thread in order."""
+        parts = []
+        heads = self._heads.copy()
+        lanes = numpy.flatnonzero(heads != self._read)
+        for lane in lanes.tolist():
+            first, last = int(self._read[lane]), int(heads[lane])
+            if not 0 <= last - first <= self._capacity:
+                # What the target wrote is impossible: begin again from where it is.
+                self._read[lane] = last
+                continue
+            numbers = numpy.arange(first, last)
+            places = numbers % self._capacity
+            whole = self._sequences[lane, places, 0] == numbers + 1
+            until = last - first if whole.all() else int(numpy.argmin(whole))
+            if until < last - first and self._is_lost(lane):
+                # Behind the one that is lost there are others.
+                self.lost += 1
+                parts.append(self._records[lane, places[:until]])
+                until += 1
+            else:
+                parts.append(self._records[lane, places[:until]])
+            if until:
+                self._waited.pop(lane, None)
+            self._read[lane] = first + until
+        if not parts:
+            return numpy.empty((0, self._records.shape[2]), numpy.uint8)
+        return numpy.concatenate(parts)
+
+    def _is_lost(self, lane: int) -> bool:
+        now = time.monotonic()
+        if now - self._waited.setdefault(lane, now) < _PATIENCE:
+            return False
+        del self._waited[lane]
+        return True
+
+    def tallies(self, sites: int) -> Array:
+        """Of each site its buckets, then the sum and the longest, in nanoseconds."""
+        return self._tallies[:, :sites].copy()
+
+
+def bucket_starts() -> Array:
+    """The durations at which the buckets of a tally begin, in nanoseconds."""
+    number = numpy.arange(TALLIES.BUCKETS)
+    octave, part = number // TALLIES.PER_OCTAVE, number % TALLIES.PER_OCTAVE
+    starts: Array = numpy.ldexp(1 + part / TALLIES.PER_OCTAVE, octave)
+    return starts
+
+
+HEAD = RECORDED.size
+
+__all__ = ["HEAD", "ProbeMemory", "bucket_starts"]

@@ -1,0 +1,188 @@
+"""The places of probes, and how the records from each of them are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from jvmti.interface.errors import ProtocolError
+from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import java_name, parameters_of, result_of, signature_of
+from jvmti.layouts.probe_memory import PROBE_SITE
+from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, RecordedKind
+from jvmti.text import modified_utf8 as text
+
+_BOXED: dict[str, Callable[[int], Any]] = {"C": chr, "Z": bool}
+
+
+@frozen
+class RecordedObject:
+    """An object as a record has it: not a handle, because the object may be gone.
+
+    Attributes:
+        class_name: the name of its class.
+        kind: what it is.
+        text: the text of a string, the message of a throwable, the name of an enum's constant or of
+            a class.
+        is_cut: whether the text was longer.
+        number: the length of an array or string, otherwise the identity hash.
+    """
+
+    class_name: str
+    kind: RecordedKind
+    text: str | None = None
+    is_cut: bool = False
+    number: int = 0
+
+    def __str__(self) -> str:
+        more = "…" if self.is_cut else ""
+        short = self.class_name.rpartition(".")[2]
+        match self.kind:
+            case RecordedKind.STRING:
+                return f'"{self.text}{more}"'
+            case RecordedKind.ARRAY:
+                element, _, dimensions = short.partition("[]")
+                return f"{element}[{self.number}]{dimensions}"
+            case RecordedKind.THROWABLE:
+                return self.class_name + (f": {self.text}{more}" if self.text else "")
+            case RecordedKind.CLASS:
+                return f"{self.text}{more}.class"
+        if self.text is not None:
+            return f"{short}.{self.text}"
+        return f"{short}@{self.number:x}"
+
+
+class Slot:
+    """A value in a record.
+
+    Attributes:
+        name: of the argument, or ``""`` for the value that is returned or thrown.
+        letter: its type, as in a descriptor; ``L`` for objects.
+        at: where it is.
+    """
+
+    def __init__(self, name: str, type_name: str, at: int) -> None:
+        self.name = name
+        self.letter = type_name[0] if type_name[0] not in "L[" else "L"
+        self.at = at
+
+    def size(self, text_size: int) -> int:
+        """Its bytes."""
+        return RECORDED_OBJECT.size + text_size if self.letter == "L" else 8
+
+    def read(self, row: memoryview, classes: list[str], text_size: int) -> Any:
+        """The value in a record: a number, a truth value, a string, `None`, or `RecordedObject`."""
+        if self.letter != "L":
+            data = bytes(row[self.at : self.at + 8])
+            if self.letter in "FD":
+                return float(numpy.frombuffer(data, "<f8")[0])
+            number = int.from_bytes(data, "little", signed=True)
+            if self.letter == "Z":
+                return bool(number & 1)
+            if self.letter == "C":
+                return chr(number & 0xFFFF)
+            return number
+        kind, letter, length, number_of, number = RECORDED_OBJECT.struct.unpack_from(row, self.at)
+        if kind == RecordedKind.NULL:
+            return None
+        try:
+            found = RecordedKind(kind)
+        except ValueError:
+            raise ProtocolError("a record has an object of an unknown kind") from None
+        begin = self.at + RECORDED_OBJECT.size
+        data = bytes(row[begin : begin + min(length, text_size)])
+        if found is RecordedKind.BOXED:
+            if chr(letter) in "FD":
+                return float(numpy.array([number], "<i8").view("<f8")[0])
+            return _BOXED.get(chr(letter), int)(number)
+        name = classes[number_of] if 0 < number_of < len(classes) else "?"
+        said = text.decode(data) if length else None
+        if found is RecordedKind.STRING:
+            said = said or ""
+            if not letter:
+                return said
+        if found is RecordedKind.CLASS and said is not None:
+            said = java_name(said)
+        return RecordedObject(name, found, said, bool(letter), number)
+
+
+class Site:
+    """A place of a probe.
+
+    Attributes:
+        probe: the position of the probe in its plan.
+        line: the line, 0 where that is unknown.
+        class_name: the class.
+        method: the method's name.
+        descriptor: its descriptor.
+        slots: the values in the records from here.
+        omitted: how many arguments found no space in the record.
+    """
+
+    def __init__(self, probe: int, line: int, names: list[str]) -> None:
+        self.probe = probe
+        self.line = line
+        self.class_name, self.method, self.descriptor = names[0].replace("/", "."), *names[1:]
+        self.slots: list[Slot] = []
+        self.omitted = 0
+
+    @property
+    def name(self) -> str:
+        """The class and the method, with a dot between them."""
+        return f"{self.class_name}.{self.method}"
+
+    def lay_out(self, value: str | None, *, arguments: bool, size: int, text_size: int) -> None:
+        """Find out where the values are, as the instrumenter puts them there.
+
+        Args:
+            value: the type of what is returned or thrown; ``None`` for none.
+            arguments: whether the arguments are recorded.
+            size: bytes of a record.
+            text_size: bytes of the text of an object in it.
+        """
+        at = RECORDED.size
+        wanted = [] if value in (None, "V") else [("", value or "")]
+        for name, type_name in wanted:
+            slot = Slot(name, type_name, at)
+            if at + slot.size(text_size) <= size:
+                self.slots.append(slot)
+                at += slot.size(text_size)
+        types = [signature_of(name) for name in parameters_of(self.descriptor)] if arguments else []
+        for number, type_name in enumerate(types):
+            slot = Slot(f"arg{number}", type_name, at)
+            if at + slot.size(text_size) > size:
+                self.omitted = len(types) - number
+                break
+            self.slots.append(slot)
+            at += slot.size(text_size)
+
+    @property
+    def result(self) -> str:
+        """The type of what the method returns, as in a descriptor."""
+        return signature_of(result_of(self.descriptor))
+
+
+def read_sites(data: bytes) -> list[Site]:
+    """The sites as the agent notes them.
+
+    Raises:
+        ProtocolError: they make no sense.
+    """
+    found = []
+    at = 0
+    while at < len(data):
+        if len(data) - at < PROBE_SITE.size:
+            raise ProtocolError("the places of probes end too early")
+        probe, _, line, size = PROBE_SITE.struct.unpack_from(data, at)
+        at += PROBE_SITE.size
+        names = data[at : at + size].split(b"\0")
+        at += size
+        if len(names) != 4 or at > len(data):
+            raise ProtocolError("a place of a probe makes no sense")
+        found.append(Site(probe, line, [text.decode(name) for name in names[:3]]))
+    return found
+
+
+__all__ = ["RecordedObject", "Site", "Slot", "read_sites"]

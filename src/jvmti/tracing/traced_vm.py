@@ -1,0 +1,20 @@
+"""What tracing needs of a VM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from jvmti.wire.session import Session
+
+__all__ = ["TracedVM"]
+
+
+class TracedVM(Protocol):
+    """A VM that is at hand, such as `jvmti.VM`."""
+
+    env: Any
+    classes: Any
+    threads: Any
+    _session: Session
+    _agent: Any
