@@ -40,6 +40,7 @@ VERBS = {
     "run": "Run a program with agents that are Python files",
     "attach": "Run agents that are Python files on a running JVM",
     "events": "Trace the events of a JVM",
+    "trace": "Trace calls of methods: arguments, what they return or throw, and how long they take",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from jvmti.target.options import AgentOptions
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
+_UNITS = {None: 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _PATIENCE = 5.0
 """How long a program that we started may take to end before it is killed, in seconds."""
 
@@ -241,13 +243,16 @@ def frames(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """An argument that is a time."""
+    """An argument that is a time: seconds, or ``50ms`` and the like."""
+    found = re.fullmatch(r"([0-9.]+(?:e-?[0-9]+)?)(us|ms|s|min|h)?", text)
     try:
-        number = float(text)
+        number = float(found[1]) * _UNITS[found[2]] if found else 0.0
     except ValueError:
-        number = 0
+        number = 0.0
     if not 0 < number < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a positive number of seconds, such as 0.5, 50ms or 2min"
+        )
     return number
 
 

@@ -292,6 +292,18 @@ class Trace:
             if not found and (self._closed or self._gone()):
                 return
 
+    @property
+    def ended(self) -> bool:
+        """Whether the trace is closed, or the target is gone."""
+        return self._closed or self._gone()
+
+    @property
+    def methods(self) -> int:
+        """How many methods have probes so far."""
+        with self._lock:
+            self._read_sites()
+        return len({(site.name, site.descriptor) for site in self._sites})
+
     def _gone(self) -> bool:
         session = self._vm._session
         return session.closed is not None or session.gone()
