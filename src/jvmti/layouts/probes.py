@@ -174,7 +174,7 @@ RECORDED_OBJECT = Record(
 )
 """An object in a record; its text follows, as UTF-8. The letter is the type of what a box has, or
 not 0 where the text was cut off; the number is the value in the box, an array's or a string's
-length, or the identity hash."""
+length, the number of the class that the object is, or the identity hash."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"

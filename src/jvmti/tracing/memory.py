@@ -60,7 +60,7 @@ class ProbeMemory:
         tallies = everything[TALLIES.START :].view("<i8")
         self._tallies = tallies.reshape(TALLIES.STRIPES, TALLIES.COUNT, TALLIES.SIZE // 8)
         self._read = numpy.zeros(LANES.COUNT, numpy.int64)
-        self._waited: dict[int, float] = {}  # of a lane: since when its next record is unfinished
+        self._waited: dict[int, tuple[float, int]] = {}  # of a lane: when it had how many records
         self.lost = 0
 
     def allow(self, records: int | None) -> None:
@@ -94,27 +94,27 @@ class ProbeMemory:
             numbers = numpy.arange(first, last)
             places = numbers % self._capacity
             whole = self._sequences[lane, places, 0] == numbers + 1
-            until = last - first if whole.all() else int(numpy.argmin(whole))
-            if until < last - first and self._is_lost(lane):
-                # Behind the one that is lost there are others.
-                self.lost += 1
-                parts.append(self._records[lane, places[:until]])
-                until += 1
-            else:
-                parts.append(self._records[lane, places[:until]])
-            if until:
-                self._waited.pop(lane, None)
-            self._read[lane] = first + until
+            until = last
+            if not whole.all():
+                lost_until = self._lost_until(lane, last)
+                unfinished = numbers[~whole]
+                pending = unfinished[unfinished >= lost_until]
+                self.lost += len(unfinished) - len(pending)
+                until = int(pending[0]) if len(pending) else last
+            parts.append(self._records[lane, places[(numbers < until) & whole]])
+            self._read[lane] = until
         if not parts:
             return numpy.empty((0, self._records.shape[2]), numpy.uint8)
         return numpy.concatenate(parts)
 
-    def _is_lost(self, lane: int) -> bool:
+    def _lost_until(self, lane: int, head: int) -> int:
+        """The number up to which records of a lane that are not whole will never be."""
         now = time.monotonic()
-        if now - self._waited.setdefault(lane, now) < _PATIENCE:
-            return False
-        del self._waited[lane]
-        return True
+        since, seen = self._waited.setdefault(lane, (now, head))
+        if now - since < _PATIENCE:
+            return 0
+        self._waited[lane] = (now, head)
+        return seen
 
     def tallies(self, sites: int) -> Array:
         """Of each site its buckets, then the sum and the longest, in nanoseconds."""

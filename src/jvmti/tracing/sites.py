@@ -9,7 +9,7 @@ import numpy
 
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
-from jvmti.interface.signatures import java_name, parameters_of, result_of, signature_of
+from jvmti.interface.signatures import parameters_of, result_of, signature_of
 from jvmti.layouts.probe_memory import PROBE_SITE
 from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, RecordedKind
 from jvmti.text import modified_utf8 as text
@@ -103,8 +103,8 @@ class Slot:
             said = said or ""
             if not letter:
                 return said
-        if found is RecordedKind.CLASS and said is not None:
-            said = java_name(said)
+        if found is RecordedKind.CLASS:
+            said = classes[number] if 0 < number < len(classes) else "?"
         return RecordedObject(name, found, said, bool(letter), number)
 
 

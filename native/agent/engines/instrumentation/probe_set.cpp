@@ -359,9 +359,8 @@ constexpr int kEnumAt = 48;
 
 }  // namespace
 
-// The number of an object's class and what objects of it are; 0 where it cannot be noted.
-uint64_t ProbeSet::class_of(JNIEnv* jni, jobject value) {
-  LocalRef<jclass> klass(jni, jni->GetObjectClass(value));
+// The number of a class and what objects of it are; 0 where it cannot be noted.
+uint64_t ProbeSet::number_of(JNIEnv* jni, jclass klass) {
   jlong tag = 0;
   if (env_->GetTag(klass, &tag) == JVMTI_ERROR_NONE && tag != 0) return static_cast<uint64_t>(tag);
   Deallocated<char> signature(env_);
@@ -432,7 +431,8 @@ void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject value, jint o
   bool fits = set != nullptr && offset > 0 &&
               static_cast<uint32_t>(offset) + sizeof about + set->text_size_ <= set->record_size_;
   if (!fits) return;
-  found = set->class_of(jni, value);
+  LocalRef<jclass> klass(jni, jni->GetObjectClass(value));
+  found = set->number_of(jni, klass);
   RecordedKind kind = static_cast<RecordedKind>(found >> kKindAt & 0xFF);
   about.kind = static_cast<uint8_t>(kind);
   about.klass = static_cast<uint32_t>(found);
@@ -486,21 +486,9 @@ void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject value, jint o
     case RecordedKind::kArray:
       about.number = jni->GetArrayLength(static_cast<jarray>(value));
       break;
-    case RecordedKind::kClass: {
-      Deallocated<char> signature(set->env_);
-      if (set->env_->GetClassSignature(static_cast<jclass>(value), signature.out(), nullptr) !=
-          JVMTI_ERROR_NONE) {
-        break;
-      }
-      size_t length = std::strlen(signature);
-      if (length > set->text_size_) {
-        length = set->text_size_;
-        about.letter = 1;
-      }
-      std::memcpy(text, signature.get(), length);
-      about.text = static_cast<uint16_t>(length);
+    case RecordedKind::kClass:
+      about.number = static_cast<uint32_t>(set->number_of(jni, static_cast<jclass>(value)));
       break;
-    }
     default:
       if (found >> kEnumAt & 1) write_field(known_fields.name);
       set->env_->GetObjectHashCode(value, &hash);

@@ -82,7 +82,7 @@ class ProbeSet {
                                            const char* name, jobject, jint size,
                                            const unsigned char* data, jint* new_size,
                                            unsigned char** new_data);
-  uint64_t class_of(JNIEnv* jni, jobject value);
+  uint64_t number_of(JNIEnv* jni, jclass klass);
   void write_text(JNIEnv* jni, jstring text, uint8_t* into, layouts::RecordedObject* about);
   jvmtiError copy(const Vector<uint8_t>& from, uint64_t offset, jint* count, unsigned char** bytes);
 

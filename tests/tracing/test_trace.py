@@ -1,0 +1,407 @@
+"""Traces of calls in a running JVM, by probes that are put into its classes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.instrumentation.probes import BadProbe
+from jvmti.layouts.probes import RecordedKind
+from jvmti.tracing.calls import Call, Calls, tree_of
+from jvmti.tracing.sites import RecordedObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+ORDER = "Traced$Order"
+
+
+@pytest.fixture(scope="module")
+def traced(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Traced", jvm_args=["-Xmx128m", "-Xss512k"])
+    program.expect("ready")
+    # Classes are loaded when something needs them.
+    program.ask("add 1")
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(traced.pid, timeout=30) as attached:
+        yield attached
+    assert traced.running()
+
+
+def calls_of(trace: jvmti.tracing.trace.Trace, most: int) -> list[Call]:
+    """So many calls, or those of ten seconds."""
+    found: list[Call] = []
+    until = time.monotonic() + 10
+    while len(found) < most and time.monotonic() < until:
+        found += trace.read(0.1)
+    return found
+
+
+def test_a_call_has_its_arguments_its_value_and_its_time(vm: jvmti.VM, traced: JavaProgram) -> None:
+    before = time.monotonic_ns()
+    with vm.trace(f"{ORDER}.add") as trace:
+        traced.ask("add 3")
+        calls = calls_of(trace, 3)
+    after = time.monotonic_ns()
+    assert [one.arguments for one in calls] == [(0, "tea 0"), (1, "tea 1"), (2, "tea 2")]
+    assert [one.value for one in calls] == [calls[0].value, *[calls[0].value + n for n in (1, 3)]]
+    for one in calls:
+        assert (one.class_name, one.method) == (ORDER, "add")
+        assert one.descriptor == "(ILjava/lang/String;)I"
+        assert one.thread == "main"
+        assert one.thread_id > 0
+        assert one.exception is None
+        assert one.line > 0
+        assert before < one.time - one.duration < one.time < after
+    assert str(calls[1]).startswith(f'{ORDER}.add(1, "tea 1") = {calls[1].value}  ')
+    assert [one.time for one in calls] == sorted(one.time for one in calls)
+    assert trace.dropped == 0
+
+
+def test_values_are_of_every_type(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.everything") as trace:
+        traced.ask("everything")
+        (call,) = calls_of(trace, 1)
+    assert call.arguments == (True, -2, "x", -3, 4, 5, 1.5, 2.5)
+    assert [type(value) for value in call.arguments[:2]] == [bool, int]
+    assert call.value == 9
+
+
+def test_objects_are_what_they_say_of_themselves(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.objects", text=16) as trace:
+        traced.ask("objects")
+        first, second = calls_of(trace, 2)
+    text, color, type_, numbers, boxed, none = first.arguments
+    assert (text, boxed, none) == ("a text", 42, None)
+    assert str(color) == "Traced$Color.GREEN"
+    assert str(type_) == "java.lang.String.class"
+    assert (numbers.kind, numbers.number, str(numbers)) == (RecordedKind.ARRAY, 3, "int[3]")
+    assert first.value.class_name.startswith("java.util.ImmutableCollections$List")
+    long, color, type_, numbers, boxed, order = second.arguments
+    assert (long.text, long.is_cut, long.number) == ("a very long text", True, 49)
+    assert str(long) == '"a very long text…"'
+    assert (color, numbers, boxed) == (None, None, None)
+    assert str(type_) == "int.class"
+    assert order.class_name == ORDER
+    assert order == second.value
+    assert str(order) == f"{ORDER}@{order.number:x}"
+
+
+def test_an_exception_that_leaves_a_method_ends_its_call(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.check") as trace:
+        assert traced.ask("check 1") == "caught"
+        assert traced.ask("check 0") == "abc"
+        failed, fine = calls_of(trace, 2)
+    assert failed.exception == RecordedObject(
+        "java.lang.IllegalStateException",
+        RecordedKind.THROWABLE,
+        "too long: abcd",
+        False,
+        failed.exception.number if failed.exception else 0,
+    )
+    assert failed.value is None
+    assert failed.outcome == "! java.lang.IllegalStateException: too long: abcd"
+    assert (fine.exception, fine.value, fine.arguments) == (None, "abc", ("abc",))
+
+
+def test_arguments_are_those_that_were_passed(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.changes") as trace:
+        traced.ask("changes")
+        (call,) = calls_of(trace, 1)
+    assert call.arguments == (5, "five")
+    assert call.outcome == ""
+    assert ")  " in str(call)
+
+
+def test_constructors_are_traced_where_the_pattern_names_them(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with vm.trace(f"{ORDER}.*") as trace, vm.trace(f"{ORDER}.<init>(int)") as made:
+        traced.ask("make 7")
+        traced.ask("deep 0")
+        (call,) = calls_of(made, 1)
+        others = calls_of(trace, 1)
+    assert (call.method, call.arguments) == ("<init>", (7,))
+    assert [one.method for one in others] == ["deep"]
+
+
+def test_only_calls_that_took_long(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.slow", over=0.05) as trace:
+        traced.ask("slow 1")
+        traced.ask("slow 80")
+        traced.ask("slow 1")
+        (call,) = calls_of(trace, 1)
+        assert not trace.read(0.2)
+    assert call.arguments == (80,)
+    assert call.duration >= 80_000_000
+
+
+def test_the_tree_has_each_call_below_the_one_that_made_it(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with vm.trace(f"{ORDER}.deep") as trace:
+        traced.ask("deep 2")
+        traced.ask("deep 1")
+        root = tree_of(calls_of(trace, 5))
+    counts = []
+    node = root
+    while node.children:
+        (node,) = node.children.values()
+        counts.append(node.calls)
+    assert counts == [2, 2, 1]
+    (outer,) = root.children.values()
+    assert outer.own == outer.total - sum(one.total for one in outer.children.values())
+    assert len(root.lines()) == 3
+
+
+def test_a_summary_counts_every_call(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", f"{ORDER}.check", f"{ORDER}.slow", summary=True) as trace:
+        traced.ask("random 20000", timeout=60)
+        for number in (0, 1, 0):
+            traced.ask(f"check {number}")
+        traced.ask("slow 60")
+        found = {one.name: one for one in trace.summary()}
+    add, check, slow = (found[f"{ORDER}.{name}"] for name in ("add", "check", "slow"))
+    assert (add.calls, add.failures) == (20000, 0)
+    assert (check.calls, check.failures) == (3, 1)
+    assert (slow.calls, slow.failures) == (1, 0)
+    assert 60_000_000 <= slow.longest == slow.total
+    assert slow.p50 == slow.p99 == slow.longest
+    assert add.p50 <= add.p99 <= add.longest <= add.total
+    assert add.mean == add.total / 20000
+
+
+def test_threads_are_told_apart(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add") as trace:
+        traced.ask("threads 40")
+        calls = calls_of(trace, 40)
+    assert sorted(one.arguments[0] for one in calls) == list(range(40))
+    assert len({one.thread_id for one in calls}) == 40
+    assert all(one.thread.startswith(("adder", "#")) for one in calls)
+
+
+def test_calls_above_the_limit_are_dropped_and_counted(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", limit=50) as trace:
+        traced.ask("random 3000", timeout=60)
+        calls = trace.read()
+        time.sleep(1.1)
+        trace.read()
+        traced.ask("random 10")
+        later = calls_of(trace, 10)
+        assert len(calls) <= 50
+        assert len(calls) + trace.dropped == 3000
+    assert len(later) == 10
+
+
+def test_all_calls_are_there_without_a_limit(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", limit=None) as trace:
+        found = []
+        for _ in range(20):
+            traced.ask("random 1000", timeout=60)
+            found += trace.read()
+        found += trace.read()
+    assert trace.dropped == 0
+    assert len(found) == 20000
+    values = [one.value for one in found]
+    assert values == sorted(values)
+
+
+def test_a_class_that_is_loaded_later_gets_probes(java_program: JavaPrograms) -> None:
+    program = java_program("Traced")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        with pytest.raises(LookupError, match="no loaded class matches 'Traced\\$Later'"):
+            vm.trace("Traced$Later.late")
+        with vm.trace("Traced$Later.late", unloaded=True) as trace:
+            assert program.ask("late 21") == "42"
+            (call,) = calls_of(trace, 1)
+        assert (call.arguments, call.value) == ((21,), 42)
+        # One that was loaded with probes in it loses them, too.
+        assert b"JvmtiProbes" not in bytes(vm.find_class("Traced$Later").class_file)
+        assert program.ask("late 4") == "8"
+
+
+def test_classes_of_the_jdk_can_be_traced(vm: jvmti.VM, traced: JavaProgram) -> None:
+    names = ("java.util.ArrayList.*", "java.lang.Thread.*", "java.lang.String.length")
+    with vm.trace(*names, limit=None) as trace:
+        traced.ask("threads 3")
+        traced.ask("add 3")
+        calls = calls_of(trace, 10)
+    assert {one.class_name for one in calls} >= {"java.lang.Thread"}
+    assert any(one.thread == "main" for one in calls)
+
+
+def test_two_traces_of_one_method_see_the_same(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with (
+        jvmti.attach(traced.pid, timeout=30) as other,
+        vm.trace(f"{ORDER}.add") as first,
+        other.trace(f"{ORDER}.add") as second,
+    ):
+        traced.ask("add 4")
+        seen, also = calls_of(first, 4), calls_of(second, 4)
+        assert [one.arguments for one in seen] == [one.arguments for one in also]
+        second.close()
+        traced.ask("add 2")
+        assert len(calls_of(first, 2)) == 2
+        assert not second.read()
+
+
+def test_classes_are_afterwards_what_they_were(vm: jvmti.VM, traced: JavaProgram) -> None:
+    cls = vm.find_class(ORDER)
+    with vm.trace(f"{ORDER}.*"):
+        pass
+    before = bytes(cls.class_file)
+    for _ in range(3):
+        with vm.trace(f"{ORDER}.*", "java.util.ArrayList.*") as trace:
+            traced.ask("add 2")
+            assert b"JvmtiProbes" in bytes(cls.class_file)
+            assert trace.classes == 2
+        assert bytes(cls.class_file) == before
+
+
+_CONTROLLER = """
+    import sys, time, jvmti
+    vm = jvmti.attach(int(sys.argv[1]), timeout=30)
+    traces = [vm.trace("Traced.*", limit=None), vm.trace("Traced*.*", summary=True)]
+    print("armed", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_controller_leaves_no_probes(vm: jvmti.VM, traced: JavaProgram) -> None:
+    cls = vm.find_class("Traced")
+    with vm.trace("Traced*.*"):
+        pass
+    before = bytes(cls.class_file)
+    traced.ask("start 2")
+    for _ in range(3):
+        controller = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(_CONTROLLER), str(traced.pid)],
+            stdout=subprocess.PIPE,
+        )
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == b"armed\n"
+        assert bytes(cls.class_file) != before
+        os.kill(controller.pid, signal.SIGKILL)
+        controller.wait()
+        controller.stdout.close()
+        until = time.monotonic() + 10
+        while bytes(cls.class_file) != before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert bytes(cls.class_file) == before
+        counted = int(traced.ask("counted"))
+        while int(traced.ask("counted")) == counted:
+            time.sleep(0.01)
+    traced.ask("stop")
+
+
+def test_arming_and_disarming_while_threads_run(vm: jvmti.VM, traced: JavaProgram) -> None:
+    traced.ask("start 3")
+    for number in range(10):
+        with vm.trace("Traced.spin", limit=None if number % 2 else 10) as trace:
+            calls = calls_of(trace, 5)
+            assert all(
+                one.value == (one.arguments[0] * 31 + 7 + (1 << 31)) % (1 << 32) - (1 << 31)
+                for one in calls
+            )
+            assert {one.thread for one in calls} <= {f"spinner {n}" for n in range(3)}
+    traced.ask("stop")
+
+
+def test_a_stack_that_overflows_in_a_probe_harms_nothing(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.endless", limit=None) as trace:
+        assert traced.ask("overflow 30", timeout=60) == "overflown"
+        assert traced.ask("deep 3") == "3"
+        calls = calls_of(trace, 30)
+    assert calls
+    assert all(one.exception is not None for one in calls)
+    assert traced.ask("overflow 3", timeout=60) == "overflown"
+
+
+def test_virtual_threads_are_traced(java_program: JavaPrograms, jvm: Jvm) -> None:
+    if jvm.name not in ("21", "25"):
+        pytest.skip("virtual threads came with Java 21")
+    program = java_program("VirtualThreads")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm, vm.trace("VirtualThreads.work") as trace:
+        assert program.ask("run 20") == "60"
+        calls = calls_of(trace, 60)
+    assert len(calls) == 60
+    assert len({one.thread_id for one in calls}) == 20
+
+
+def test_columns_are_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
+    pytest.importorskip("pyarrow")
+    with vm.trace(f"{ORDER}.add", f"{ORDER}.check") as trace:
+        traced.ask("add 2")
+        traced.ask("check 1")
+        table = Calls(calls_of(trace, 3)).to_arrow()
+    rows = table.to_pylist()
+    assert rows[0]["arguments"] == ["0", '"tea 0"']
+    assert [row["method"] for row in rows] == ["add", "add", "check"]
+    assert rows[2]["exception"] == "java.lang.IllegalStateException: too long: abcd"
+    assert rows[2]["value"] is None
+    assert Calls().to_arrow().schema == table.schema
+
+
+def test_patterns_that_take_nothing_are_refused_before_anything_changes(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    before = vm.stats.agent
+    with pytest.raises(LookupError, match=r"'Traced\$Ordr'; similar ones: Traced\$Order"):
+        vm.trace("Traced$Ordr.add")
+    with pytest.raises(LookupError, match=r"no method 'ad' with code: it has add"):
+        vm.trace(f"{ORDER}.ad")
+    with pytest.raises(LookupError, match="no method"):
+        vm.trace(f"{ORDER}.add", f"{ORDER}.nothing")
+    with pytest.raises(BadProbe, match="is not CLASS.METHOD"):
+        vm.trace("Traced")
+    with pytest.raises(BadProbe, match="needs a pattern"):
+        vm.trace()
+    assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
+    assert before is not None
+    with vm.trace(f"{ORDER}.add") as trace:
+        with pytest.raises(ValueError, match="summary=True"):
+            trace.summary()
+        assert repr(trace) == f"<Trace of {ORDER}.add in 1 classes>"
+    assert repr(trace).endswith("closed>")
+
+
+def test_sixteen_sets_of_probes_are_enough(vm: jvmti.VM, traced: JavaProgram) -> None:
+    traces = [vm.trace(f"{ORDER}.add") for _ in range(16)]
+    try:
+        with pytest.raises(jvmti.JvmtiError, match="16 sets of probes"):
+            vm.trace(f"{ORDER}.add")
+        traced.ask("add 1")
+        assert all(len(calls_of(one, 1)) == 1 for one in traces)
+    finally:
+        for one in traces:
+            one.close()
+    with vm.trace(f"{ORDER}.add") as trace:
+        traced.ask("add 1")
+        assert len(calls_of(trace, 1)) == 1
+
+
+def test_iterating_ends_with_the_trace(vm: jvmti.VM, traced: JavaProgram) -> None:
+    trace = vm.trace(f"{ORDER}.add")
+    closer = threading.Timer(0.5, trace.close)
+    closer.start()
+    traced.ask("add 3")
+    assert [one.arguments[0] for one in trace] == [0, 1, 2]
+    closer.join()
