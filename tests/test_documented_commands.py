@@ -47,7 +47,9 @@ TARGETS = ("MyServer", "4711", "Server", "Workload", "SparkSubmit", "Till", "Boo
 """What the documentation calls programs that run."""
 SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no command"}
 """Text that looks like a command line and is none."""
-FOR_EVER = re.compile(r"--watch|jvmti attach|jvmti events (?!.*--(?:duration|count))|Workload|stay")
+FOR_EVER = re.compile(
+    r"--watch|jvmti attach|jvmti (?:events|trace) (?!.*--(?:duration|count))|Workload|stay"
+)
 """Lines that go on until Ctrl-C."""
 LOOK = 2
 """Seconds until Ctrl-C comes, and that a line goes on which names more."""
@@ -155,6 +157,7 @@ def completed(line: str, pid: int) -> str:
     if cut_short and cut_short[1] not in TARGETS:
         return line.replace(words[1], f"{words[1]} {pid}", 1)
     return {
+        "jvmti trace": f"jvmti trace {pid} 'com.acme.*.*' --duration 1",
         "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
         "jvmti agent-options": "jvmti agent-options --reserve",
         "jvmti doctor --attach": f"jvmti doctor --attach {pid}",
@@ -166,7 +169,14 @@ def test_a_command_line_does_what_it_says(
     line: Line, prepared: Path, server: programs.JavaProgram
 ) -> None:
     text = as_executed(completed(line.text, server.pid), server.pid)
-    for made in ("report.html", "orders.parquet", "spark.html", "again.html", "again.hprof"):
+    for made in (
+        "report.html",
+        "orders.parquet",
+        "calls.parquet",
+        "spark.html",
+        "again.html",
+        "again.hprof",
+    ):
         (prepared / made).unlink(missing_ok=True)
     for made in ("tables", "agents"):
         shutil.rmtree(prepared / made, ignore_errors=True)

@@ -221,7 +221,7 @@ class Trace:
                 alike = self._vm.classes.near(classes)
                 hint = f"; similar ones: {', '.join(alike)}" if alike else ""
                 raise LookupError(
-                    f"no loaded class matches {classes!r}{hint}; unloaded=True waits for one"
+                    f"no loaded class matches {classes!r}{hint}; to wait for one, say so (unloaded)"
                 )
             refused = "; ".join(f"{name}: {why}" for name, why in list(self.refused.items())[:3])
             if refused:
