@@ -64,7 +64,7 @@ class ProbeMemory:
         self.lost = 0
 
     def allow(self, records: int | None) -> None:
-        """Let each lane get this many records before the next read; ``None`` is for all that fit."""
+        """Let each lane get this many records before the next read; ``None`` is for all."""
         # Less was read, as far as the lane knows.
         fewer = 0 if records is None else max(self._capacity - records, 0)
         self._tails[:] = self._read - fewer
