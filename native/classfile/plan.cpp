@@ -259,8 +259,8 @@ Status Plan::read(const uint8_t* data, uint64_t size) {
 bool Plan::bind(const char* helper, int32_t number) {
   for (Probe& probe : probes_) {
     Operand& first = operands_[static_cast<size_t>(probe.operands - operands_.begin())];
-    bool is_int = probe.operand_count > 0 && first.kind == OperandKind::kNumber &&
-                  first.type == 'I';
+    bool is_int =
+        probe.operand_count > 0 && first.kind == OperandKind::kNumber && first.type == 'I';
     if (!is_int) return false;
     first.number = number;
     probe.helper = helper;
