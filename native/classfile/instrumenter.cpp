@@ -118,6 +118,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   placed_.clear();
   omitted_.clear();
   changed_.clear();
+  shapes_.clear();
   body_.clear();
   result_.clear();
   Bytes bytes(file, size);

@@ -9,7 +9,7 @@ namespace classfile {
 // Keeps its memory for the next class; for one thread at a time.
 class Instrumenter {
  public:
-  Instrumenter() : method_(pool_, placed_, omitted_) {}
+  Instrumenter() : method_(pool_, placed_, shapes_, omitted_) {}
 
   // Where the class has no place for any probe, `is_changed` stays false.
   Status instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site);
@@ -17,6 +17,8 @@ class Instrumenter {
   bool is_changed = false;
   Output& result() { return result_; }
   const Vector<layouts::PlacedProbe>& placed() const { return placed_; }
+  // What shapes of placed probes are the places in.
+  Output& shapes() { return shapes_; }
   const Vector<layouts::OmittedProbe>& omitted() const { return omitted_; }
   // A method that has probes, as long as the class file is there; null for any other.
   const MethodInfo* method(uint32_t number) const {
@@ -33,6 +35,7 @@ class Instrumenter {
 
   ConstantPool pool_;
   Vector<layouts::PlacedProbe> placed_;
+  Output shapes_;
   Vector<layouts::OmittedProbe> omitted_;
   Vector<MethodInfo> changed_;
   Vector<const Probe*> of_class_;

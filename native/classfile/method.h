@@ -29,9 +29,14 @@ enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
 
 class Method {
  public:
-  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed,
+  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed, Output& shapes,
          Vector<layouts::OmittedProbe>& omitted)
-      : pool_(pool), placed_(placed), omitted_(omitted), tracker_(pool), frames_(pool, table_) {}
+      : pool_(pool),
+        placed_(placed),
+        shapes_(shapes),
+        omitted_(omitted),
+        tracker_(pool),
+        frames_(pool, table_) {}
 
   // Before the methods of a class, with a new pool.
   bool begin_class(size_t probes) {
@@ -145,9 +150,10 @@ class Method {
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
   bool emit(const Probe& probe, const Place& place);
-  char kind_at(const Operand& operand, const Place& place) const;
+  Text type_at(const Operand& operand, const Place& place) const;
   void record(const Probe& probe, const Place& place);
-  bool put(const Probe& probe, char category, uint32_t* at);
+  bool fits(const Probe& probe, Text type, uint32_t at);
+  void put(const Probe& probe, Text type, uint32_t* at);
   void hand_over(const Operand& operand, const Place& place);
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   uint32_t kept_by(int64_t probe) const;
@@ -196,6 +202,7 @@ class Method {
 
   ConstantPool& pool_;
   Vector<layouts::PlacedProbe>& placed_;
+  Output& shapes_;
   Vector<layouts::OmittedProbe>& omitted_;
   const ClassInfo* class_ = nullptr;
   const MethodInfo* method_ = nullptr;

@@ -24,6 +24,11 @@ constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"}
 // Of what puts a value into a record, by kind.
 constexpr const char* kPuts[] = {"(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J"};
 
+uint32_t size_in_record(const Probe& probe, Text type) {
+  bool is_object = category(type) == 'L';
+  return is_object ? uint32_t{sizeof(layouts::RecordedObject)} + probe.text_size : 8;
+}
+
 uint8_t kind_of(char category) {
   switch (category) {
     case 'I':
@@ -158,6 +163,7 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
   bool records = probe.outcome == Outcome::kRecord;
+  uint32_t shape = shapes_.size();
   uint32_t handed_over = records ? kBeginOperands : probe.operand_count;
   for (uint32_t i = 0; i < handed_over; ++i) hand_over(probe.operands[i], place);
   uint16_t& helper = helpers_[probe.number];
@@ -176,25 +182,7 @@ bool Method::emit(const Probe& probe, const Place& place) {
     }
     store(probe.result, place.value);
   }
-  return placed_.push({probe.number, method_->number, place.at, line_}) && !pool_.is_full();
-}
-
-// The category of what is handed over as it is.
-char Method::kind_at(const Operand& operand, const Place& place) const {
-  Text type;
-  uint32_t slot;
-  switch (operand.kind) {
-    case OperandKind::kValue:
-      return category(place.value_type);
-    case OperandKind::kArgument:
-      return argument(operand.number) == nullptr ? 'V' : argument(operand.number)->category;
-    case OperandKind::kPassed:
-      return passed(operand.number) == nullptr ? 'V' : passed(operand.number)->category;
-    case OperandKind::kLocal:
-      return find_local(operand.text, place.at, &type, &slot) ? category(type) : 'V';
-    default:
-      return 'L';
-  }
+  return placed_.push({probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
 }
 
 // Behind `begin`, whose result each `put` takes and returns.
@@ -205,36 +193,59 @@ void Method::record(const Probe& probe, const Place& place) {
     const Operand& operand = probe.operands[i];
     if (operand.kind == OperandKind::kArguments) {
       for (size_t j = first; j < parameters_.size(); ++j) {
+        if (!fits(probe, parameters_[j].type, at)) continue;
         parameter(parameters_[j], place);
-        if (!put(probe, parameters_[j].category, &at)) break;
+        put(probe, parameters_[j].type, &at);
       }
+      shapes_.u1(';');
       continue;
     }
-    char kind = kind_at(operand, place);
-    if (kind == 'V' || !is_possible(operand, place)) continue;
-    hand_over(operand, place);
-    put(probe, kind, &at);
+    Text type = type_at(operand, place);
+    if (type[0] == 'V' || !is_possible(operand, place)) {
+      shapes_.u1('V');
+    } else if (fits(probe, type, at)) {
+      hand_over(operand, place);
+      put(probe, type, &at);
+    }
   }
+  shapes_.u1(0);
   if (end_ == 0) end_ = pool_.add_method(probe.helper, "end", kEnd);
   invoke(end_, kEnd);
 }
 
-// Of what is on the stack; it is taken off where the record has no space for it.
-bool Method::put(const Probe& probe, char kind, uint32_t* at) {
-  bool is_object = kind == 'L';
-  uint32_t size = is_object ? uint32_t{sizeof(layouts::RecordedObject)} + probe.text_size : 8;
-  if (*at + size > probe.record_size) {
-    int32_t taken = static_cast<int32_t>(slots(kind));
-    op(taken == 2 ? kPop2 : kPop, -taken);
-    return false;
+// The type of what is handed over as it is; V for nothing.
+Text Method::type_at(const Operand& operand, const Place& place) const {
+  Text type = "V";
+  uint32_t slot;
+  switch (operand.kind) {
+    case OperandKind::kValue:
+      return place.value_type.size == 0 ? type : place.value_type;
+    case OperandKind::kArgument:
+      return argument(operand.number) == nullptr ? type : argument(operand.number)->type;
+    case OperandKind::kPassed:
+      return passed(operand.number) == nullptr ? type : passed(operand.number)->type;
+    case OperandKind::kLocal:
+      return find_local(operand.text, place.at, &type, &slot) ? type : Text("V");
+    default:
+      return "Ljava/lang/Object;";
   }
+}
+
+// Whether a value has space in a record, which is noted.
+bool Method::fits(const Probe& probe, Text type, uint32_t at) {
+  bool is_fitting = at + size_in_record(probe, type) <= probe.record_size;
+  char letter = type[0] == '[' ? 'L' : static_cast<char>(type[0]);
+  shapes_.u1(static_cast<uint8_t>(is_fitting ? letter : '-'));
+  return is_fitting;
+}
+
+void Method::put(const Probe& probe, Text type, uint32_t* at) {
   number(static_cast<int32_t>(*at));
-  *at += size;
-  const char* descriptor = kPuts[kind_of(kind)];
-  uint16_t& method = puts_[kind_of(kind)];
-  if (method == 0) method = pool_.add_method(probe.helper, "put", descriptor);
-  invoke(method, descriptor);
-  return true;
+  *at += size_in_record(probe, type);
+  uint8_t kind = kind_of(category(type));
+  const char* descriptor = kPuts[kind];
+  if (puts_[kind] == 0) puts_[kind] = pool_.add_method(probe.helper, "put", descriptor);
+  invoke(puts_[kind], descriptor);
 }
 
 void Method::hand_over(const Operand& operand, const Place& place) {

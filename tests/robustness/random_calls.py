@@ -40,6 +40,7 @@ EXCLUDED = {
     "raw_monitor_wait": "waits for ever for a notification that nobody sends; called with a limit "
     "by the fuzzer itself",
     "monitor_enter": "the program's own monitors would be kept from it",
+    "enter_monitor": "the same, and who has one may be suspended",
     "suspend_all_virtual_threads": "stops the carriers' scheduler for everything but the test",
     "add_to_bootstrap_class_loader_search": "a VM-wide class path has no way back",
     "add_to_system_class_loader_search": "a VM-wide class path has no way back",

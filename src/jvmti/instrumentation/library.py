@@ -230,7 +230,7 @@ class Instrumenter:
         return Instrumented(
             ctypes.string_at(result.file, result.size) if result.file else class_bytes,
             result.file is not None,
-            [PlacedProbe(*row) for row in PLACED.struct.iter_unpack(placed)],
+            [PlacedProbe(*row[:-1]) for row in PLACED.struct.iter_unpack(placed)],
             [
                 OmittedProbe(probe, method, location, _WHY[LeftOut(why)])
                 for probe, method, location, why in OMITTED.struct.iter_unpack(omitted)

@@ -65,6 +65,6 @@ PROBE_SITE = Record(
     "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"
 )
 """A place of a probe, as in `jvmti.layouts.probes.PLACED`, and the bytes of the texts that follow:
-class, method and descriptor, a zero behind each."""
+class, method, descriptor, and the shape of a record from there, a zero behind each."""
 
 __all__ = ["CONTROL", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]

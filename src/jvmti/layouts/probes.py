@@ -130,10 +130,18 @@ argument's position, the probe that kept a value; the text is a text, or the nam
 variable."""
 
 PLACED = Record(
-    "PlacedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", line="uint32_t"
+    "PlacedProbe",
+    probe="uint32_t",
+    method="uint32_t",
+    index="uint32_t",
+    line="uint32_t",
+    shape="uint32_t",
 )
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
-before, and the line, 0 where that is unknown. The n-th of these is site n."""
+before, and the line, 0 where that is unknown. The n-th of these is site n. Of a probe that records
+there is a shape: where among the shapes a text begins with a letter for each value: its type as in
+a descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one that found no
+space; behind the arguments a ``;``."""
 
 RECORDED = Record(
     "RecordedProbe",

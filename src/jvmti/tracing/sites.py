@@ -9,7 +9,6 @@ import numpy
 
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
-from jvmti.interface.signatures import parameters_of, result_of, signature_of
 from jvmti.layouts.probe_memory import PROBE_SITE
 from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, RecordedKind
 from jvmti.text import modified_utf8 as text
@@ -58,14 +57,12 @@ class Slot:
     """A value in a record.
 
     Attributes:
-        name: of the argument, or ``""`` for the value that is returned or thrown.
         letter: its type, as in a descriptor; ``L`` for objects.
         at: where it is.
     """
 
-    def __init__(self, name: str, type_name: str, at: int) -> None:
-        self.name = name
-        self.letter = type_name[0] if type_name[0] not in "L[" else "L"
+    def __init__(self, letter: str, at: int) -> None:
+        self.letter = letter
         self.at = at
 
     def size(self, text_size: int) -> int:
@@ -117,51 +114,34 @@ class Site:
         class_name: the class.
         method: the method's name.
         descriptor: its descriptor.
-        slots: the values in the records from here.
-        omitted: how many arguments found no space in the record.
+        shape: the types of the values in the records from here; see `layouts.probes.PLACED`.
+        slots: where these are.
+        omitted: how many of them found no space in the record.
     """
 
     def __init__(self, probe: int, line: int, names: list[str]) -> None:
         self.probe = probe
         self.line = line
-        self.class_name, self.method, self.descriptor = names[0].replace("/", "."), *names[1:]
-        self.slots: list[Slot] = []
+        self.class_name = names[0].replace("/", ".")
+        self.method, self.descriptor, self.shape = names[1:]
+        self.slots: list[Slot | None] = []
         self.omitted = 0
+
+    def lay_out(self, text_size: int) -> None:
+        """Find out where the values are: a slot for each, ``None`` for one that there is not."""
+        at = RECORDED.size
+        for letter in self.shape.replace(";", ""):
+            if letter in "V-":
+                self.slots.append(None)
+                self.omitted += letter == "-"
+            else:
+                self.slots.append(Slot(letter, at))
+                at += self.slots[-1].size(text_size)
 
     @property
     def name(self) -> str:
         """The class and the method, with a dot between them."""
         return f"{self.class_name}.{self.method}"
-
-    def lay_out(self, value: str | None, *, arguments: bool, size: int, text_size: int) -> None:
-        """Find out where the values are, as the instrumenter puts them there.
-
-        Args:
-            value: the type of what is returned or thrown; ``None`` for none.
-            arguments: whether the arguments are recorded.
-            size: bytes of a record.
-            text_size: bytes of the text of an object in it.
-        """
-        at = RECORDED.size
-        wanted = [] if value in (None, "V") else [("", value or "")]
-        for name, type_name in wanted:
-            slot = Slot(name, type_name, at)
-            if at + slot.size(text_size) <= size:
-                self.slots.append(slot)
-                at += slot.size(text_size)
-        types = [signature_of(name) for name in parameters_of(self.descriptor)] if arguments else []
-        for number, type_name in enumerate(types):
-            slot = Slot(f"arg{number}", type_name, at)
-            if at + slot.size(text_size) > size:
-                self.omitted = len(types) - number
-                break
-            self.slots.append(slot)
-            at += slot.size(text_size)
-
-    @property
-    def result(self) -> str:
-        """The type of what the method returns, as in a descriptor."""
-        return signature_of(result_of(self.descriptor))
 
 
 def read_sites(data: bytes) -> list[Site]:
@@ -179,9 +159,9 @@ def read_sites(data: bytes) -> list[Site]:
         at += PROBE_SITE.size
         names = data[at : at + size].split(b"\0")
         at += size
-        if len(names) != 4 or at > len(data):
+        if len(names) != 5 or at > len(data):
             raise ProtocolError("a place of a probe makes no sense")
-        found.append(Site(probe, line, [text.decode(name) for name in names[:3]]))
+        found.append(Site(probe, line, [text.decode(name) for name in names[:4]]))
     return found
 
 

@@ -333,10 +333,12 @@ class Trace:
         return found
 
     def _call(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Call:
-        values = [slot.read(row, self._class_names, self._text_size) for slot in site.slots]
-        names = [slot.name for slot in site.slots]
-        result = values[0] if names[:1] == [""] else None
-        arguments = tuple(values[1:] if names[:1] == [""] else values)
+        result, *arguments = (
+            None if slot is None else slot.read(row, self._class_names, self._text_size)
+            for slot in site.slots
+        )
+        if site.omitted:
+            arguments = [one for one, slot in zip(arguments, site.slots[1:], strict=True) if slot]
         unwound = self._plan[site.probe].site is Where.UNWIND
         exception = result if unwound and isinstance(result, RecordedObject) else None
         return Call(
@@ -348,7 +350,7 @@ class Trace:
             site.method,
             site.descriptor,
             0 if unwound else site.line,
-            arguments,
+            tuple(arguments),
             site.omitted,
             None if unwound else result,
             exception,
@@ -377,13 +379,7 @@ class Trace:
         for site in read_sites(data):
             if site.probe >= len(self._plan):
                 raise ProtocolError("a place is of a probe that there is not")
-            unwound = self._plan[site.probe].site is Where.UNWIND
-            site.lay_out(
-                "Ljava/lang/Throwable;" if unwound else site.result,
-                arguments=self._arguments,
-                size=self._record_size,
-                text_size=self._text_size,
-            )
+            site.lay_out(self._text_size)
             self._sites.append(site)
 
     def _read_classes(self) -> None:

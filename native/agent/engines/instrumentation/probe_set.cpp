@@ -305,14 +305,20 @@ bool ProbeSet::note(const char* name) {
     const classfile::MethodInfo* method = instrumenter_.method(one.method);
     if (method == nullptr) noted = false;
     if (!noted) break;
+    bool records = plan_.probes()[one.probe].outcome == layouts::Outcome::kRecord;
+    classfile::Text shape;
+    if (records) {
+      shape = reinterpret_cast<const char*>(instrumenter_.shapes().data() + one.shape);
+    }
     const char zero = '\0';
-    layouts::ProbeSite site{
-        one.probe, one.index, one.line,
-        static_cast<uint32_t>(length + method->name.size + method->descriptor.size + 3)};
-    noted = append(&sites_, &site, 1) && append(&sites_, name, length + 1) &&
-            append(&sites_, method->name.data, method->name.size) && append(&sites_, &zero, 1) &&
-            append(&sites_, method->descriptor.data, method->descriptor.size) &&
-            append(&sites_, &zero, 1);
+    classfile::Text texts[] = {name, method->name, method->descriptor, shape};
+    uint32_t size = 0;
+    for (const classfile::Text& text : texts) size += text.size + 1;
+    layouts::ProbeSite site{one.probe, one.index, one.line, size};
+    noted = append(&sites_, &site, 1);
+    for (const classfile::Text& text : texts) {
+      noted = noted && append(&sites_, text.data, text.size) && append(&sites_, &zero, 1);
+    }
   }
   if (!noted) sites_.shrink(before);
   return noted;
