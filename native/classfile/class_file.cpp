@@ -174,12 +174,21 @@ uint16_t ConstantPool::add_int(int32_t value) {
   return remember(key, Text(), 0, index);
 }
 
-uint16_t ConstantPool::add_long(int64_t value) {
+uint16_t ConstantPool::add_wide(uint8_t tag, int64_t value) {
   uint16_t index = next(2);
   if (index == 0) return 0;
-  added_.u1(kLong);
+  added_.u1(tag);
   added_.u8(static_cast<uint64_t>(value));
   return index;
+}
+
+uint16_t ConstantPool::add_long(int64_t value) { return add_wide(kLong, value); }
+
+uint16_t ConstantPool::add_double(int64_t bits) { return add_wide(kDouble, bits); }
+
+uint16_t ConstantPool::add_field(Text owner, Text name, Text descriptor) {
+  uint16_t pair = add_pair(kNameAndType, add_utf8(name), add_utf8(descriptor));
+  return add_pair(kFieldref, add_class(owner), pair);
 }
 
 uint16_t ConstantPool::add_method(Text owner, Text name, Text descriptor) {

@@ -190,7 +190,9 @@ class ConstantPool {
   uint16_t add_string(Text text);
   uint16_t add_int(int32_t value);
   uint16_t add_long(int64_t value);
+  uint16_t add_double(int64_t bits);
   uint16_t add_method(Text owner, Text name, Text descriptor);
+  uint16_t add_field(Text owner, Text name, Text descriptor);
 
   uint32_t count() const { return count_; }
   bool is_full() const { return full_; }
@@ -208,6 +210,7 @@ class ConstantPool {
   uint16_t next(uint32_t slots = 1);
   uint16_t known(uint64_t key, Text text) const;
   uint16_t remember(uint64_t key, Text text, uint32_t start, uint16_t index);
+  uint16_t add_wide(uint8_t tag, int64_t value);
   uint16_t add_pair(uint8_t tag, uint16_t first, uint16_t second);
 
   const uint8_t* start_ = nullptr;

@@ -129,9 +129,10 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   const uint8_t* behind_pool = bytes.at;
   bytes.u2();
   uint16_t index = bytes.u2();
-  class_ = {pool_.class_name(index), index, version & 0xFFFF};
+  class_ = {pool_.class_name(index), index, version & 0xFFFF, Bytes()};
   Text super = pool_.class_name(bytes.u2());
   Bytes interfaces = bytes.part(uint64_t{bytes.u2()} * 2);
+  class_.fields = bytes;
   skip_members(bytes);
   if (bytes.bad || class_.name.size == 0) return Status::kMalformed;
   Bytes ahead = bytes;

@@ -40,12 +40,13 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   for (const Probe* probe : probes) {
     wanted_ |= 1u << static_cast<uint32_t>(probe->site);
     bool hands_this = probe->hands_over(OperandKind::kThis);
-    bool hands_arguments =
-        probe->hands_over(OperandKind::kArgument) || probe->hands_over(OperandKind::kArguments);
+    bool hands_named = probe->hands_over(OperandKind::kNamed);
+    bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
+                           probe->hands_over(OperandKind::kArguments) || hands_named;
     if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
     if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
       uses_this = true;
-    if (probe->hands_over(OperandKind::kLocal)) uses_locals = true;
+    if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals = true;
   }
   if (!read(code)) return Woven::kMalformed;
   is_constructor_ = method.name == Text("<init>");

@@ -11,6 +11,7 @@ struct ClassInfo {
   Text name;
   uint16_t index;  // of its constant
   uint32_t major;
+  Bytes fields;
 };
 
 struct MethodInfo {
@@ -46,6 +47,7 @@ class Method {
     std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
     std::memset(puts_, 0, sizeof puts_);
     end_ = 0;
+    std::memset(comparisons_, 0, sizeof comparisons_);
     return true;
   }
   // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
@@ -146,6 +148,12 @@ class Method {
   bool spill(Text descriptor, bool has_receiver);
   void reload();
 
+  // conditions.cpp: whether a probe does anything
+  bool is_possible(const Step& step, const Place& place) const;
+  Text own_field(const Step& step) const;
+  void condition(const Probe& probe, const Place& place);
+  void compare(const Probe& probe, uint32_t step, const Place& place);
+
   // sequences.cpp: what a probe is made of
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
@@ -155,6 +163,7 @@ class Method {
   bool fits(const Probe& probe, Text type, uint32_t at);
   void put(const Probe& probe, Text type, uint32_t* at);
   void hand_over(const Operand& operand, const Place& place);
+  bool find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   uint32_t kept_by(int64_t probe) const;
   void number(int32_t value);
@@ -170,6 +179,7 @@ class Method {
   void this_object(const Place& place);
   void parameter(const Parameter& one, const Place& place);
   const Parameter* argument(int64_t position) const;
+  const Parameter* parameter_named(Text name) const;
   const Spilled* passed(int64_t position) const;
   void invoke(uint16_t method, Text descriptor);
   void op(uint8_t code, int32_t depth) {
@@ -255,6 +265,7 @@ class Method {
   Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
   uint16_t puts_[5] = {};     // by category: of what puts a value into a record
   uint16_t end_ = 0;
+  uint16_t comparisons_[4] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

@@ -8,6 +8,7 @@ namespace {
 constexpr uint32_t kLongestDescriptor = 1024;
 constexpr uint32_t kLargestRecord = 4096;
 constexpr char kAsItIs = 'X';
+constexpr int kDeepest = 16;  // truth values of a condition at a time
 
 const char* described(char type) {
   switch (type) {
@@ -87,6 +88,10 @@ bool makes_sense(const Operand& operand, Site site) {
     case OperandKind::kPassed:
       return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 &&
              operand.number < 256 && (site == Site::kCall || site == Site::kCalled);
+    case OperandKind::kNamed:
+      return type == kAsItIs && operand.text.data != nullptr;
+    case OperandKind::kThread:
+      return type == kAsItIs;
     case OperandKind::kLocal:
       return type != 'S' && type != 'A' && type != 'T' && operand.text.data != nullptr;
     case OperandKind::kValue:
@@ -135,6 +140,51 @@ Status Plan::read_operands(const uint8_t* at, uint32_t count) {
   return Status::kOk;
 }
 
+Status Plan::read_steps(const uint8_t* at, uint32_t count) {
+  if (!steps_.reserve(count)) return Status::kOutOfMemory;
+  for (uint32_t i = 0; i < count; ++i) {
+    layouts::PlanTest one;
+    std::memcpy(&one, at + i * sizeof one, sizeof one);
+    if (one.operation == 0 || one.operation > layouts::kTestCount) return Status::kBadPlan;
+    Step step{static_cast<layouts::Test>(one.operation),
+              nullptr,
+              one.holds,
+              0,
+              one.constant,
+              Text(),
+              Text()};
+    if (step.operation == layouts::Test::kCompare) {
+      bool is_type = one.type == 'J' || one.type == 'D' || one.type == 'S' || one.type == 'L';
+      if (!is_type || one.operand >= operands_.size() || one.holds > 7) return Status::kBadPlan;
+      step.type = static_cast<char>(one.type);
+      step.operand = operands_.begin() + one.operand;
+      if (step.operand->type != kAsItIs) return Status::kBadPlan;
+      if (!text(one.text, &step.text) || !text(one.path, &step.path)) return Status::kBadPlan;
+      if (step.type == 'S' && step.text.data == nullptr) return Status::kBadPlan;
+    }
+    steps_.put(step);
+  }
+  return Status::kOk;
+}
+
+// Whether the steps of a probe leave one truth value.
+bool Plan::is_condition(const Probe& probe) const {
+  int depth = 0;
+  for (uint32_t i = 0; i < probe.step_count; ++i) {
+    switch (probe.steps[i].operation) {
+      case layouts::Test::kCompare:
+        if (!makes_sense(*probe.steps[i].operand, probe.site) || ++depth > kDeepest) return false;
+        break;
+      case layouts::Test::kNot:
+        if (depth < 1) return false;
+        break;
+      default:
+        if (--depth < 1) return false;
+    }
+  }
+  return probe.step_count == 0 || depth == 1;
+}
+
 bool Plan::describe(Probe* probe) {
   char text[kLongestDescriptor];
   size_t used = 0;
@@ -146,10 +196,10 @@ bool Plan::describe(Probe* probe) {
     return true;
   };
   if (probe->outcome == Outcome::kRecord) {
-    probe->descriptor = kBegin;
+    probe->descriptor = probe->conditional ? kBeginIf : kBegin;
     return true;
   }
-  bool fits = add("(");
+  bool fits = add(probe->conditional ? "(I" : "(");
   for (uint32_t i = 0; i < probe->operand_count; ++i)
     fits = fits && add(described(probe->operands[i].type));
   fits = fits && add(")") && add(described(probe->result));
@@ -178,6 +228,15 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   }
   probe.operands = operands_.begin() + one.first_operand;
   probe.operand_count = one.operands;
+  if (one.first_test > steps_.size() || one.tests > steps_.size() - one.first_test ||
+      one.conditional > 1 || (one.tests != 0 && one.conditional == 0)) {
+    return Status::kBadPlan;
+  }
+  probe.conditional = one.conditional != 0;
+  probe.first_step = one.first_test;
+  probe.steps = steps_.begin() + one.first_test;
+  probe.step_count = one.tests;
+  if (!is_condition(probe)) return Status::kBadPlan;
   bool records = probe.outcome == Outcome::kRecord;
   for (uint32_t i = 0; i < one.operands; ++i) {
     const Operand& operand = probe.operands[i];
@@ -230,11 +289,12 @@ Status Plan::read(const uint8_t* data, uint64_t size) {
   if (size < sizeof header) return Status::kBadPlan;
   std::memcpy(&header, data, sizeof header);
   uint64_t fixed = sizeof header + uint64_t{header.probes} * sizeof(layouts::PlanProbe) +
-                   uint64_t{header.operands} * sizeof(layouts::PlanOperand);
+                   uint64_t{header.operands} * sizeof(layouts::PlanOperand) +
+                   uint64_t{header.tests} * sizeof(layouts::PlanTest);
   if (header.magic != layouts::Plans::kMagic || header.probes > layouts::Plans::kProbes ||
       header.operands > layouts::Plans::kProbes * layouts::Plans::kOperands ||
-      header.text > layouts::Plans::kText || size != fixed + header.text ||
-      (header.text != 0 && data[size - 1] != '\0')) {
+      header.tests > layouts::Plans::kTests || header.text > layouts::Plans::kText ||
+      size != fixed + header.text || (header.text != 0 && data[size - 1] != '\0')) {
     return Status::kBadPlan;
   }
   if (!data_.reserve(size)) return Status::kOutOfMemory;
@@ -244,6 +304,8 @@ Status Plan::read(const uint8_t* data, uint64_t size) {
   const uint8_t* at = data_.begin() + sizeof header;
   const uint8_t* operands = at + header.probes * sizeof(layouts::PlanProbe);
   Status status = read_operands(operands, header.operands);
+  if (status != Status::kOk) return status;
+  status = read_steps(operands + header.operands * sizeof(layouts::PlanOperand), header.tests);
   if (status != Status::kOk) return status;
   // Neither list moves: others point into both.
   if (!probes_.reserve(header.probes) ||

@@ -19,6 +19,17 @@ struct Operand {
   Text text;
 };
 
+// Of a condition.
+struct Step {
+  layouts::Test operation;
+  const Operand* operand;
+  uint32_t holds;  // for which outcomes
+  char type;
+  int64_t constant;
+  Text text;
+  Text path;
+};
+
 struct Probe {
   uint32_t number;  // in the plan
   Site site;
@@ -29,6 +40,10 @@ struct Probe {
   uint32_t operand_count;
   uint32_t record_size;
   uint32_t text_size;
+  bool conditional;
+  uint32_t first_step;
+  uint32_t step_count;
+  const Step* steps;
   // Patterns, one a line; null takes everything.
   const char* classes;
   const char* methods;
@@ -42,9 +57,13 @@ struct Probe {
   Text name;
   Text descriptor;
 
+  // Also for its condition.
   bool hands_over(OperandKind kind) const {
     for (uint32_t i = 0; i < operand_count; ++i) {
       if (operands[i].kind == kind) return true;
+    }
+    for (uint32_t i = 0; i < step_count; ++i) {
+      if (steps[i].operand != nullptr && steps[i].operand->kind == kind) return true;
     }
     return false;
   }
@@ -53,12 +72,14 @@ struct Probe {
 // What a probe that records calls, in this order: `begin`, a `put` for each value, `end`.
 constexpr uint32_t kBeginOperands = 3;
 constexpr const char* kBegin = "(IIJ)J";
+constexpr const char* kBeginIf = "(IIIJ)J";
 constexpr const char* kEnd = "(J)V";
 
 class Plan {
  public:
   Status read(const uint8_t* data, uint64_t size);
   const Vector<Probe>& probes() const { return probes_; }
+  const Vector<Step>& steps() const { return steps_; }
   // Lets every probe call this class, whose name must outlive the plan, with a first operand of
   // this number; false where that is no int.
   bool bind(const char* helper, int32_t number);
@@ -67,11 +88,14 @@ class Plan {
   bool text(uint32_t at, Text* found) const;
   bool pattern(uint32_t at, const char** found) const;
   Status read_operands(const uint8_t* at, uint32_t count);
+  Status read_steps(const uint8_t* at, uint32_t count);
   Status read_probe(const uint8_t* at, uint32_t number);
+  bool is_condition(const Probe& probe) const;
   bool describe(Probe* probe);
   Vector<uint8_t> data_;
   Text texts_;
   Vector<Operand> operands_;
+  Vector<Step> steps_;
   Vector<Probe> probes_;
   Vector<uint8_t> descriptors_;  // of the methods that probes call
 };

@@ -24,6 +24,8 @@ constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"}
 // Of what puts a value into a record, by kind.
 constexpr const char* kPuts[] = {"(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J"};
 
+constexpr const char* kCurrentThread = "()Ljava/lang/Thread;";
+
 uint32_t size_in_record(const Probe& probe, Text type) {
   bool is_object = category(type) == 'L';
   return is_object ? uint32_t{sizeof(layouts::RecordedObject)} + probe.text_size : 8;
@@ -106,7 +108,24 @@ uint32_t Method::kept_by(int64_t probe) const {
   return kNoSlot;
 }
 
+// By the table of variables, where it has the parameter from the beginning on.
+const Method::Parameter* Method::parameter_named(Text name) const {
+  Text type;
+  uint32_t slot;
+  if (!find_entry(name, 0, &type, &slot)) return nullptr;
+  for (const Parameter& one : parameters_) {
+    if (one.slot == slot && one.category == category(type)) return &one;
+  }
+  return nullptr;
+}
+
 bool Method::find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const {
+  // The table is a hint; what is there is what the verifier sees.
+  return find_entry(name, at, type, slot) &&
+         (!tracks_ || tracker_.local(*slot).category() == category(*type));
+}
+
+bool Method::find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const {
   Bytes table = variable_table_;
   if (table.at == nullptr) return false;
   for (uint32_t left = table.u2(); left > 0; --left) {
@@ -118,9 +137,7 @@ bool Method::find_local(Text name, uint32_t at, Text* type, uint32_t* slot) cons
     if (table.bad) return false;
     if (at < start || at >= start + length || !(found == name)) continue;
     char kind = category(*type);
-    if (kind == '\0' || kind == 'V' || *slot + slots(kind) > max_locals_) return false;
-    // The table is a hint; what is there is what the verifier sees.
-    return !tracks_ || tracker_.local(*slot).category() == kind;
+    return kind != '\0' && kind != 'V' && *slot + slots(kind) <= max_locals_;
   }
   return false;
 }
@@ -144,6 +161,9 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
     case OperandKind::kLocal:
       return find_local(operand.text, place.at, &type, &slot) &&
              is_convertible(category(type), operand.type);
+    case OperandKind::kNamed:
+      return parameter_named(operand.text) != nullptr ||
+             (!place.is_unwind && find_local(operand.text, place.at, &type, &slot));
     case OperandKind::kKept:
       return kept_by(operand.number) != kNoSlot;
     default:
@@ -153,6 +173,9 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
 
 bool Method::is_possible(const Probe& probe, const Place& place) const {
   // What there is not is left out of a record.
+  for (uint32_t i = 0; i < probe.step_count; ++i) {
+    if (!is_possible(probe.steps[i], place)) return false;
+  }
   if (probe.outcome == Outcome::kRecord) return is_possible(probe.operands[2], place);
   for (uint32_t i = 0; i < probe.operand_count; ++i) {
     if (!is_possible(probe.operands[i], place)) return false;
@@ -165,6 +188,7 @@ bool Method::emit(const Probe& probe, const Place& place) {
   bool records = probe.outcome == Outcome::kRecord;
   uint32_t shape = shapes_.size();
   uint32_t handed_over = records ? kBeginOperands : probe.operand_count;
+  if (probe.conditional) condition(probe, place);
   for (uint32_t i = 0; i < handed_over; ++i) hand_over(probe.operands[i], place);
   uint16_t& helper = helpers_[probe.number];
   if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
@@ -225,6 +249,9 @@ Text Method::type_at(const Operand& operand, const Place& place) const {
     case OperandKind::kPassed:
       return passed(operand.number) == nullptr ? type : passed(operand.number)->type;
     case OperandKind::kLocal:
+      return find_local(operand.text, place.at, &type, &slot) ? type : Text("V");
+    case OperandKind::kNamed:
+      if (parameter_named(operand.text) != nullptr) return parameter_named(operand.text)->type;
       return find_local(operand.text, place.at, &type, &slot) ? type : Text("V");
     default:
       return "Ljava/lang/Object;";
@@ -308,6 +335,17 @@ void Method::hand_over(const Operand& operand, const Place& place) {
       load(category(type), slot);
       return convert(type, operand.type);
     }
+    case OperandKind::kNamed: {
+      const Parameter* found = parameter_named(operand.text);
+      if (found != nullptr) return parameter(*found, place);
+      Text type;
+      uint32_t slot = 0;
+      (void)find_local(operand.text, place.at, &type, &slot);
+      return load(category(type), slot);
+    }
+    case OperandKind::kThread:
+      return invoke(pool_.add_method("java/lang/Thread", "currentThread", kCurrentThread),
+                    kCurrentThread);
     case OperandKind::kKept:
       return load('J', kept_by(operand.number));
   }

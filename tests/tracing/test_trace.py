@@ -405,3 +405,135 @@ def test_iterating_ends_with_the_trace(vm: jvmti.VM, traced: JavaProgram) -> Non
     traced.ask("add 3")
     assert [one.arguments[0] for one in trace] == [0, 1, 2]
     closer.join()
+
+
+@pytest.mark.parametrize(
+    ("condition", "asked", "seen"),
+    [
+        ("pieces > 2", "add 5", [(3, "tea 3"), (4, "tea 4")]),
+        ("2 <= pieces < 4", "add 5", [(2, "tea 2"), (3, "tea 3")]),
+        ("arg0 == 1 or arg1 == 'tea 3'", "add 5", [(1, "tea 1"), (3, "tea 3")]),
+        ("not pieces != 4", "add 5", [(4, "tea 4")]),
+        ("pieces > 2.5", "add 4", [(3, "tea 3")]),
+        ("what == 'tea 2' and pieces >= 2", "add 5", [(2, "tea 2")]),
+        ("what != 'tea 0'", "add 2", [(1, "tea 1")]),
+        ("what == None", "add 3", []),
+        ("what is not None and pieces == 0", "add 3", [(0, "tea 0")]),
+        ("len(what) == 6", "add 11", [(10, "tea 10")]),
+        ("thread.name == 'main' and pieces == 1", "add 2", [(1, "tea 1")]),
+        ("thread.name == 'other'", "add 2", []),
+        ("this.total < 0", "add 2", []),
+        ("this.total >= 0 and pieces", "add 2", [(1, "tea 1")]),
+        ("value < 0", "add 2", []),
+        ("value >= 0 and pieces == 1", "add 2", [(1, "tea 1")]),
+        ("this.nothing == 1", "add 2", []),
+        ("what.nothing.more == 'a'", "add 2", []),
+        ("pieces == 5000000000", "add 2", []),
+        ("pieces < 5000000000 and pieces > 0", "add 2", [(1, "tea 1")]),
+    ],
+)
+def test_only_calls_for_which_a_condition_holds(
+    vm: jvmti.VM, traced: JavaProgram, condition: str, asked: str, seen: list[tuple[int, str]]
+) -> None:
+    with vm.trace(f"{ORDER}.add", when=condition) as trace:
+        traced.ask(asked)
+        calls = calls_of(trace, len(seen))
+        assert not trace.read(0.1)
+    assert [one.arguments for one in calls] == seen
+
+
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("boxed == 42", 1),
+        ("boxed > 42", 0),
+        ("boxed == None", 1),
+        ("none == None", 1),
+        ("color == None", 1),
+        ("color.name == 'GREEN'", 1),
+        ("color.ordinal == 1", 1),
+        ("len(numbers) == 3", 1),
+        ("numbers.length > 3", 0),
+        ("type.name == 'nobody'", 0),
+        ("none.total >= 0", 1),
+        ("value.total >= 0", 1),
+        ("text == 'a text' or none != None", 2),
+    ],
+)
+def test_conditions_look_into_objects(
+    vm: jvmti.VM, traced: JavaProgram, condition: str, count: int
+) -> None:
+    with vm.trace(f"{ORDER}.objects", when=condition) as trace:
+        traced.ask("objects")
+        assert len(calls_of(trace, count)) == count
+        assert not trace.read(0.1)
+
+
+def test_conditions_of_failing_calls(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with (
+        vm.trace(f"{ORDER}.check", when="exception != None") as failed,
+        vm.trace(f"{ORDER}.check", when="exception.detailMessage == 'nothing'") as other,
+        vm.trace(f"{ORDER}.check", when="value == 'abc'") as fine,
+        vm.trace(f"{ORDER}.check", when="len(text) >= 4", summary=True) as long,
+    ):
+        traced.ask("check 1")
+        traced.ask("check 0")
+        assert [one.outcome[0] for one in calls_of(failed, 1)] == ["!"]
+        assert [one.outcome for one in calls_of(fine, 1)] == ['= "abc"']
+        assert not other.read(0.1)
+        (use,) = long.summary()
+        assert (use.calls, use.failures) == (1, 1)
+
+
+def test_conditions_in_static_methods_and_of_every_type(vm: jvmti.VM, traced: JavaProgram) -> None:
+    taken = (
+        "z",
+        "b == -2",
+        "c == 120",
+        "s < 0",
+        "i == 4",
+        "j == 5",
+        "f == 1.5",
+        "d > 2.4",
+        "d < 3",
+    )
+    left = ("not z", "b > 0", "f < 1.5", "d != 2.5", "f == 1")
+    for condition, wanted in [*((one, 1) for one in taken), *((one, 0) for one in left)]:
+        with vm.trace(f"{ORDER}.everything", when=condition) as trace:
+            traced.ask("everything")
+            assert len(calls_of(trace, wanted)) == wanted, condition
+            assert not trace.read(0.05), condition
+    with pytest.raises(LookupError, match="has the values of the condition"):
+        vm.trace(f"{ORDER}.everything", when="c == 'y'")
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("pieces >", "is not an expression"),
+        ("pieces == total", "one side is a value, the other a constant"),
+        ("1 == 2", "one side is a value, the other a constant"),
+        ("pieces in (1, 2)", "has no `in`"),
+        ("what.length() == 3", "no method is called"),
+        ("what < 'a'", "have no order"),
+        ("pieces == 1 << 70", "one side is a value"),
+        ("pieces == 1180591620717411303424", "does not fit a long"),
+        ("value == 1 and exception != None", "a value or an exception, never both"),
+        ("3", "a condition compares"),
+        ("what == b'a'", "not a number, a text"),
+    ],
+)
+def test_conditions_that_make_no_sense_are_refused(
+    vm: jvmti.VM, traced: JavaProgram, condition: str, why: str
+) -> None:
+    with pytest.raises(BadProbe, match=why):
+        vm.trace(f"{ORDER}.add", when=condition)
+
+
+def test_a_condition_about_what_a_method_does_not_have(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with pytest.raises(LookupError, match="has the values of the condition 'amount > 1'"):
+        vm.trace(f"{ORDER}.add", when="amount > 1")
+    with vm.trace(f"{ORDER}.*", when="pieces > 1") as trace:
+        traced.ask("add 3")
+        traced.ask("deep 2")
+        assert [one.method for one in calls_of(trace, 1)] == ["add"]

@@ -22,6 +22,8 @@ _IN = RECORDED.offsets
 _EXPONENT_BIAS = 1023 * TALLIES.PER_OCTAVE
 _NEEDS_REFERENCE = {"getstatic", "putstatic", "invokestatic", "invokevirtual", "invokespecial"}
 
+_PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
+
 _UNSAFE = "jdk/internal/misc/Unsafe"
 _CONTROL = """
 getstatic THIS.unsafe L{unsafe};
@@ -62,6 +64,91 @@ _METHODS = {
         lcmp
         ifeq off
         invokestatic java/lang/System.nanoTime ()J
+        lreturn
+        off:
+        lconst_0
+        lreturn
+        """,
+    ),
+    # Whether a comparison holds for the outcome: the bits of 1 less, 2 equal, 4 greater.
+    "test (JJI)I": (
+        4,
+        5,
+        """
+        iload 4
+        lload_0
+        lload_2
+        lcmp
+        iconst_1
+        iadd
+        ishr
+        iconst_1
+        iand
+        ireturn
+        """,
+    ),
+    # What is no number is neither less nor equal nor greater.
+    "test (DDI)I": (
+        5,
+        5,
+        """
+        dload_0
+        dload_2
+        dcmpl
+        dload_0
+        dload_2
+        dcmpg
+        if_icmpne unordered
+        iload 4
+        dload_0
+        dload_2
+        dcmpl
+        iconst_1
+        iadd
+        ishr
+        iconst_1
+        iand
+        ireturn
+        unordered:
+        iload 4
+        iconst_5
+        if_icmpeq different
+        iconst_0
+        ireturn
+        different:
+        iconst_1
+        ireturn
+        """,
+    ),
+    # Whether it is null is asked for equality only.
+    "test (Ljava/lang/Object;I)I": (
+        2,
+        2,
+        """
+        iload_1
+        iconst_1
+        ishr
+        aload_0
+        ifnull null
+        iconst_1
+        ixor
+        null:
+        iconst_1
+        iand
+        ireturn
+        """,
+    ),
+    # The same as the other one, where a condition holds.
+    "begin (IIIJ)J": (
+        5,
+        5,
+        """
+        iload_0
+        ifeq off
+        iload_1
+        iload_2
+        lload_3
+        invokestatic THIS.begin (IIJ)J
         lreturn
         off:
         lconst_0
@@ -283,6 +370,20 @@ _METHODS = {
     ),
     # Counts a call by how long it took.  Locals: 4 now and then the duration, 6 the tally,
     # 8 the bucket, 9 the longest.
+    "tally (IIIJ)V": (
+        5,
+        5,
+        """
+        iload_0
+        ifeq off
+        iload_1
+        iload_2
+        lload_3
+        invokestatic THIS.tally (IIJ)V
+        off:
+        return
+        """,
+    ),
     "tally (IIJ)V": (
         9,
         12,
@@ -437,7 +538,12 @@ for _letter, _load, _offset, _write in (
         """,
     )
 
-_NATIVES = ("control ()J", "object (JLjava/lang/Object;I)V")
+# Those that probes call are public.
+_NATIVES = {
+    "control ()J": _PRIVATE,
+    "object (JLjava/lang/Object;I)V": _PRIVATE,
+    "test (IILjava/lang/Object;)I": _PUBLIC,
+}
 _FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
 _NUMBERS = {
     "unsafe": _UNSAFE,
@@ -464,7 +570,6 @@ _NUMBERS = {
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
 
-_PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
 _NUMBER_OF = {name: number for number, (name, _) in enumerate(OPCODES)}
 _TAKES = dict(OPCODES)
 
@@ -550,9 +655,9 @@ def helper_class(name: str) -> bytes:
         access = _PRIVATE | _STATIC | _FINAL
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     body += struct.pack(">H", len(_METHODS) + len(_NATIVES))
-    for method in _NATIVES:
+    for method, visible in _NATIVES.items():
         of, descriptor = method.split()
-        access = _PRIVATE | _STATIC | _NATIVE
+        access = visible | _STATIC | _NATIVE
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     for method, (stack, most_locals, text) in _METHODS.items():
         of, descriptor = method.split()

@@ -75,6 +75,12 @@ class Command:
             help="only calls that took at least this long: 50ms, 0.5",
         )
         parser.add_argument(
+            "--when",
+            metavar="CONDITION",
+            help="only calls for which it holds: 'n > 100 and order.customer.name == \"Ada\"', "
+            "'value == None', 'exception != None'",
+        )
+        parser.add_argument(
             "--limit",
             type=count,
             default=_LIMIT,
@@ -156,6 +162,7 @@ class Command:
                         limit=given.limit,
                         summary=given.summary,
                         max_pause=given.max_pause,
+                        when=given.when,
                         unloaded=given.unloaded or given.launched is not None,
                     )
                 except LookupError as error:

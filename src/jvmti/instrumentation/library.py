@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jvmti.classfile.reading import MalformedClassFile
-from jvmti.instrumentation.probes import BadProbe, Probe
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.interface.errors import Error
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import (
@@ -24,6 +24,7 @@ from jvmti.layouts.probes import (
     PLACED,
     PLAN,
     PROBE,
+    TEST,
     LeftOut,
 )
 from jvmti.layouts.probes import Operand as Kind
@@ -139,23 +140,34 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
             text_bytes.extend(encode(value) + b"\0")
         return texts[value]
 
+    def packed(operand: Operand) -> bytes:
+        number = operand.number
+        if operand.kind is Kind.KEPT:
+            if operand.text not in keepers:
+                raise BadProbe(
+                    f"{operand.text!r}: no such value, and no entry keeps it; "
+                    f"'entry … -> {operand.text} = com.acme.Hook.now()' would"
+                )
+            number = keepers[operand.text]
+        name = operand.text if operand.kind in (Kind.TEXT, Kind.LOCAL, Kind.NAMED) else None
+        return OPERAND.struct.pack(operand.kind, ord(operand.type), number, text(name), 0)
+
     rows: list[bytes] = []
     operands: list[bytes] = []
+    steps: list[bytes] = []
     for one in listed:
-        first = len(operands)
-        for operand in one.operands:
-            number = operand.number
-            if operand.kind is Kind.KEPT:
-                if operand.text not in keepers:
-                    raise BadProbe(
-                        f"{operand.text!r}: no such value, and no entry keeps it; "
-                        f"'entry … -> {operand.text} = com.acme.Hook.now()' would"
-                    )
-                number = keepers[operand.text]
-            name = operand.text if operand.kind in (Kind.TEXT, Kind.LOCAL) else None
-            operands.append(
-                OPERAND.struct.pack(operand.kind, ord(operand.type), number, text(name), 0)
+        first_step = len(steps)
+        for step in one.condition:
+            steps.append(
+                TEST.struct.pack(
+                    *(step.operation, len(operands), step.holds, ord(step.type), step.constant),
+                    *(text(step.text), text(step.path)),
+                )
             )
+            if step.operand is not None:
+                operands.append(packed(step.operand))
+        first = len(operands)
+        operands += map(packed, one.operands)
         patterns = (one.classes, one.methods, one.descriptors, one.annotated, one.extends)
         rows.append(
             PROBE.struct.pack(
@@ -164,12 +176,14 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
                 *(text(one.owners), text(one.members), NO_TEXT),
                 *(text(one.helper.replace(".", "/")), text(one.name)),
                 *(one.record_size, one.text_size),
+                *(first_step, len(one.condition), one.conditional, 0),
             )
         )
-    if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT:
+    if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT or len(steps) > PLAN.TESTS:
         raise BadProbe(f"{len(rows):,} probes are too many; {PLAN.PROBES:,} may be in one plan")
-    header = HEADER.struct.pack(PLAN.MAGIC, len(rows), len(operands), len(text_bytes))
-    return b"".join([header, *rows, *operands, text_bytes])
+    counts = (len(rows), len(operands), len(steps), len(text_bytes))
+    header = HEADER.struct.pack(PLAN.MAGIC, *counts, 0)
+    return b"".join([header, *rows, *operands, *steps, text_bytes])
 
 
 class Instrumenter:

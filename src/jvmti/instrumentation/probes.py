@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jvmti.interface.errors import Error
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcome, Site
+from jvmti.layouts.probes import Outcome, Outcomes, Site, Test
 from jvmti.text.names import suggestion
 
 _TYPES = {
@@ -76,6 +76,18 @@ class Operand(NamedTuple):
     text: str | None = None
 
 
+class Step(NamedTuple):
+    """A step of a condition, as `jvmti.layouts.probes.TEST` has it."""
+
+    operation: Test
+    operand: Operand | None = None
+    holds: Outcomes = Outcomes(0)
+    type: str = "\0"
+    constant: int = 0
+    text: str | None = None
+    path: str | None = None
+
+
 @frozen
 class Probe:
     """A place in code, and the static method that is called there.
@@ -98,6 +110,8 @@ class Probe:
         keeps: what the value is called that the method returns, for probes of the same call.
         record_size: of a probe that records, the bytes of a record.
         text_size: and how many of them the text of an object takes.
+        condition: where it is false, the method does nothing.
+        conditional: the method takes first whether the condition holds.
     """
 
     site: Site
@@ -117,6 +131,8 @@ class Probe:
     keeps: str | None = None
     record_size: int = 0
     text_size: int = 0
+    condition: Sequence[Step] = ()
+    conditional: bool = False
 
     @staticmethod
     def parse(text: str) -> Probe:
@@ -343,4 +359,4 @@ def _check_place(operand: Operand, what: str, site: Site, whole: str) -> None:
         )
 
 
-__all__ = ["BadProbe", "Operand", "Probe"]
+__all__ = ["BadProbe", "Operand", "Probe", "Step"]

@@ -14,7 +14,7 @@ from jvmti.layouts.declare import Constants, Record, shared
 NO_TEXT = 0xFFFFFFFF
 
 PLAN = Constants(
-    "Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TEXT=1 << 20
+    "Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TESTS=4096, TEXT=1 << 20
 )
 """How a plan begins, and the most that it may have."""
 
@@ -60,6 +60,8 @@ class Operand(enum.IntEnum):
     ALL_PASSED = 15
     LOCAL = 16
     KEPT = 17
+    NAMED = 18
+    THREAD = 19
 
 
 @shared("uint32_t")
@@ -78,6 +80,25 @@ class Outcome(enum.IntEnum):
 
 
 @shared("uint32_t")
+class Test(enum.IntEnum):
+    """A step of a condition: it puts a truth value on a stack, or changes what is there."""
+
+    COMPARE = 1
+    AND = 2
+    OR = 3
+    NOT = 4
+
+
+@shared("uint32_t")
+class Outcomes(enum.IntFlag):
+    """The outcomes of a comparison for which it holds."""
+
+    LESS = 1
+    EQUAL = 2
+    GREATER = 4
+
+
+@shared("uint32_t")
 class LeftOut(enum.IntEnum):
     """Why a method, or a place in it, has no probe."""
 
@@ -87,7 +108,13 @@ class LeftOut(enum.IntEnum):
 
 
 HEADER = Record(
-    "PlanHeader", magic="uint32_t", probes="uint32_t", operands="uint32_t", text="uint32_t"
+    "PlanHeader",
+    magic="uint32_t",
+    probes="uint32_t",
+    operands="uint32_t",
+    tests="uint32_t",
+    text="uint32_t",
+    unused="uint32_t",
 )
 
 PROBE = Record(
@@ -110,11 +137,16 @@ PROBE = Record(
     name="uint32_t",
     record_size="uint32_t",
     text_size="uint32_t",
+    first_test="uint32_t",
+    tests="uint32_t",
+    conditional="uint32_t",
+    unused="uint32_t",
 )
 """The result is a type's letter as in descriptors, or ``V``; the number a line or a bytecode index,
 -1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw
 ``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call. Of a
-probe that records, how many bytes a record has, and the text of an object in it."""
+probe that records, how many bytes a record has, and the text of an object in it. A conditional one
+hands over first whether its tests leave true, 1 without any."""
 
 OPERAND = Record(
     "PlanOperand",
@@ -127,7 +159,22 @@ OPERAND = Record(
 """The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
 Throwable, ``A`` for an array of Objects, ``X`` as it is, into a record. The number is a number, an
 argument's position, the probe that kept a value; the text is a text, or the name of a local
-variable."""
+variable, of a parameter first where it is ``NAMED``."""
+
+TEST = Record(
+    "PlanTest",
+    operation="uint32_t",
+    operand="uint32_t",
+    holds="uint32_t",
+    type="uint32_t",
+    constant="int64_t",
+    text="uint32_t",
+    path="uint32_t",
+)
+"""A step of a condition. A comparison is of an operand, as it is, or of what the fields of a path
+lead to from there (``customer.name``; a last ``length`` is that of an array or a string), and of a
+constant: ``J`` an integer, ``D`` the bits of a double, ``S`` the text, ``L`` null. `Outcomes` says
+for which outcomes it holds; a path that meets null holds for none but the comparison with null."""
 
 PLACED = Record(
     "PlacedProbe",
@@ -195,6 +242,7 @@ __all__ = [
     "OMITTED",
     "OPERAND",
     "PLACED",
+    "TEST",
     "PLAN",
     "PROBE",
     "RECORDED",
@@ -202,6 +250,8 @@ __all__ = [
     "LeftOut",
     "Operand",
     "Outcome",
+    "Outcomes",
     "RecordedKind",
     "Site",
+    "Test",
 ]

@@ -358,6 +358,7 @@ class VM:
         summary: bool = False,
         max_pause: float | None = None,
         unloaded: bool = False,
+        when: str | None = None,
     ) -> Trace:
         """Record calls of methods: arguments, what they return or throw, and how long they take.
 
@@ -381,6 +382,9 @@ class VM:
             max_pause: seconds that the program may be stopped at a time while classes get their
                 probes; ``None`` is for the least time in all.
             unloaded: a pattern may match no class that is loaded; they get probes when they are.
+            when: a condition that the target evaluates when a call ends:
+                ``n > 100 and order.customer.name == "Ada"``, over parameters, ``this``, ``value``,
+                ``exception``, ``thread`` and fields of these; see `docs/tracing.md`.
 
         Raises:
             BadProbe: a pattern makes no sense.
@@ -400,6 +404,7 @@ class VM:
             summary=summary,
             max_pause=max_pause,
             unloaded=unloaded,
+            when=when,
         )
 
     def env_with(self, *capabilities: str) -> Env:

@@ -135,8 +135,9 @@ class Site:
                 self.slots.append(None)
                 self.omitted += letter == "-"
             else:
-                self.slots.append(Slot(letter, at))
-                at += self.slots[-1].size(text_size)
+                slot = Slot(letter, at)
+                self.slots.append(slot)
+                at += slot.size(text_size)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import threading
 import time
@@ -23,6 +24,7 @@ from jvmti.operations.functions import OPERATIONS
 from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
 from jvmti.tracing.calls import Call, Calls, MethodUse
+from jvmti.tracing.conditions import compiled
 from jvmti.tracing.memory import HEAD, ProbeMemory, bucket_starts
 from jvmti.tracing.sites import RecordedObject, Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
@@ -33,7 +35,6 @@ HELPER = "java.lang.JvmtiProbes"
 TICK = 0.05
 """Seconds between two looks at the records."""
 
-_TYPES = 3  # probes of each pattern: where a call begins, where it returns, where it is left
 _ROOM = 24
 """Values of eight bytes that a record has space for, besides two objects."""
 _LARGEST_RECORD = 4096
@@ -49,6 +50,7 @@ class Trace:
 
     Attributes:
         patterns: what is traced.
+        when: the condition.
         classes: the number of classes that got probes at the beginning; those that are loaded later
             get them, too.
         refused: classes that could not get any, with the reason.
@@ -66,12 +68,15 @@ class Trace:
         summary: bool,
         max_pause: float | None,
         unloaded: bool,
+        when: str | None,
     ) -> None:
         if not patterns:
             raise BadProbe("a trace needs a pattern, such as com.acme.Order.*")
         self.patterns = tuple(patterns)
         self.classes = 0
         self.refused: dict[str, str] = {}
+        self.when = when
+        self._condition = None if when is None else compiled(when)
         self._vm = vm
         self._arguments = arguments
         self._summary = summary
@@ -87,15 +92,21 @@ class Trace:
         self._left_out = 0
         self._since = time.monotonic()
         self._taken = 0
-        probes = [probe for pattern in patterns for probe in self._probes(pattern)]
+        probes = [
+            probe
+            for number, pattern in enumerate(patterns)
+            for probe in self._probes(pattern, f"started {number}")
+        ]
         size = 64 if summary else HEAD + 2 * (16 + self._text_size) + _ROOM * 8
         size = 1 << (size - 1).bit_length()
         self._record_size = min(size, _LARGEST_RECORD)
         probes = [self._sized(probe) for probe in probes]
         self._memory = ProbeMemory(self._record_size)
         self._memory.allow(limit)
-        plan = plan_of(self._linked(probes))
+        plan = plan_of(probes)
         self._plan = probes
+        begins = [number for number, probe in enumerate(probes) if probe.site is Where.ENTRY]
+        self._patterns_of = [bisect.bisect(begins, number) - 1 for number in range(len(probes))]
         session = vm._session
         try:
             self._number: int = session.call(
@@ -116,15 +127,15 @@ class Trace:
 
     # ---- probes ----------------------------------------------------------------------------------
 
-    def _probes(self, pattern: str) -> list[Probe]:
-        """The probes of a pattern."""
+    def _probes(self, pattern: str, started: str) -> list[Probe]:
+        """The probes of a pattern, of which the first keeps the time for the others."""
         try:
             where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")
         except BadProbe:
             raise BadProbe(
                 f"{pattern!r} is not CLASS.METHOD, such as com.acme.Order.add or com.acme.*.*"
             ) from None
-        place = {
+        place: dict[str, Any] = {
             "classes": where.classes,
             # Not constructors and initializers, unless the pattern names them.
             "methods": where.methods or "[!<]*",
@@ -135,25 +146,31 @@ class Trace:
         }
         number = Operand(Kind.NUMBER, "I", 0)
         entry = Probe(
-            **place,  # type: ignore[arg-type]
+            **place,
             site=Where.ENTRY,
             name="start",
             operands=(number,),
             outcome=Outcome.KEEP,
             result="J",
-            keeps="started",
+            keeps=started,
         )
         ends = []
+        condition = self._condition
         for site in (Where.RETURN, Where.UNWIND):
-            begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=entry.keeps))
+            if condition is not None:
+                may_hold = condition.at_returns if site is Where.RETURN else condition.at_exceptions
+                if not may_hold:
+                    continue
+                place |= {"condition": condition.steps, "conditional": True}
+            begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=started))
             if self._summary:
-                made = Probe(**place, site=site, name="tally", operands=begin)  # type: ignore[arg-type]
+                made = Probe(**place, site=site, name="tally", operands=begin)
             else:
                 values = [Operand(Kind.VALUE, "X")]
                 if self._arguments:
                     values.append(Operand(Kind.ARGUMENTS, "X"))
                 made = Probe(
-                    **place,  # type: ignore[arg-type]
+                    **place,
                     site=site,
                     name="begin",
                     operands=(*begin, *values),
@@ -162,21 +179,6 @@ class Trace:
                 )
             ends.append(made)
         return [entry, *ends]
-
-    def _linked(self, probes: list[Probe]) -> list[Probe]:
-        """Each pattern's probes take what its own entry keeps."""
-        found = []
-        for number, probe in enumerate(probes):
-            name = f"started {number // _TYPES}"
-            if probe.site is Where.ENTRY:
-                found.append(_with(probe, keeps=name))
-            else:
-                operands = tuple(
-                    one._replace(text=name) if one.kind is Kind.KEPT else one
-                    for one in probe.operands
-                )
-                found.append(_with(probe, operands=operands))
-        return found
 
     def _sized(self, probe: Probe) -> Probe:
         if probe.outcome is not Outcome.RECORD:
@@ -211,7 +213,11 @@ class Trace:
     def _check_places(self) -> None:
         """Refuse a pattern that takes nothing, with names that are like it."""
         self._read_sites()
-        taken = {site.probe // _TYPES for site in self._sites}
+        taken = {
+            self._patterns_of[site.probe]
+            for site in self._sites
+            if self._plan[site.probe].site is not Where.ENTRY
+        }
         for number, pattern in enumerate(self.patterns):
             if number in taken:
                 continue
@@ -226,6 +232,11 @@ class Trace:
             refused = "; ".join(f"{name}: {why}" for name, why in list(self.refused.items())[:3])
             if refused:
                 raise Error(f"no class of {pattern!r} could get probes: {refused}")
+            if self.when is not None:
+                raise LookupError(
+                    f"no method of {pattern!r} has the values of the condition {self.when!r}; "
+                    "arg0 and so on are there also where a class was compiled without -g"
+                )
             names = {one.name for cls in found[:20] for one in cls.methods}
             alike = difflib.get_close_matches(method, names, 3) or sorted(names)[:5]
             raise LookupError(

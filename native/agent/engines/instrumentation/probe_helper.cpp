@@ -91,4 +91,10 @@ JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(object)(JNIEnv* jni, jclass, jlong rec
   jvmti::ProbeSet::record_object(jni, reinterpret_cast<uint8_t*>(record), value, offset);
 }
 
+JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(test)(JNIEnv* jni, jclass, jint probes, jint step,
+                                                jobject from) {
+  return jvmti::ProbeSet::test(jni, static_cast<uint32_t>(probes), static_cast<uint32_t>(step),
+                               from);
+}
+
 }  // extern "C"

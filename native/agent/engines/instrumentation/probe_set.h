@@ -68,7 +68,9 @@ class ProbeSet {
   jvmtiError copy_sites(uint64_t offset, jint* count, unsigned char** bytes);
   jvmtiError copy_classes(uint64_t offset, jint* count, unsigned char** bytes);
 
-  // Of the helper class: writes what an object is.
+  // Of the helper class: whether a step of a condition holds for what is behind an object.
+  static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
+  // The same: writes what an object is.
   static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset);
 
  private:
@@ -83,6 +85,13 @@ class ProbeSet {
                                            const unsigned char* data, jint* new_size,
                                            unsigned char** new_data);
   uint64_t number_of(JNIEnv* jni, jclass klass);
+  struct KnownField {
+    jfieldID id;
+    char type;  // 0 where the class has no such field
+  };
+  KnownField field_of(JNIEnv* jni, jobject object, classfile::Text name);
+  KnownField find_field(JNIEnv* jni, jclass klass, classfile::Text name);
+  bool holds(JNIEnv* jni, const classfile::Step& step, jobject from);
   void write_text(JNIEnv* jni, jstring text, uint8_t* into, layouts::RecordedObject* about);
   jvmtiError copy(const Vector<uint8_t>& from, uint64_t offset, jint* count, unsigned char** bytes);
 
@@ -99,6 +108,8 @@ class ProbeSet {
   Vector<uint8_t> sites_;
   Vector<uint8_t> names_;  // of classes of objects, a zero behind each
   uint32_t named_ = 0;
+  Index field_numbers_;  // of a class and a name, from 1
+  Vector<KnownField> fields_;
   Index woven_;             // hashes of the names of classes that have probes
   int64_t woven_last_ = 0;  // by the clock in milliseconds
   uint64_t most_sites_ = 0;

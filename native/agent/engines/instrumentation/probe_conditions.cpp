@@ -1,0 +1,172 @@
+// Conditions about what objects hold: fields to any depth, lengths, texts, values in boxes.
+
+#include "agent/engines/instrumentation/probe_set.h"
+
+namespace jvmti {
+
+namespace {
+
+using layouts::RecordedKind;
+constexpr size_t kLongestConstant = 1024;
+
+constexpr uint32_t kLess = 1;
+constexpr uint32_t kEqual = 2;
+constexpr uint32_t kGreater = 4;
+
+template <class T>
+bool compared(T one, T other, uint32_t holds) {
+  if (one < other) return (holds & kLess) != 0;
+  if (one > other) return (holds & kGreater) != 0;
+  if (one == other) return (holds & kEqual) != 0;
+  return holds == (kLess | kGreater);  // what is no number differs from everything
+}
+
+// A value that a path leads to: an object, or a number.
+struct Found {
+  bool is_object;
+  bool is_real;
+  int64_t number;
+  double real;
+};
+
+Found whole(int64_t number) { return {false, false, number, static_cast<double>(number)}; }
+
+Found primitive(JNIEnv* jni, jobject object, jfieldID field, char type) {
+  switch (type) {
+    case 'Z':
+      return whole(jni->GetBooleanField(object, field) != 0);
+    case 'B':
+      return whole(jni->GetByteField(object, field));
+    case 'C':
+      return whole(jni->GetCharField(object, field));
+    case 'S':
+      return whole(jni->GetShortField(object, field));
+    case 'I':
+      return whole(jni->GetIntField(object, field));
+    case 'J':
+      return whole(jni->GetLongField(object, field));
+    default: {
+      double value = type == 'F' ? static_cast<double>(jni->GetFloatField(object, field))
+                                 : jni->GetDoubleField(object, field);
+      return {false, true, 0, value};
+    }
+  }
+}
+
+bool is_text(JNIEnv* jni, jstring text, classfile::Text wanted) {
+  char buffer[kLongestConstant + 4];
+  if (wanted.size > kLongestConstant) return false;
+  if (static_cast<uint32_t>(jni->GetStringUTFLength(text)) != wanted.size) return false;
+  if (wanted.size == 0) return true;
+  jni->GetStringUTFRegion(text, 0, jni->GetStringLength(text), buffer);
+  return std::memcmp(buffer, wanted.data, wanted.size) == 0;
+}
+
+}  // namespace
+
+// Looks in the class and in those that it extends.
+ProbeSet::KnownField ProbeSet::find_field(JNIEnv* jni, jclass klass, classfile::Text name) {
+  LocalRef<jclass> at(jni, jni->NewLocalRef(klass));
+  while (at != nullptr) {
+    Deallocated<jfieldID> fields(env_);
+    jint count = 0;
+    if (env_->GetClassFields(at, &count, fields.out()) != JVMTI_ERROR_NONE) break;
+    for (jint i = 0; i < count; ++i) {
+      Deallocated<char> found(env_);
+      Deallocated<char> signature(env_);
+      jint modifiers = 0;
+      if (env_->GetFieldName(at, fields[i], found.out(), signature.out(), nullptr) !=
+              JVMTI_ERROR_NONE ||
+          env_->GetFieldModifiers(at, fields[i], &modifiers) != JVMTI_ERROR_NONE) {
+        continue;
+      }
+      constexpr jint kStatic = 8;
+      if ((modifiers & kStatic) == 0 && classfile::Text(found.get()) == name) {
+        return {fields[i], signature[0] == '[' ? 'L' : signature[0]};
+      }
+    }
+    at.reset(jni->GetSuperclass(at));
+  }
+  return {nullptr, 0};
+}
+
+ProbeSet::KnownField ProbeSet::field_of(JNIEnv* jni, jobject object, classfile::Text name) {
+  LocalRef<jclass> klass(jni, jni->GetObjectClass(object));
+  uint32_t number = static_cast<uint32_t>(number_of(jni, klass));
+  uint64_t key = number;
+  for (uint32_t i = 0; i < name.size; ++i) key = (key ^ name.data[i]) * 0x100000001B3u;
+  {
+    Locked locked(mutex_);
+    uint32_t known = number == 0 ? 0 : field_numbers_.find(key | 1);
+    if (known != 0) return fields_[known - 1];
+  }
+  KnownField found = find_field(jni, klass, name);
+  Locked locked(mutex_);
+  if (number != 0 && field_numbers_.find(key | 1) == 0 && fields_.push(found)) {
+    (void)field_numbers_.insert(key | 1, static_cast<uint32_t>(fields_.size()));
+  }
+  return found;
+}
+
+bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
+  LocalRef<> at(jni, jni->NewLocalRef(from));
+  Found found{true, false, 0, 0};
+  classfile::Text path = step.path;
+  while (path.size != 0) {
+    uint32_t size = 0;
+    while (size < path.size && path.data[size] != '.') ++size;
+    classfile::Text name(path.data, size);
+    path = path.from(size + 1);
+    if (!found.is_object || at == nullptr) return false;
+    LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
+    RecordedKind kind = static_cast<RecordedKind>(number_of(jni, klass) >> 32 & 0xFF);
+    if (name == classfile::Text("length") && kind == RecordedKind::kArray) {
+      found = whole(jni->GetArrayLength(static_cast<jarray>(at.get())));
+      continue;
+    }
+    if (name == classfile::Text("length") && kind == RecordedKind::kString) {
+      found = whole(jni->GetStringLength(static_cast<jstring>(at.get())));
+      continue;
+    }
+    KnownField field = field_of(jni, at, name);
+    if (field.type == 0) return false;
+    if (field.type == 'L') {
+      at.reset(jni->GetObjectField(at, field.id));
+    } else {
+      found = primitive(jni, at, field.id, field.type);
+    }
+  }
+  if (step.type == 'L') {
+    return found.is_object &&
+           compared(at == nullptr, true, (step.holds & kEqual) != 0 ? kEqual : kLess | kGreater);
+  }
+  if (found.is_object && at == nullptr) return false;
+  if (found.is_object) {
+    LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
+    uint64_t what = number_of(jni, klass);
+    RecordedKind kind = static_cast<RecordedKind>(what >> 32 & 0xFF);
+    if (step.type == 'S') {
+      bool same =
+          kind == RecordedKind::kString && is_text(jni, static_cast<jstring>(at.get()), step.text);
+      return same ? (step.holds & kEqual) != 0 : step.holds == (kLess | kGreater);
+    }
+    if (kind != RecordedKind::kBoxed) return false;
+    uint64_t box = what >> 40 & 7;
+    found = primitive(jni, at, known_fields.boxed[box], "ZBCSIJFD"[box]);
+  }
+  if (step.type == 'J' && !found.is_real) {
+    return compared(found.number, step.constant, step.holds);
+  }
+  double constant = static_cast<double>(step.constant);
+  if (step.type == 'D') std::memcpy(&constant, &step.constant, sizeof constant);
+  return step.type != 'S' && compared(found.real, constant, step.holds);
+}
+
+jint ProbeSet::test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from) {
+  UsedProbes used(number);
+  ProbeSet* set = used.get();
+  bool is_known = set != nullptr && set->active_ && step < set->plan_.steps().size();
+  return is_known && set->holds(jni, set->plan_.steps()[step], from) ? 1 : 0;
+}
+
+}  // namespace jvmti

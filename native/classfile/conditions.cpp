@@ -1,0 +1,127 @@
+// Conditions: comparisons of values with constants, each of which leaves 0 or 1, so that no branch
+// is needed. Numbers are compared by methods of the helper that the VM compiles into the probe,
+// what objects hold by one of the agent's.
+#include "classfile/method.h"
+
+namespace jvmti {
+namespace classfile {
+
+namespace {
+
+using layouts::Test;
+
+constexpr const char* kComparisons[] = {"(JJI)I", "(DDI)I", "(Ljava/lang/Object;I)I",
+                                        "(IILjava/lang/Object;)I"};
+
+enum : uint8_t { kWhole, kReal, kNull, kInAgent };
+
+}  // namespace
+
+// The type of what a path of one field leads to from `this`, where the class itself has the field;
+// empty otherwise.
+Text Method::own_field(const Step& step) const {
+  if (step.operand->kind != OperandKind::kThis || step.path.size == 0 || is_constructor_ ||
+      method_->is_static() || parameters_[0].written) {
+    return Text();
+  }
+  Bytes fields = class_->fields;
+  for (uint32_t left = fields.u2(); left > 0 && !fields.bad; --left) {
+    uint32_t access = fields.u2();
+    Text name = pool_.utf8(fields.u2());
+    Text type = pool_.utf8(fields.u2());
+    for (uint32_t more = fields.u2(); more > 0 && !fields.bad; --more) {
+      fields.u2();
+      fields.take(fields.u4());
+    }
+    if (name == step.path && (access & 0x0008) == 0) return type;
+  }
+  return Text();
+}
+
+bool Method::is_possible(const Step& step, const Place& place) const {
+  if (step.operation != Test::kCompare) return true;
+  if (!is_possible(*step.operand, place)) return false;
+  char kind = category(type_at(*step.operand, place));
+  // A box may have a number.
+  if (kind == 'L') return true;
+  if (step.path.size != 0 || kind == 'V' || kind == '\0') return false;
+  return step.type == 'D' || step.type == 'J';
+}
+
+void Method::condition(const Probe& probe, const Place& place) {
+  if (probe.step_count == 0) return number(1);
+  for (uint32_t i = 0; i < probe.step_count; ++i) {
+    switch (probe.steps[i].operation) {
+      case Test::kCompare:
+        compare(probe, i, place);
+        break;
+      case Test::kAnd:
+        op(kIand, -1);
+        break;
+      case Test::kOr:
+        op(kIor, -1);
+        break;
+      case Test::kNot:
+        number(1);
+        op(kIxor, -1);
+        break;
+    }
+  }
+}
+
+void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
+  const Step& step = probe.steps[index];
+  Text type = type_at(*step.operand, place);
+  Text field = own_field(step);
+  bool is_field = field.size != 0 && category(field) != '\0';
+  char kind = is_field ? category(field) : category(type);
+  bool is_number = kind != 'L' && (step.type == 'D' || step.type == 'J');
+  // A fraction is compared as such with a whole number, too.
+  bool is_real = step.type == 'D' || kind == 'F' || kind == 'D';
+  int64_t constant = step.constant;
+  if (is_real && step.type == 'J') {
+    double value = static_cast<double>(step.constant);
+    std::memcpy(&constant, &value, sizeof constant);
+  }
+  bool is_null_test = kind == 'L' && step.type == 'L' && (is_field || step.path.size == 0);
+  uint8_t comparison = !is_number && !is_null_test ? kInAgent
+                       : is_null_test              ? kNull
+                       : is_real                   ? kReal
+                                                   : kWhole;
+  if (comparison == kInAgent) {
+    // The number of the set, as in the probe itself.
+    hand_over(probe.operands[0], place);
+    number(static_cast<int32_t>(probe.first_step + index));
+    is_field = false;
+  }
+  hand_over(*step.operand, place);
+  if (is_field) {
+    if (place.is_unwind) {
+      op(kCheckcast, 0);
+      out_->u2(class_->index);
+    }
+    op(kGetfield, static_cast<int32_t>(slots(kind)) - 1);
+    out_->u2(pool_.add_field(class_->name, step.path, field));
+  }
+  if (comparison == kInAgent) {
+    if (kind != 'L') box(type);
+  } else if (comparison == kNull) {
+    number(static_cast<int32_t>(step.holds));
+  } else {
+    convert(is_field ? field : type, is_real ? 'D' : 'J');
+    if (!is_real && constant >= -32768 && constant <= 32767) {
+      number(static_cast<int32_t>(constant));
+      op(kI2l, 1);
+    } else {
+      op(kLdc2W, 2);
+      out_->u2(is_real ? pool_.add_double(constant) : pool_.add_long(constant));
+    }
+    number(static_cast<int32_t>(step.holds));
+  }
+  uint16_t& method = comparisons_[comparison];
+  if (method == 0) method = pool_.add_method(probe.helper, "test", kComparisons[comparison]);
+  invoke(method, kComparisons[comparison]);
+}
+
+}  // namespace classfile
+}  // namespace jvmti
