@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jvms
 from instrumentation import verification
+from jvmti.instrumentation.probes import Probe
 
 
 def test_the_verifier_takes_classes_of_the_jdk_with_every_kind_of_probe(jvm: jvms.Jvm) -> None:
@@ -13,8 +14,15 @@ def test_the_verifier_takes_classes_of_the_jdk_with_every_kind_of_probe(jvm: jvm
     assert found.failed == {}
 
 
+def test_the_verifier_takes_classes_of_the_jdk_that_record_calls(jvm: jvms.Jvm) -> None:
+    found = verification.run(jvm, [], verification.RECORDING, step=700, most=700)
+    assert found.classes > 500
+    assert found.placed > 10_000
+    assert found.failed == {}
+
+
 def test_the_verifier_refuses_what_is_wrong(jvm: jvms.Jvm) -> None:
-    probe = f"entry *.* -> {verification.HELPER}.entry(Object this)"
+    probe: str | Probe = f"entry *.* -> {verification.HELPER}.entry(Object this)"
     loads_an_int = (b"\x2a\xb8", b"\x1a\xb8")  # iload_0 for aload_0 before a static call
     found = verification.run(jvm, [], [probe], step=200, most=200, damage=loads_an_int)
     assert "FailsVerification" in "".join(found.failed.values())

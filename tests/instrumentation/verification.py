@@ -30,10 +30,13 @@ import programs
 from jvmti.classfile import MalformedClassFile
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
+from jvmti.instrumentation.probes import Probe
 from jvmti.interface.errors import Error, NamesDontMatch
+from jvmti.tracing.call_probes import RecordShape, call_probes
+from jvmti.tracing.conditions import compiled
 
 HELPER = "java.lang.Probed"
-EVERYTHING = [
+EVERYTHING: list[str | Probe] = [
     f"entry *.* -> started = {HELPER}.entry(int site, String method, Object this, Object[] args)",
     f"return *.* -> {HELPER}.left(int site, Object value, Object this, Object[] args, long started)",
     f"unwind *.* -> {HELPER}.unwound(int site, Throwable value, Object this, Object[] args, long started)",
@@ -54,7 +57,28 @@ EVERYTHING = [
 ]
 """Probes of every kind, with everything that they can be handed."""
 
-PLAIN = [
+RECORDING: list[str | Probe] = [
+    probe
+    for number, (pattern, condition) in enumerate(
+        [
+            ("*.*", None),
+            ("*.<init>", "arg0 != None and this.value == 1 or thread.name == 'main'"),
+            ("*.*", "arg0 > 1.5 or not arg1 == 'a' or this.size == 3 or this.count < 0"),
+            ("*.*", "value == None or value > 70000000000"),
+            ("*.*", "exception.detailMessage != 'none' and (name == None or n == 1)"),
+        ]
+    )
+    for probe in call_probes(
+        pattern,
+        f"started {number}",
+        RecordShape.of(16),
+        summary=number == 2,
+        condition=condition and compiled(condition),
+    )
+]
+"""Probes that record, count, and have conditions."""
+
+PLAIN: list[str | Probe] = [
     f"entry *.* -> {HELPER}.entry(int site)",
     f"return *.* -> {HELPER}.left(int site)",
     f"unwind *.* -> {HELPER}.unwound(int site)",
@@ -90,7 +114,9 @@ class Verified(NamedTuple):
 class Verification:
     """Asks the verifier of one JVM."""
 
-    def __init__(self, vm: jvmti.VM, program: programs.JavaProgram, probes: list[str]) -> None:
+    def __init__(
+        self, vm: jvmti.VM, program: programs.JavaProgram, probes: list[str | Probe]
+    ) -> None:
         self.vm = vm
         self.env = vm.new_env()
         self.env.add_capabilities({"can_redefine_classes", "can_redefine_any_class"})
@@ -180,7 +206,7 @@ OTHER = (compiler.classes("Idle") / "Idle.class").read_bytes()
 def run(
     jvm: jvms.Jvm,
     jars: list[Path],
-    probes: list[str],
+    probes: list[str | Probe],
     step: int = 1000,
     most: int | None = None,
     damage: tuple[bytes, bytes] | None = None,

@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
-from instrumentation.verification import EVERYTHING  # noqa: E402
+from instrumentation.verification import EVERYTHING, RECORDING  # noqa: E402
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
@@ -74,7 +74,14 @@ def fuzz(
 ) -> subprocess.CompletedProcess[str]:
     """Instrument so many damaged class files."""
     plan, classes, kept = folder / "plan", folder / "classes", folder / f"case-{seed}.class"
-    plan.write_bytes(plan_of([Probe.parse(text) for text in EVERYTHING]))
+    plan.write_bytes(
+        plan_of(
+            [
+                one if isinstance(one, Probe) else Probe.parse(one)
+                for one in (*EVERYTHING, *RECORDING)
+            ]
+        )
+    )
     classes.write_bytes(b"".join(struct.pack("<I", len(one)) + one for one in class_files(paths)))
     return subprocess.run(
         [build(folder), plan, classes, str(cases), str(seed), kept],

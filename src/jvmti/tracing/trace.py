@@ -13,31 +13,24 @@ from typing import Any
 import numpy
 
 from jvmti.instrumentation.library import plan_of
-from jvmti.instrumentation.probes import BadProbe, Operand, Probe
+from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.probe_memory import TALLIES
-from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.functions import OPERATIONS
 from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
+from jvmti.tracing.call_probes import RecordShape, call_probes
 from jvmti.tracing.calls import Call, Calls, MethodUse
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.memory import HEAD, ProbeMemory, bucket_starts
 from jvmti.tracing.sites import RecordedObject, Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
 
-HELPER = "java.lang.JvmtiProbes"
-"""What plans call the class that probes call; the agent puts its own there."""
-
 TICK = 0.05
 """Seconds between two looks at the records."""
 
-_ROOM = 24
-"""Values of eight bytes that a record has space for, besides two objects."""
-_LARGEST_RECORD = 4096
 _BATCH = 100
 """Classes that get their probes in one pause at first."""
 
@@ -76,11 +69,9 @@ class Trace:
         self.classes = 0
         self.refused: dict[str, str] = {}
         self.when = when
-        self._condition = None if when is None else compiled(when)
+        condition = None if when is None else compiled(when)
         self._vm = vm
-        self._arguments = arguments
         self._summary = summary
-        self._text_size = min(max(-(-text // 8) * 8, 8), 1024)
         self._limit = limit
         self._lock = threading.Lock()
         self._sites: list[Site] = []
@@ -92,16 +83,20 @@ class Trace:
         self._left_out = 0
         self._since = time.monotonic()
         self._taken = 0
+        self._shape = RecordShape.of(text)
         probes = [
             probe
             for number, pattern in enumerate(patterns)
-            for probe in self._probes(pattern, f"started {number}")
+            for probe in call_probes(
+                pattern,
+                f"started {number}",
+                self._shape,
+                arguments=arguments,
+                summary=summary,
+                condition=condition,
+            )
         ]
-        size = 64 if summary else HEAD + 2 * (16 + self._text_size) + _ROOM * 8
-        size = 1 << (size - 1).bit_length()
-        self._record_size = min(size, _LARGEST_RECORD)
-        probes = [self._sized(probe) for probe in probes]
-        self._memory = ProbeMemory(self._record_size)
+        self._memory = ProbeMemory(self._shape.size)
         self._memory.allow(limit)
         plan = plan_of(probes)
         self._plan = probes
@@ -112,7 +107,7 @@ class Trace:
             self._number: int = session.call(
                 OPERATIONS["open_probes"],
                 1,
-                (plan, int(over * 1e9), self._record_size, self._text_size),
+                (plan, int(over * 1e9), *self._shape),
                 descriptor=self._memory.descriptor,
             )
         finally:
@@ -124,66 +119,6 @@ class Trace:
         except BaseException:
             self.close()
             raise
-
-    # ---- probes ----------------------------------------------------------------------------------
-
-    def _probes(self, pattern: str, started: str) -> list[Probe]:
-        """The probes of a pattern, of which the first keeps the time for the others."""
-        try:
-            where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")
-        except BadProbe:
-            raise BadProbe(
-                f"{pattern!r} is not CLASS.METHOD, such as com.acme.Order.add or com.acme.*.*"
-            ) from None
-        place: dict[str, Any] = {
-            "classes": where.classes,
-            # Not constructors and initializers, unless the pattern names them.
-            "methods": where.methods or "[!<]*",
-            "descriptors": where.descriptors,
-            "annotated": where.annotated,
-            "extends": where.extends,
-            "helper": HELPER,
-        }
-        number = Operand(Kind.NUMBER, "I", 0)
-        entry = Probe(
-            **place,
-            site=Where.ENTRY,
-            name="start",
-            operands=(number,),
-            outcome=Outcome.KEEP,
-            result="J",
-            keeps=started,
-        )
-        ends = []
-        condition = self._condition
-        for site in (Where.RETURN, Where.UNWIND):
-            if condition is not None:
-                may_hold = condition.at_returns if site is Where.RETURN else condition.at_exceptions
-                if not may_hold:
-                    continue
-                place |= {"condition": condition.steps, "conditional": True}
-            begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=started))
-            if self._summary:
-                made = Probe(**place, site=site, name="tally", operands=begin)
-            else:
-                values = [Operand(Kind.VALUE, "X")]
-                if self._arguments:
-                    values.append(Operand(Kind.ARGUMENTS, "X"))
-                made = Probe(
-                    **place,
-                    site=site,
-                    name="begin",
-                    operands=(*begin, *values),
-                    outcome=Outcome.RECORD,
-                    result="J",
-                )
-            ends.append(made)
-        return [entry, *ends]
-
-    def _sized(self, probe: Probe) -> Probe:
-        if probe.outcome is not Outcome.RECORD:
-            return probe
-        return _with(probe, record_size=self._record_size, text_size=self._text_size)
 
     # ---- the classes -----------------------------------------------------------------------------
 
@@ -345,7 +280,7 @@ class Trace:
 
     def _call(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Call:
         result, *arguments = (
-            None if slot is None else slot.read(row, self._class_names, self._text_size)
+            None if slot is None else slot.read(row, self._class_names, self._shape.text_size)
             for slot in site.slots
         )
         if site.omitted:
@@ -390,7 +325,7 @@ class Trace:
         for site in read_sites(data):
             if site.probe >= len(self._plan):
                 raise ProtocolError("a place is of a probe that there is not")
-            site.lay_out(self._text_size)
+            site.lay_out(self._shape.text_size)
             self._sites.append(site)
 
     def _read_classes(self) -> None:
@@ -468,11 +403,6 @@ _HEAD = numpy.dtype(
 )
 
 
-def _with(probe: Probe, **changed: Any) -> Probe:
-    names = probe.__dataclass_fields__
-    return Probe(**{name: changed.get(name, getattr(probe, name)) for name in names})
-
-
 def _within(part: float, running: Any, ends: Any, longest: int) -> float:
     """The end of the bucket that has a part of all calls."""
     return float(min(ends[int(numpy.searchsorted(running, part * running[-1]))], longest))
@@ -519,4 +449,4 @@ def _added_up(tallies: Any, sites: list[Site], plan: list[Probe]) -> list[Method
     return sorted(found, key=lambda one: -one.total)
 
 
-__all__ = ["HELPER", "Trace"]
+__all__ = ["Trace"]

@@ -1,0 +1,121 @@
+"""The probes that a trace puts into methods."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe
+from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, Outcome, Site
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.tracing.conditions import Condition
+
+HELPER = "java.lang.JvmtiProbes"
+"""What plans call the class that probes call; the agent puts its own there."""
+
+_NUMBERS = 24
+"""Numbers that a record has space for, besides two objects."""
+_LARGEST_RECORD = 4096
+_LONGEST_TEXT = 1024
+
+
+class RecordShape(NamedTuple):
+    """How much a record of a set has space for."""
+
+    size: int
+    """Its bytes, a power of two."""
+    text_size: int
+    """Bytes of the text of an object, a multiple of eight."""
+
+    @staticmethod
+    def of(text: int) -> RecordShape:
+        """For objects with so many bytes of text."""
+        text_size = min(max(-(-text // 8) * 8, 8), _LONGEST_TEXT)
+        size = RECORDED.size + 2 * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
+        return RecordShape(min(1 << (size - 1).bit_length(), _LARGEST_RECORD), text_size)
+
+
+def call_probes(
+    pattern: str,
+    name: str,
+    shape: RecordShape,
+    *,
+    arguments: bool = True,
+    summary: bool = False,
+    condition: Condition | None = None,
+) -> list[Probe]:
+    """The probes for calls of the methods that a pattern takes.
+
+    The first keeps the time when a call begins, the others record or count it where it ends.
+
+    Args:
+        pattern: as `jvmti.VM.trace` takes it.
+        name: what the time is called, another one for each pattern of a plan.
+        shape: of the records.
+        arguments: record what calls are handed.
+        summary: count calls instead.
+        condition: which of them.
+
+    Raises:
+        BadProbe: the pattern makes no sense.
+    """
+    place = _place(pattern)
+    number = Operand(Kind.NUMBER, "I", 0)
+    found = [
+        Probe(
+            **place,
+            site=Site.ENTRY,
+            name="start",
+            operands=(number,),
+            outcome=Outcome.KEEP,
+            result="J",
+            keeps=name,
+        )
+    ]
+    begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=name))
+    values = (Operand(Kind.VALUE, "X"), *[Operand(Kind.ARGUMENTS, "X")] * arguments)
+    for site in (Site.RETURN, Site.UNWIND):
+        if condition is not None:
+            if not (condition.at_returns if site is Site.RETURN else condition.at_exceptions):
+                continue
+            place |= {"condition": condition.steps, "conditional": True}
+        if summary:
+            found.append(Probe(**place, site=site, name="tally", operands=begin))
+        else:
+            found.append(_recording(place, site, (*begin, *values), shape))
+    return found
+
+
+def _place(pattern: str) -> dict[str, Any]:
+    try:
+        where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")
+    except BadProbe:
+        raise BadProbe(
+            f"{pattern!r} is not CLASS.METHOD, such as com.acme.Order.add or com.acme.*.*"
+        ) from None
+    return {
+        "classes": where.classes,
+        # Not constructors and initializers, unless the pattern names them.
+        "methods": where.methods or "[!<]*",
+        "descriptors": where.descriptors,
+        "annotated": where.annotated,
+        "extends": where.extends,
+        "helper": HELPER,
+    }
+
+
+def _recording(
+    place: dict[str, Any], site: Site, operands: tuple[Operand, ...], shape: RecordShape
+) -> Probe:
+    return Probe(
+        **place,
+        site=site,
+        name="begin",
+        operands=operands,
+        outcome=Outcome.RECORD,
+        result="J",
+        record_size=shape.size,
+        text_size=shape.text_size,
+    )
+
+
+__all__ = ["HELPER", "RecordShape", "call_probes"]
