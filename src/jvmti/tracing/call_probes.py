@@ -28,7 +28,7 @@ class RecordShape(NamedTuple):
 
     @staticmethod
     def of(text: int) -> RecordShape:
-        """For objects with so many bytes of text."""
+        """For objects whose text takes this many bytes."""
         text_size = min(max(-(-text // 8) * 8, 8), _LONGEST_TEXT)
         size = RECORDED.size + 2 * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
         return RecordShape(min(1 << (size - 1).bit_length(), _LARGEST_RECORD), text_size)
