@@ -104,6 +104,9 @@ def kill(
         if number % 5 == 4 or number == kills - 1:
             with jvmti.attach(target.pid) as vm:
                 assert vm.stats.agent == books, (vm.stats.agent, books)
+                if controller == "tracing":
+                    for name in ("Steady$Prey", "java.util.HashMap"):
+                        assert b"JvmtiProbes" not in bytes(vm.find_class(name).class_file), name
             assert target.settles_at(rest), (rest, target.footprint())
     return outcome
 
@@ -112,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", default="17")
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--controller", choices=("busy", "storming"), default="busy")
+    parser.add_argument("--controller", choices=("busy", "storming", "tracing"), default="busy")
     parser.add_argument("--how", choices=HOW, default="killed")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()

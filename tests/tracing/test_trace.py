@@ -537,3 +537,14 @@ def test_a_condition_about_what_a_method_does_not_have(vm: jvmti.VM, traced: Jav
         traced.ask("add 3")
         traced.ask("deep 2")
         assert [one.method for one in calls_of(trace, 1)] == ["add"]
+
+
+def test_calls_that_run_while_classes_get_probes_are_named(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    traced.ask("start 2")
+    with vm.trace("Traced.spin", f"{ORDER}.add") as trace:
+        assert trace.running["Traced.run"] == 2
+        assert "Traced.main" in trace.running
+        assert not any(name.startswith(ORDER) for name in trace.running)
+    traced.ask("stop")

@@ -202,6 +202,14 @@ def _tell_beginning(trace: Trace, passed: float) -> None:
             "50 ns, or 100 with objects; a narrower pattern, or --summary, costs less",
             file=sys.stderr,
         )
+    if trace.running:
+        most = sorted(trace.running, key=lambda name: -trace.running[name])
+        more = f" and {len(most) - 3} others" if len(most) > 3 else ""
+        print(
+            f"jvmti: calls that run now go on in the interpreter until they return: "
+            f"{', '.join(printable(name) for name in most[:3])}{more}",
+            file=sys.stderr,
+        )
     for name, why in list(trace.refused.items())[:3]:
         print(f"jvmti: {printable(name)} gets no probes: {printable(why)}", file=sys.stderr)
     sys.stderr.flush()

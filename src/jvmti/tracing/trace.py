@@ -47,6 +47,8 @@ class Trace:
         classes: the number of classes that got probes at the beginning; those that are loaded later
             get them, too.
         refused: classes that could not get any, with the reason.
+        running: how many threads were in a call of which methods of these classes. Such a call goes
+            on in the interpreter, and without probes, until it returns.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Trace:
         self.patterns = tuple(patterns)
         self.classes = 0
         self.refused: dict[str, str] = {}
+        self.running: dict[str, int] = {}
         self.when = when
         condition = None if when is None else compiled(when)
         self._vm = vm
@@ -124,6 +127,7 @@ class Trace:
 
     def _arm(self, max_pause: float | None) -> None:
         classes = self._loaded()
+        self._find_running({one.name for one in classes})
         batch = _BATCH if max_pause is None else 1
         at = 0
         while at < len(classes):
@@ -144,6 +148,14 @@ class Trace:
             raise Error(
                 f"{self.patterns} takes more than {TALLIES.COUNT:,} places: narrow the pattern"
             )
+
+    def _find_running(self, names: set[str]) -> None:
+        for thread in self._vm.threads.snapshot():
+            inside = {frame.method for frame in thread.frames if frame.location >= 0}
+            for method in inside:
+                if method.class_name in names:
+                    name = f"{method.class_name}.{method.name}"
+                    self.running[name] = self.running.get(name, 0) + 1
 
     def _check_places(self) -> None:
         """Refuse a pattern that takes nothing, with names that are like it."""

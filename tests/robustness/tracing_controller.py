@@ -1,0 +1,68 @@
+"""A controller that opens and closes traces without an end, to be ended at any moment.
+
+Run with the pid of the target and a seed; a third argument is there for `kills.py`.  It says
+``busy`` when calls have come.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from typing import Any
+
+import jvmti
+from jvmti.interface.errors import Error
+
+# Not the class whose endless loop counts: that would stay in the interpreter.
+PATTERNS = (
+    ("Steady$Prey.*", "Steady$Spare.*"),
+    ("java.lang.Thread.*", "java.util.HashMap.*"),
+    ("java.util.*.*",),
+    ("java.io.*.*", "java.lang.String*.*"),
+)
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"limit": None},
+    {"summary": True},
+    {"when": "arg0 == 1 or this.hash == 3"},
+    {"over": 0.001},
+    {"max_pause": 0.01},
+)
+
+
+def main() -> None:
+    vm = jvmti.attach(int(sys.argv[1]))
+    rng = random.Random(int(sys.argv[2]))
+    first = vm.trace("Steady$Prey.*", limit=None)
+    while not first.read(1.0):
+        pass
+    said = threading.Event()
+
+    def open_and_close() -> None:
+        own = random.Random(rng.getrandbits(64))
+        traces = []
+        while True:
+            try:
+                options = own.choice(OPTIONS)
+                traces.append(vm.trace(*own.choice(PATTERNS), unloaded=True, **options))
+                traces[-1].read(own.random() / 20)
+                said.set()
+                if len(traces) > own.randrange(4):
+                    traces.pop(own.randrange(len(traces))).close()
+            except Error:
+                if vm.closed:
+                    return
+
+    for _ in range(2):
+        threading.Thread(target=open_and_close, daemon=True).start()
+    said.wait()
+    print("busy", flush=True)
+    while True:
+        first.read(0.05)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()
