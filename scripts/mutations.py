@@ -63,7 +63,7 @@ MUTATIONS = (
     Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/test_environments.py tests/events"),
     # ---- the agent: events, streams, stops
     Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
-    Mutation("a stream has no time", "recording.h", "if (stream_->words_ & protocol::kWordsTime) time();", "if (false) time();", STREAMS),
+    Mutation("a stream has no time", "recording.h", "if (stream_->words_ & layouts::Words::kTime) time();", "if (false) time();", STREAMS),
     Mutation("objects are not filtered", "recording.h", "if (object == nullptr || !usable()) return Stream::kWanted;", "return Stream::kWanted;", STREAMS),
     Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/test_events_command.py"),
     Mutation("an event's environment is not pinned", "event_scope.cpp", "environment->in_flight.fetch_add(1);", "environment->in_flight.fetch_add(0);", LEAVING),

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import programs
 from interrupts import interrupted_after, lost_ones
 from jvmti.interface.errors import IllegalArgument, JvmtiError
 from jvmti.liveheap.passes import PassMemory, run
-from jvmti.operations.functions import OPERATIONS
+from jvmti.operations.functions import Operations
 
 CONTROLLER = Path(__file__).parent / "scanning_controller.py"
 
@@ -74,9 +75,13 @@ def test_control_c_ends_a_pass(changing: programs.JavaProgram) -> None:
     assert memfds(changing.pid) == []
 
 
-def operation(vm: jvmti.VM, name: str, *arguments: Any, memory: PassMemory | None = None) -> Any:
-    assert name in OPERATIONS
-    return run(vm._session, name, arguments, memory=memory)
+def operation(
+    vm: jvmti.VM,
+    one: Callable[..., Any],
+    *arguments: Any,
+    memory: PassMemory | None = None,
+) -> Any:
+    return run(vm._session, one, arguments, memory=memory)
 
 
 def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram) -> None:
@@ -93,13 +98,17 @@ def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram)
     ]
     for room in impossible:
         with pytest.raises(IllegalArgument):
-            operation(vm, "scan_heap", [cls], False, 0, True, [1], room, memory=small)
+            operation(vm, Operations.scan_heap, [cls], False, 0, True, [1], room, memory=small)
     for number in (-1, 2, 1 << 30):
         with pytest.raises(IllegalArgument):
-            operation(vm, "scan_heap", [cls], False, number, True, [1], [0] * 5, memory=small)
+            operation(
+                vm, Operations.scan_heap, [cls], False, number, True, [1], [0] * 5, memory=small
+            )
     for number in (-1, 0, 2):
         with pytest.raises(IllegalArgument):
-            operation(vm, "scan_heap", [cls], False, 0, True, [number], [0] * 5, memory=small)
+            operation(
+                vm, Operations.scan_heap, [cls], False, 0, True, [number], [0] * 5, memory=small
+            )
     wrong: list[tuple[list[int], list[int], list[int], list[int]]] = [
         ([0], [0], [16], [-1]),
         ([2], [0], [16], [-1]),
@@ -112,14 +121,16 @@ def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram)
     ]
     for rows in wrong:
         with pytest.raises(IllegalArgument):
-            operation(vm, "find_in_heap", [cls], *rows)
+            operation(vm, Operations.find_in_heap, [cls], *rows)
     descriptor = os.memfd_create("unsealed")
     try:
         small.close()
         small.descriptor = descriptor
         os.ftruncate(descriptor, 1 << 20)
         with pytest.raises(IllegalArgument, match="sealed|memfd"):
-            operation(vm, "scan_heap", [cls], False, 0, True, [1], [1, 0, 0, 0, 0], memory=small)
+            operation(
+                vm, Operations.scan_heap, [cls], False, 0, True, [1], [1, 0, 0, 0, 0], memory=small
+            )
     finally:
         small.close()
     # Too little room is no mistake: what does not fit is counted.
@@ -127,7 +138,7 @@ def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram)
         memory = PassMemory(1 << 20)
         string = vm.find_class("java.lang.String")
         scanned = operation(
-            vm, "scan_heap", [cls, string], False, 2, True, [1], room, memory=memory
+            vm, Operations.scan_heap, [cls, string], False, 2, True, [1], room, memory=memory
         )
         memory.close()
         assert scanned.whole
@@ -136,8 +147,8 @@ def test_the_agent_believes_nothing(vm: jvmti.VM, program: programs.JavaProgram)
         contents = scanned.strings, scanned.text, scanned.values, scanned.elements
         assert contents <= tuple(room[1:])
         assert not memory.bytes[4096 + 3 * 4 * 300 + 1000 :].any()
-    assert operation(vm, "find_in_heap", [cls], [], [], [], []).objects == []
-    assert operation(vm, "take_instances", [], 10).objects == []
+    assert operation(vm, Operations.find_in_heap, [cls], [], [], [], []).objects == []
+    assert operation(vm, Operations.take_instances, [], 10).objects == []
     with pytest.raises((JvmtiError, TypeError)):
-        operation(vm, "take_instances", [None], 10)
+        operation(vm, Operations.take_instances, [None], 10)
     assert program.ask("add 0") == "1000"

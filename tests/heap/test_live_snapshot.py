@@ -18,6 +18,7 @@ from heap.conftest import attach_command, histogram_of
 from jvmti.heap.errors import NoRoom
 from jvmti.liveheap.dumping import dump
 from jvmti.liveheap.pauses import PauseTooLong
+from jvmti.operations.agent import AgentOperations
 
 CONTROLLER = """
 import sys, jvmti
@@ -121,12 +122,11 @@ def test_a_pause_that_is_too_long_is_refused_before(vm: jvmti.VM) -> None:
 
 
 def test_a_name_that_was_not_lent_is_refused(vm: jvmti.VM) -> None:
-    from jvmti.operations.functions import OPERATIONS
-
+    operations = AgentOperations(vm._session)
     with pytest.raises(jvmti.JvmtiError, match="no file was lent"):
-        vm._session.call(OPERATIONS["give_back_file"], 1, ("/etc/passwd",))
+        operations.give_back_file("/etc/passwd")
     with pytest.raises(jvmti.JvmtiError, match="no file came along"):
-        vm._session.call(OPERATIONS["lend_file"], 1, (0,))
+        operations.lend_file(0)
 
 
 @pytest.mark.parametrize("after", [0.0, 0.02, 0.1, 0.3])

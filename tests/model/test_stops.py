@@ -16,9 +16,9 @@ import pytest
 import jvmti
 from jvmti.debug.conditions import ConditionError, ControllerCondition
 from jvmti.debug.stops import Stop, StopRequest
-from jvmti.env.environment import AgentOperations
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
+from jvmti.operations.agent import AgentOperations
 from model import stopping
 from model.stopping import LINE, SOON, method
 

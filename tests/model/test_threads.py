@@ -12,8 +12,8 @@ import pytest
 
 import jvmti
 from interrupts import interrupted_after, lost_ones
-from jvmti.env.environment import AgentOperations
 from jvmti.model.threads.java_thread import Thread
+from jvmti.operations.agent import AgentOperations
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:

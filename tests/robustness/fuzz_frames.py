@@ -139,7 +139,7 @@ class Frames:
         while at + HEADER.size <= len(data):
             size, kind = struct.unpack_from("<IB", data, at)
             seen += 1
-            if size > protocol.MAXIMUM_REQUEST:
+            if size > protocol.LIMITS.REQUEST:
                 break
             if kind == Kind.GOODBYE:
                 data[at + 4] = kind = 255

@@ -40,7 +40,7 @@ jvmtiError RunAgentThread(Call& call, const In<kinds::Thread>& thread, const In<
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   int descriptor = call.channel.take_socket();
   if (descriptor < 0) {
-    call.refuse(protocol::kMalformedRequest, "no socket for the thread came along");
+    call.refuse(layouts::Status::kMalformedRequest, "no socket for the thread came along");
     return JVMTI_ERROR_NONE;
   }
   if (!runnable(call, thread.c())) {

@@ -33,7 +33,7 @@ bool Call::settled() {
     if (channel.thrown != nullptr) let_go(jni, channel.thrown);
     channel.thrown = hold(jni, thrown);
   }
-  status = protocol::kJavaException;
+  status = layouts::Status::kJavaException;
   if (identify) exception = issue(thrown, kinds::Throwable::kind);
   return false;
 }
@@ -187,7 +187,7 @@ const char* read_text(Call& call, Reader& reader) {
   const uint8_t* text = reader.take(static_cast<size_t>(length) + 1);
   if (text == nullptr) return nullptr;
   if (text[length] != 0 || !well_formed(text, static_cast<size_t>(length))) {
-    call.refuse(protocol::kMalformedRequest, "a string is not well-formed modified UTF-8");
+    call.refuse(layouts::Status::kMalformedRequest, "a string is not well-formed modified UTF-8");
     return nullptr;
   }
   return reinterpret_cast<const char*>(text);
@@ -299,65 +299,16 @@ namespace {
 
 // Whether this VM has the function: older tables are shorter, and reserved slots are null.
 bool present(const Call& call, const Function& function) {
-  unsigned table = function.number >> 12;
-  unsigned slot = function.number & 0xFFF;
-  if (table == protocol::kTableJvmti) {
+  if (function.table == Table::kJvmti) {
     if (function.since > major_version(agent.version)) return false;
-    return function.own || reinterpret_cast<void* const*>(call.env->functions)[slot - 1] != nullptr;
+    return function.own ||
+           reinterpret_cast<void* const*>(call.env->functions)[function.slot - 1] != nullptr;
   }
-  if (table == protocol::kTableJni) {
+  if (function.table == Table::kJni) {
     if (call.jni == nullptr) return true;  // the phase is what is wrong
     return function.since <= major_version(call.jni->GetVersion());
   }
   return true;
-}
-
-// The functions that JNI allows while an exception is pending: those about exceptions, and those
-// that give something back.  Comparing references, which equality in Python does, is one more.
-bool allowed_while_pending(unsigned slot) {
-  switch (slot) {
-    case 15:   // ExceptionOccurred
-    case 16:   // ExceptionDescribe
-    case 17:   // ExceptionClear
-    case 19:   // PushLocalFrame
-    case 20:   // PopLocalFrame
-    case 22:   // DeleteGlobalRef
-    case 23:   // DeleteLocalRef
-    case 24:   // IsSameObject
-    case 218:  // MonitorExit
-    case 223:  // ReleasePrimitiveArrayCritical
-    case 227:  // DeleteWeakGlobalRef
-    case 228:  // ExceptionCheck
-      return true;
-  }
-  return slot >= 191 && slot <= 198;  // Release…ArrayElements
-}
-
-// What neither throws, runs Java code nor loads a class; memory there is plenty so early.
-bool harmless(unsigned slot) {
-  switch (slot) {
-    case 4:    // GetVersion
-    case 6:    // FindClass, which a guard looks at
-    case 10:   // GetSuperclass
-    case 11:   // IsAssignableFrom
-    case 15:   // ExceptionOccurred
-    case 17:   // ExceptionClear
-    case 31:   // GetObjectClass
-    case 32:   // IsInstanceOf
-    case 163:  // NewString
-    case 164:  // GetStringLength
-    case 165:  // GetStringChars
-    case 167:  // NewStringUTF
-    case 168:  // GetStringUTFLength
-    case 171:  // GetArrayLength
-    case 228:  // ExceptionCheck
-      return true;
-  }
-  return (slot >= 19 && slot <= 25) ||    // local frames, references
-         (slot >= 95 && slot <= 103) ||   // Get…Field
-         (slot >= 145 && slot <= 153) ||  // GetStatic…Field
-         (slot >= 226 && slot <= 227) ||  // weak references
-         slot >= 232;                     // GetObjectRefType, GetModule, …
 }
 
 }  // namespace
@@ -375,28 +326,27 @@ bool can_throw() {
 
 void invoke(Call& call, const Function& function) {
   if (!present(call, function)) {
-    call.refuse(protocol::kNotInThisVersion);
+    call.refuse(layouts::Status::kNotInThisVersion);
     return;
   }
-  if (function.number >> 12 == protocol::kTableJni && call.jni == nullptr) {
+  bool jni_function = function.table == Table::kJni;
+  if (jni_function && call.jni == nullptr) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "JNI needs the start phase");
     return;
   }
-  if (function.number >> 12 == protocol::kTableJni && !harmless(function.number & 0xFFF) &&
-      !can_throw()) {
+  if (jni_function && !function.early && !can_throw()) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
     return;
   }
   if (function.runs_java && call.jni != nullptr && is_leaving()) {
-    call.refuse(protocol::kLeavingFrame);
+    call.refuse(layouts::Status::kLeavingFrame);
     return;
   }
   call.parameters = function.parameters;
-  call.jni_function = function.number >> 12 == protocol::kTableJni;
+  call.jni_function = jni_function;
   call.global = false;
   call.throws = false;
-  if (call.channel.pending != nullptr && call.jni_function &&
-      !allowed_while_pending(function.number & 0xFFF)) {
+  if (call.channel.pending != nullptr && jni_function && !function.while_pending) {
     own::forget_pending(call);
   }
   function.thunk(call);

@@ -74,7 +74,8 @@ struct Call {
   // All inputs were read and are good.
   bool ready() {
     for (int i = 0; i < parameters; ++i) {
-      if (reader(i).failed()) refuse(protocol::kMalformedRequest, "the arguments end too early");
+      if (reader(i).failed())
+        refuse(layouts::Status::kMalformedRequest, "the arguments end too early");
     }
     return status == 0;
   }
@@ -102,17 +103,23 @@ struct Sink {
   Sink from(int number) const { return Sink{writers + number * step, step}; }
 };
 
+using protocol::Table;
+
 struct Function {
   const char* name;
   void (*thunk)(Call&);
   void (*blank)(Sink);
   uint16_t number;
+  Table table;
+  uint16_t slot;
   uint8_t parameters;
   uint8_t leaves;
   uint8_t since;  // major version
   bool own;
   bool callback_safe;
   bool runs_java;
+  bool while_pending;
+  bool early;
 };
 
 // Generated, sorted by number.

@@ -12,7 +12,7 @@ namespace {
 Buffer buffer_of(Call& call, size_t size) {
   Buffer buffer;
   if (size > UINT32_MAX) {
-    call.refuse(protocol::kReplyTooLarge);
+    call.refuse(layouts::Status::kReplyTooLarge);
     return buffer;
   }
   buffer.data = std::malloc(size + 1);

@@ -79,7 +79,7 @@ jvmtiError RawMonitorEnter(Call& call, const In<kinds::RawMonitor>& monitor) {
     if (!entered.reserve(entered.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   if (call.channel.walking() && call.session.monitor_held_outside(call.channel, monitor.c())) {
-    call.refuse(protocol::kInHeapCallback, "the monitor's owner cannot leave it");
+    call.refuse(layouts::Status::kInHeapCallback, "the monitor's owner cannot leave it");
     return JVMTI_ERROR_NONE;
   }
   jvmtiError error = call.env->RawMonitorEnter(monitor.c());
@@ -111,7 +111,7 @@ jvmtiError RawMonitorWait(Call& call, const In<kinds::RawMonitor>& monitor,
   if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
   if (held_by(call.channel, monitor.c()) == nullptr) return JVMTI_ERROR_NOT_MONITOR_OWNER;
   if (call.channel.walking()) {
-    call.refuse(protocol::kInHeapCallback, "no thread could notify");
+    call.refuse(layouts::Status::kInHeapCallback, "no thread could notify");
     return JVMTI_ERROR_NONE;
   }
   // Noted before the wait, so that a session that ends meanwhile finds and wakes us.

@@ -7,10 +7,10 @@ namespace jvmti {
 
 namespace {
 
-void prepare(Call& call, const Header& header) {
+void prepare(Call& call, const Header& header, const Function& function) {
   call.environment_number = header.environment;
   call.environment = call.session.environments.enter(header.environment);
-  if (call.environment == nullptr && header.function >> 12 != protocol::kTableJvmti &&
+  if (call.environment == nullptr && function.table != Table::kJvmti &&
       call.session.environments.disposed(header.environment)) {
     // JNI and the agent's own operations outlive the environment that they are named with.
     call.env = agent.env;
@@ -29,9 +29,9 @@ void prepare(Call& call, const Header& header) {
 // While the VM makes a walk's callbacks, everything but what is declared safe would wait for ever.
 void check_in_walk(Call& call, const Header& header, const Function& function) {
   if (!function.callback_safe) {
-    call.refuse(protocol::kInHeapCallback);
+    call.refuse(layouts::Status::kInHeapCallback);
   } else if (header.environment != call.channel.walk_environment()->number) {
-    call.refuse(protocol::kInHeapCallback, "only in the environment that walks");
+    call.refuse(layouts::Status::kInHeapCallback, "only in the environment that walks");
   }
 }
 
@@ -42,7 +42,7 @@ void finish(Call& call) {
 // What a reply that could not be written says.
 constexpr uint16_t trouble(bool exhausted) {
   return exhausted ? static_cast<uint16_t>(JVMTI_ERROR_OUT_OF_MEMORY)
-                   : static_cast<uint16_t>(protocol::kReplyTooLarge);
+                   : static_cast<uint16_t>(layouts::Status::kReplyTooLarge);
 }
 
 // One call with its arguments in one stream and its results appended to `out`.
@@ -54,17 +54,17 @@ void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
   call.identify = true;
   const Function* function = find_function(header.function);
   if (function == nullptr) {
-    call.refuse(protocol::kUnknownFunction, "function %u is unknown to this agent",
+    call.refuse(layouts::Status::kUnknownFunction, "function %u is unknown to this agent",
                 header.function);
   }
   if (!call.refused() && call.channel.walking()) check_in_walk(call, header, *function);
-  if (!call.refused()) prepare(call, header);
+  if (!call.refused()) prepare(call, header, *function);
   size_t start = out.size();
   if (!call.refused()) invoke(call, *function);
   // What had no memory for its arguments has not read them.
   if (arguments.failed() && call.status != JVMTI_ERROR_OUT_OF_MEMORY) {
     call.status = 0;
-    call.refuse(protocol::kMalformedRequest, "the arguments end too early");
+    call.refuse(layouts::Status::kMalformedRequest, "the arguments end too early");
   }
   if (out.failed() && !call.refused()) call.refuse(trouble(out.exhausted()));
   finish(call);
@@ -78,8 +78,8 @@ void single(Call& call, const Header& header, Reader& arguments, Writer& out) {
 }
 
 uint8_t flags_of(const Call& call) {
-  if (call.exception != 0) return protocol::kFlagException;
-  if (call.status != 0 && call.detail[0] != '\0') return protocol::kFlagDetail;
+  if (call.exception != 0) return layouts::Flag::kException;
+  if (call.status != 0 && call.detail[0] != '\0') return layouts::Flag::kDetail;
   return 0;
 }
 
@@ -90,9 +90,9 @@ uint8_t flags_of(const Call& call) {
 void Channel::work(const Header& header) {
   bool counts = !agent.live;
   if (counts) calling_since_ = now_in_milliseconds();
-  if (header.kind == protocol::kCall) {
+  if (header.kind == layouts::Kind::kCall) {
     call(header);
-  } else if (header.kind == protocol::kBatch) {
+  } else if (header.kind == layouts::Kind::kBatch) {
     batch(header);
   } else {
     map(header);
@@ -105,14 +105,14 @@ void Channel::call(const Header& header) {
   request_ = header.sequence;
   Reader arguments(payload_, header.size);
   limit_ = -1;
-  if ((header.flags & protocol::kFlagLimited) != 0) {
+  if ((header.flags & layouts::Flag::kLimited) != 0) {
     int64_t limit = arguments.number<int64_t>();
     limit_ = milliseconds_from_now(limit < 0 ? 0 : limit);
   }
   Call made(*this, jni);
   single(made, header, arguments, outbox_);
   Header reply{static_cast<uint32_t>(outbox_.size()),
-               protocol::kReturn,
+               layouts::Kind::kReturn,
                flags_of(made),
                static_cast<uint16_t>(made.status),
                header.sequence,
@@ -147,7 +147,7 @@ void Channel::batch(const Header& header) {
   }
   bool fits = !outbox_.failed();
   Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0,
-               protocol::kReturn,
+               layouts::Kind::kReturn,
                0,
                static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())),
                header.sequence,
@@ -166,7 +166,7 @@ void Channel::map(const Header& header) {
   Array<uint8_t> copy;
   const uint8_t* request = payload_;
   size_t request_size = header.size;
-  if ((header.flags & protocol::kFlagShared) != 0) {
+  if ((header.flags & layouts::Flag::kShared) != 0) {
     int descriptor = take_descriptor();
     if (descriptor < 0) return malformed(header, "shared memory was announced but not passed");
     const char* why = shared.open(descriptor);
@@ -176,7 +176,7 @@ void Channel::map(const Header& header) {
     if (shared.size() < sizeof said || said > shared.size() - sizeof said) {
       return malformed(header, "shared memory is too short");
     }
-    if (said > protocol::kMaximumReply) return malformed(header, "the request is too large");
+    if (said > layouts::FrameLimits::kReply) return malformed(header, "the request is too large");
     // Copied once, so that nothing changes between its check and its use.
     request_size = static_cast<size_t>(said);
     if (!copy.allocate(request_size)) return exhausted(header);
@@ -185,8 +185,9 @@ void Channel::map(const Header& header) {
   }
 
   Reader reader(request, request_size);
-  uint32_t rows = reader.number<uint32_t>();
-  uint8_t parameters = reader.number<uint8_t>();
+  auto head = reader.number<layouts::MapHead>();
+  uint32_t rows = head.rows;
+  uint8_t parameters = head.columns;
   const Function* function = find_function(header.function);
   const char* why = nullptr;
   Reader readers[kMaximumParameters];
@@ -199,10 +200,10 @@ void Channel::map(const Header& header) {
     why = "a map request has more rows than bytes";
   }
   for (int i = 0; why == nullptr && i < parameters; ++i) {
-    column[i] = reader.number<uint8_t>() != 0;
-    uint32_t size = reader.number<uint32_t>();
-    const uint8_t* from = reader.take(size);
-    readers[i] = Reader(from, from == nullptr ? 0 : size);
+    auto parameter = reader.number<layouts::MapParameter>();
+    column[i] = parameter.each != 0;
+    const uint8_t* from = reader.take(parameter.size);
+    readers[i] = Reader(from, from == nullptr ? 0 : parameter.size);
   }
   if (why == nullptr && reader.failed()) why = "a map request ends too early";
   if (why != nullptr) return malformed(header, why);
@@ -212,7 +213,7 @@ void Channel::map(const Header& header) {
   Call made(*this, jni);
   made.identify = false;
   if (walking()) check_in_walk(made, header, *function);
-  if (!made.refused()) prepare(made, header);
+  if (!made.refused()) prepare(made, header, *function);
   made.readers = readers;
   made.reader_step = 1;
   made.writers = writers;
@@ -245,8 +246,7 @@ void Channel::map(const Header& header) {
     if (writers[leaf].failed()) fits = false;
   }
   if (fits && status == 0) {
-    outbox_.number(rows);
-    outbox_.number(static_cast<uint8_t>(function->leaves));
+    outbox_.number(layouts::MapHead{rows, function->leaves});
     outbox_.number(static_cast<uint32_t>(errors.size()));
     outbox_.bytes(errors.data(), errors.size());
     for (int leaf = 0; leaf < function->leaves; ++leaf) {
@@ -262,7 +262,7 @@ void Channel::map(const Header& header) {
   }
   if (status != 0) outbox_.truncate(0);
   Header reply{static_cast<uint32_t>(outbox_.size()),
-               protocol::kReturn,
+               layouts::Kind::kReturn,
                0,
                static_cast<uint16_t>(status),
                header.sequence,
@@ -273,7 +273,7 @@ void Channel::map(const Header& header) {
     std::memcpy(shared.data(), &size, sizeof size);
     std::memcpy(shared.data() + sizeof size, outbox_.data(), outbox_.size());
     reply.size = 0;
-    reply.flags = protocol::kFlagShared;
+    reply.flags = layouts::Flag::kShared;
   }
   send(reply, outbox_.data(), reply.size);
 }

@@ -136,7 +136,7 @@ class ValueWriter {
                                       static_cast<uint32_t>(lengths_.size())};
     size_t whole = sizeof counts + bytes_of(numbers_) + bytes_of(lengths_) + bytes_of(letters_) +
                    bytes_of(text_);
-    if (!good_ || whole > protocol::kMaximumReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
+    if (!good_ || whole > layouts::FrameLimits::kReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
     jvmtiError error = agent.env->Allocate(static_cast<jlong>(whole), data);
     if (error != JVMTI_ERROR_NONE) return error;
     error = agent.env->Allocate(static_cast<jlong>(bytes_of(objects_) + 1),
@@ -256,7 +256,7 @@ bool ready(Call& call) {
     return false;
   }
   if (find_known(call.jni)) return true;
-  if (is_leaving()) call.refuse(protocol::kLeavingFrame);
+  if (is_leaving()) call.refuse(layouts::Status::kLeavingFrame);
   call.jni->ExceptionClear();
   call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not available");
   return false;

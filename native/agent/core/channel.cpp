@@ -144,46 +144,46 @@ void Channel::end_walk() {
 }
 
 Channel::Next Channel::serve(const Header& header) {
-  if (header.conversation != conversation_ && header.kind != protocol::kRelease &&
-      header.kind != protocol::kAbandon) {
+  if (header.conversation != conversation_ && header.kind != layouts::Kind::kRelease &&
+      header.kind != layouts::Kind::kAbandon) {
     // It comes from a handler whose thread has gone on without it.
-    if (header.kind != protocol::kAnswer) {
-      Header reply{0, protocol::kReturn, 0, protocol::kHandlerOverran, header.sequence, 0, 0};
+    if (header.kind != layouts::Kind::kAnswer) {
+      Header reply{
+          0, layouts::Kind::kReturn, 0, layouts::Status::kHandlerOverran, header.sequence, 0, 0};
       send(reply, nullptr, 0);
     }
     if (passed_ >= 0) close(take_descriptor());
     return Next::kGoOn;
   }
   switch (header.kind) {
-    case protocol::kAnswer:
+    case layouts::Kind::kAnswer:
       if (conversation_ != 0) return Next::kAnswered;
       malformed(header, "an answer to nothing");
       break;
-    case protocol::kAbandon:
+    case layouts::Kind::kAbandon:
       // Of a walk that is over, it says nothing.
       if (walking() && header.sequence == request_) return Next::kAbandoned;
       break;
-    case protocol::kCall:
-    case protocol::kBatch:
-    case protocol::kMap:
+    case layouts::Kind::kCall:
+    case layouts::Kind::kBatch:
+    case layouts::Kind::kMap:
       work(header);
       break;
-    case protocol::kRelease: {
+    case layouts::Kind::kRelease: {
       Reader reader(payload_, header.size);
-      while (jni != nullptr && reader.remaining() >= 12) {
-        uint64_t handle = reader.number<uint64_t>();
-        uint32_t count = reader.number<uint32_t>();
-        session.objects.give_up(jni, session.tags(), handle, count);
+      while (jni != nullptr && reader.remaining() >= sizeof(layouts::Released)) {
+        auto one = reader.number<layouts::Released>();
+        session.objects.give_up(jni, session.tags(), one.handle, one.count);
       }
       // A descriptor that has come already belongs to the frame that it was sent ahead of.
       return Next::kGoOn;
     }
-    case protocol::kOpen: {
+    case layouts::Kind::kOpen: {
       int descriptor = take_descriptor();
       bool opened = false;
       if (descriptor >= 0 && (!agent.live || jni == nullptr || !is_socket(descriptor))) {
         close(descriptor);
-      } else if (descriptor >= 0 && (header.flags & protocol::kFlagEvents) != 0) {
+      } else if (descriptor >= 0 && (header.flags & layouts::Flag::kEvents) != 0) {
         opened = session.event_channels.add(descriptor);
       } else if (descriptor >= 0) {
         opened = session.open_channel(jni, descriptor);
@@ -192,14 +192,15 @@ Channel::Next Channel::serve(const Header& header) {
       jvmtiError error = opened  ? JVMTI_ERROR_NONE
                          : early ? JVMTI_ERROR_WRONG_PHASE
                                  : JVMTI_ERROR_OUT_OF_MEMORY;
-      Header reply{0, protocol::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0, 0};
+      Header reply{0, layouts::Kind::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0,
+                   0};
       send(reply, nullptr, 0);
       break;
     }
-    case protocol::kHello:
+    case layouts::Kind::kHello:
       hello(header);
       break;
-    case protocol::kGoodbye:
+    case layouts::Kind::kGoodbye:
       session.goodbye_ = true;
       session.goodbye_sequence_ = header.sequence;
       return Next::kLeave;
@@ -220,7 +221,7 @@ void Channel::hello(const Header& header) {
     if (process >= 0) close(process);
     process = descriptor;
   }
-  Header reply{0, protocol::kReturn, 0, 0, header.sequence, 0, 0};
+  Header reply{0, layouts::Kind::kReturn, 0, 0, header.sequence, 0, 0};
   send(reply, nullptr, 0);
 }
 

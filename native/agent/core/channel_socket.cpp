@@ -233,7 +233,7 @@ bool Channel::receive(Header* header) {
   }
   if (!fill(sizeof *header)) return false;
   std::memcpy(header, inbox_.data + inbox_.start, sizeof *header);
-  if (header->size > protocol::kMaximumRequest) {
+  if (header->size > layouts::FrameLimits::kRequest) {
     log("a frame of %u bytes is refused", header->size);
     return false;
   }
@@ -242,7 +242,7 @@ bool Channel::receive(Header* header) {
     exhausted(*header);
     if (!fill(sizeof *header)) return false;
     std::memcpy(header, inbox_.data + inbox_.start, sizeof *header);
-    if (header->size > protocol::kMaximumRequest) return false;
+    if (header->size > layouts::FrameLimits::kRequest) return false;
   }
   if (!fill(sizeof *header + header->size)) return false;
   payload_ = inbox_.data + inbox_.start + sizeof *header;
@@ -254,8 +254,8 @@ bool Channel::receive(Header* header) {
 // Skips a call for which there is no memory, so that the next frame can be read; false if no thread
 // waits for an answer.
 bool Channel::skip(const Header& header) {
-  if (header.kind != protocol::kCall && header.kind != protocol::kBatch &&
-      header.kind != protocol::kMap) {
+  if (header.kind != layouts::Kind::kCall && header.kind != layouts::Kind::kBatch &&
+      header.kind != layouts::Kind::kMap) {
     return false;
   }
   size_t left = sizeof header + header.size;
@@ -272,14 +272,19 @@ bool Channel::skip(const Header& header) {
 }
 
 void Channel::exhausted(const Header& header) {
-  Header reply{0, protocol::kReturn, 0, JVMTI_ERROR_OUT_OF_MEMORY, header.sequence, 0, 0};
+  Header reply{0, layouts::Kind::kReturn, 0, JVMTI_ERROR_OUT_OF_MEMORY, header.sequence, 0, 0};
   send(reply, nullptr, 0);
 }
 
 void Channel::malformed(const Header& header, const char* why) {
   log("malformed frame: %s", why);
-  Header reply{
-      static_cast<uint32_t>(std::strlen(why)), protocol::kMalformed, 0, 0, header.sequence, 0, 0};
+  Header reply{static_cast<uint32_t>(std::strlen(why)),
+               layouts::Kind::kMalformed,
+               0,
+               0,
+               header.sequence,
+               0,
+               0};
   send(reply, why, reply.size);
 }
 

@@ -20,15 +20,15 @@ void trace_frame(char sign, int channel, const Header& header) {
   char what[96] = "";
   const Function* function = nullptr;
   switch (header.kind) {
-    case protocol::kCall:
-    case protocol::kMap:
+    case layouts::Kind::kCall:
+    case layouts::Kind::kMap:
       function = find_function(header.function);
       snprintf(what, sizeof what, " %s", function == nullptr ? "?" : function->name);
       break;
-    case protocol::kReturn:
+    case layouts::Kind::kReturn:
       snprintf(what, sizeof what, " status %d", static_cast<int>(header.function));
       break;
-    case protocol::kEvent:
+    case layouts::Kind::kEvent:
       snprintf(what, sizeof what, " %#x", static_cast<unsigned>(header.function));
       break;
   }

@@ -127,11 +127,11 @@ class Writer {
     size_t capacity = capacity_ == 0 ? 256 : capacity_;
     while (capacity < size_ + count) capacity *= 2;
     uint8_t* grown = nullptr;
-    if (capacity <= protocol::kMaximumReply) {
+    if (capacity <= layouts::FrameLimits::kReply) {
       grown = static_cast<uint8_t*>(std::realloc(data_, capacity));
     }
     if (grown == nullptr) {
-      exhausted_ = capacity <= protocol::kMaximumReply;
+      exhausted_ = capacity <= layouts::FrameLimits::kReply;
       failed_ = true;
       return false;
     }

@@ -59,7 +59,7 @@ bool Session::greet() {
   greeting.number(said);
   greeting.bytes(token, std::strlen(token));
   if (greeting.failed()) return false;
-  Header header{static_cast<uint32_t>(greeting.size()), protocol::kGreeting, 0, 0, 0, 0, 0};
+  Header header{static_cast<uint32_t>(greeting.size()), layouts::Kind::kGreeting, 0, 0, 0, 0, 0};
   control_channel_->send(header, greeting.data(), greeting.size());
   return true;
 }
@@ -212,7 +212,7 @@ Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
 
 void Session::tell_live() {
   if (lost_ || served_.exchange(true) || !early_) return;
-  control_channel_->send(Header{0, protocol::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
+  control_channel_->send(Header{0, layouts::Kind::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
 }
 
 void Session::report_live_now() {

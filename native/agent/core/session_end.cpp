@@ -38,7 +38,7 @@ void Session::end(JNIEnv* jni) {
   }
   Channel* control = control_channel_;
   bool asked = goodbye_;
-  Header reply{0, protocol::kReturn, 0, 0, goodbye_sequence_, 0, 0};
+  Header reply{0, layouts::Kind::kReturn, 0, 0, goodbye_sequence_, 0, 0};
   leave(jni);
   if (asked) control->send(reply, nullptr, 0);
   unmake(control);

@@ -29,8 +29,8 @@ Delivery::Delivery(EventScope& scope, JNIEnv* jni, int number, int event, int64_
 void Delivery::ask() {
   Session& session = scope_.session();
   Channel& channel = *channel_;
-  Header opening{
-      0, protocol::kEvent, 0, static_cast<uint16_t>(number_), 0, scope_.environment().number, 0};
+  Header opening{0, layouts::Kind::kEvent,       0, static_cast<uint16_t>(number_),
+                 0, scope_.environment().number, 0};
   jobject outer = channel.thrown;
   channel.thrown = nullptr;
   Channel::Outcome outcome = channel.ask(scope_.jni_, opening, payload_, limit_, &reader_);

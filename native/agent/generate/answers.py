@@ -91,13 +91,20 @@ class Checked:
         )
 
 
+def gives_pointers(declaration: Declaration) -> bool:
+    """Whether it gives a table of functions, which is no counted list to the VM."""
+    return any(
+        isinstance(shape, shapes.List) and isinstance(shape.item, shapes.Pointer)
+        for _, shape in shapes.results_of(declaration)
+    )
+
+
 def answers_source() -> str:
     """The table that our environments call through, and what puts it there."""
     checked = [
         Checked(declaration)
         for declaration in FUNCTIONS.values()
-        # A table of functions is no counted list to the VM.
-        if shapes.results_of(declaration) and declaration.c_name != "GetJNIFunctionTable"
+        if shapes.results_of(declaration) and not gives_pointers(declaration)
     ]
     return "\n".join(
         [

@@ -24,12 +24,13 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.layouts import declare, probes
 from jvmti.operations.functions import OPERATIONS
 from jvmti.refs import handles
-from jvmti.wire import protocol
 
 DIGEST_SIZE = 16
 
+# What declares layouts: the digest is of all, whatever else was imported.
 for _module in pkgutil.iter_modules(jvmti.layouts.__path__):
     importlib.import_module(f"jvmti.layouts.{_module.name}")
+importlib.import_module("jvmti.wire.protocol")
 
 
 PROBES = {
@@ -82,6 +83,29 @@ def canonical(thing: Any) -> str:
     raise TypeError(f"{thing!r} is in a declaration, and has no canonical text")
 
 
+NOT_OF_THE_AGENT = {
+    "method",
+    "event",
+    "codec",
+    "phase",
+    "capabilities",
+    "related_capabilities",
+    "errors",
+    "thread_filtered",
+    "limit",
+}
+"""What a declaration says to the controller only, or what stands in the text anyway."""
+
+
+def facts_of(declaration: Any) -> str:
+    """What else a declaration says, by name."""
+    return ", ".join(
+        f"{field.name}={canonical(getattr(declaration, field.name))}"
+        for field in dataclasses.fields(declaration)
+        if field.name not in NOT_OF_THE_AGENT
+    )
+
+
 def functions() -> list[Declaration]:
     """Every function with a thunk, in the order of its number."""
     all_of_them = [*FUNCTIONS.values(), *JNI_FUNCTIONS.values(), *OPERATIONS.values()]
@@ -96,24 +120,16 @@ def interface_text() -> Iterator[str]:
     for declaration in functions():
         inputs = canonical(list(shapes.inputs_of(declaration)))
         results = canonical(list(shapes.results_of(declaration)))
-        flags = (declaration.callback_safe, declaration.own, declaration.runs_java)
-        yield f"{declaration.number} {declaration.c_name} {flags} {inputs} {results}"
+        facts = facts_of(declaration)
+        yield f"{declaration.number} {declaration.c_name} {facts} {inputs} {results}"
     for event in EVENTS.values():
         one = event.declaration
         parameters = [(item.name, shapes.shape_of(item.annotation)) for item in one.parameters]
-        yield f"event {one.number} {canonical(parameters)} {canonical(list(one.answers))}"
+        yield f"event {one.number} {facts_of(one)} {canonical(parameters)}"
         yield f"record {canonical(event_records.record_fields(one))}"
     for kind in vars(handles).values():
         if isinstance(kind, type) and issubclass(kind, handles.Handle) and kind.C_TYPE:
             yield f"handle {kind.__name__} {kind.KIND} {kind.C_TYPE}"
-    for group in (protocol.Kind, protocol.Flag, protocol.Status):
-        yield f"{group.__name__} {[(one.name, int(one)) for one in group]}"
-    for group in (event_records.Words, event_records.Wishes, event_records.Announced):
-        yield f"{group.__name__} {[(one.name, int(one)) for one in group]}"
-    for name in ("HEAD", "LANE_LINE", "MAXIMUM_LANES", "MAXIMUM_STREAMS", "NAMES_SIZE"):
-        yield f"{name} {getattr(event_records, name)}"
-    yield f"CONTROL_SIZE {event_records.CONTROL_SIZE}"
-    yield f"MAXIMA {protocol.MAXIMUM_REQUEST} {protocol.MAXIMUM_REPLY}"
     yield declare.cpp(set(declare.REGISTRY))
 
 

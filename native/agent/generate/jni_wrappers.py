@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from cpp import HEAD
 
+from jvmti.interface import shapes
+from jvmti.interface.declaration import Declaration
 from jvmti.jni.interface import EXCLUDED
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
+from jvmti.refs import handles
+
+
+def owner_of(declaration: Declaration) -> str:
+    """What the first argument says of a field: it has the field, is its class, or stands for it."""
+    inputs = [shape for _, shape in shapes.inputs_of(declaration)]
+    results = [shape for _, shape in shapes.results_of(declaration)]
+    if not any(is_a(handles.Field, shape) for shape in (*inputs, *results)):
+        return "kInstance"
+    if is_a(handles.Class, inputs[0]):
+        return "kClass"
+    return "kReflection" if any(is_a(handles.Field, one) for one in results) else "kInstance"
+
+
+def is_a(kind: type[handles.Handle], shape: shapes.Shape) -> bool:
+    """Whether it is a handle of a kind."""
+    return isinstance(shape, shapes.Reference) and shape.python is kind
 
 
 def jni_wrappers_source() -> str:
@@ -17,17 +36,12 @@ def jni_wrappers_source() -> str:
     }
     for declaration in JNI_FUNCTIONS.values():
         name, slot = declaration.c_name, declaration.slot
-        says = "kInstance"
-        if "Static" in name or name in ("GetFieldID", "ToReflectedField"):
-            says = "kClass"
-        elif name == "FromReflectedField":
-            says = "kReflection"
         type_ = f"decltype(JNINativeInterface_::{name})"
         if declaration.folds:
             form = f"JniFormWrapper<{slot}, {type_}>"
             wrappers[slot - 2] = f"{form}::call_variadic"
             wrappers[slot - 1] = f"{form}::call_v"
-        wrappers[slot] = f"JniWrapper<{slot}, Owner::{says}, {type_}>::call"
+        wrappers[slot] = f"JniWrapper<{slot}, Owner::{owner_of(declaration)}, {type_}>::call"
     lines = [
         HEAD,
         '#include "agent/engines/interception/jni_interception.h"\n',

@@ -6,6 +6,17 @@ from cpp import HEAD
 
 from jvmti.refs import handles
 
+FREQUENT = (
+    handles.String,
+    handles.Class,
+    handles.ByteArray,
+    handles.Thread,
+    handles.ObjectArray,
+    handles.ClassLoader,
+    handles.Throwable,
+)
+"""The kinds of objects that the agent tries first, the most frequent one before all."""
+
 
 def kinds_header() -> str:
     """The kinds of handles as types, from the classes in `jvmti.refs`."""
@@ -23,8 +34,6 @@ def kinds_header() -> str:
     ]
     for name, kind in classes.items():
         is_object = issubclass(kind, handles.Object)
-        # Methods and fields have tables of their own; the other issued kinds are plain pointers.
-        is_pointer = not is_object and name not in ("Method", "Field")
         lines += [
             f"struct {name} {{",
             f"  using C = {kind.C_TYPE.replace('*', ' *')};",
@@ -32,16 +41,15 @@ def kinds_header() -> str:
             f"  static constexpr jvmtiError error = JVMTI_ERROR_{kind.ERROR};",
             f'  static constexpr const char* name = "{name}";',
             f"  static constexpr bool is_object = {str(is_object).lower()};",
-            f"  static constexpr bool is_pointer = {str(is_pointer).lower()};",
-            f"  static constexpr bool any_array = {str(name == 'Array').lower()};",
+            f"  static constexpr bool is_pointer = {str(kind.POINTER).lower()};",
+            f"  static constexpr bool any_array = {str(kind is handles.Array).lower()};",
             "};",
         ]
     objects = {k.KIND: k for k in classes.values() if issubclass(k, handles.Object)}
     last = max(objects)
     by_kind = [objects[i].JAVA_CLASS if i in objects else None for i in range(last + 1)]
     quoted = ", ".join("nullptr" if java is None else f'"{java}"' for java in by_kind)
-    frequent = ["String", "Class", "ByteArray", "Thread", "ObjectArray", "ClassLoader", "Throwable"]
-    order = [classes[name].KIND for name in frequent]
+    order = [kind.KIND for kind in FREQUENT]
     order += [i for i, java in enumerate(by_kind) if java is not None and i not in order]
     lines += [
         "",

@@ -8,7 +8,9 @@ from trampolines import Trampoline
 from jvmti.env.events import EVENTS, EventDeclaration, Frames
 from jvmti.events.streams.layout import Holds, RecordField, record_fields, record_size
 from jvmti.interface import shapes
-from jvmti.refs import handles
+
+BEGUN = {event.declaration.ends for event in EVENTS.values()}
+"""The names of the events that another one ends."""
 
 
 class Recorder(Trampoline):
@@ -19,14 +21,6 @@ class Recorder(Trampoline):
         self.symbol = f"record_{declaration.name}"
         self.fields = record_fields(declaration)
         self.shapes = dict(self.parameters)
-        self.thread = next(
-            (
-                name
-                for name, shape in self.parameters
-                if isinstance(shape, shapes.Reference) and shape.python is handles.Thread
-            ),
-            None,
-        )
 
     def of(self, *kinds: Holds) -> list[RecordField]:
         """The fields that hold one of these."""
@@ -70,11 +64,10 @@ class Recorder(Trampoline):
                 ]
             else:
                 lines.append("if (!it.wants(subject)) continue;")
-        if "exception" in self.shapes:
-            lines.append("const uint64_t thrown = it.object(exception, false);")
+        if self.declaration.thrown:
+            lines.append(f"const uint64_t thrown = it.object({self.declaration.thrown}, false);")
             lines.append("if (!it.wants_exception(thrown)) continue;")
-        begun = {event.declaration.ends for event in EVENTS.values()}
-        if self.declaration.name in begun:
+        if self.declaration.name in BEGUN:
             lines.append(f"if (it.begins({self.pair(self.declaration.name)})) continue;")
         if self.declaration.ends:
             lines.append(f"if (!it.ends({self.pair(self.declaration.ends)})) continue;")
@@ -82,9 +75,8 @@ class Recorder(Trampoline):
 
     def pair(self, name: str) -> str:
         """What a beginning and its end have in common: the method, or the event that begins."""
-        if "method" in self.shapes:
-            return "method"
-        return f"&record_{name}_pair"
+        methods = self.of(Holds.METHOD)
+        return methods[0].name if methods else f"&record_{name}_pair"
 
     def values(self) -> dict[str, str]:
         """For each field the expression that it gets, all that is asked of the VM before."""
@@ -99,7 +91,7 @@ class Recorder(Trampoline):
                     value = "subject" if field is subject else self.number(field)
                     if self.declaration.told_with:
                         value = self.number(field)
-                    if name == "exception":
+                    if name == self.declaration.thrown:
                         value = "thrown"
                     value = f"static_cast<uint32_t>({value})"
                 case Holds.FIELD:
@@ -114,16 +106,13 @@ class Recorder(Trampoline):
                 case Holds.HASH:
                     value = f"it.hash({field.given_by})"
                 case Holds.LETTER if field.given_by:
-                    value = (
-                        "static_cast<uint8_t>(was_popped_by_exception ? 'V' : "
-                        "it.return_type(subject))"
-                    )
+                    value = f"static_cast<uint8_t>({self.returned('subject')})"
                 case Holds.LETTER:
                     value = f"static_cast<uint8_t>({name})"
                 case Holds.VALUE:
                     type_ = field.given_by
-                    if type_.endswith("_type") and type_ not in self.shapes:
-                        type_ = "was_popped_by_exception ? 'V' : it.return_type(subject)"
+                    if type_ not in self.shapes:
+                        type_ = self.returned("subject")
                     value = f"it.value({type_}, {name})"
                 case Holds.BOOLEAN:
                     value = f"static_cast<uint8_t>({name} != 0)"
@@ -151,7 +140,7 @@ class Recorder(Trampoline):
         names = self.arguments().split(", ")
         values = self.values()
         jni = "jni" if self.declaration.jni_env else "nullptr"
-        quick = self.declaration.frequent and self.thread and "method" in self.shapes
+        quick = self.declaration.frequent and self.thread and self.of(Holds.METHOD)
         symbol = f"{self.symbol}_with_care" if quick else self.symbol
         linkage = "[[gnu::noinline]] static " if quick else ""
         lines = [f"{linkage}void JNICALL {symbol}({', '.join(parameters)}) {{"]
@@ -224,17 +213,17 @@ class Recorder(Trampoline):
 def recorders_source() -> str:
     """All recorders, and the sizes of their records."""
     made = [Recorder(event.declaration) for event in EVENTS.values()]
-    pairs = {
-        event.declaration.ends
-        for event in EVENTS.values()
-        if "Monitor" in str(event.declaration.ends)
-    }
+    pairs = [
+        one.declaration.name
+        for one in made
+        if one.declaration.name in BEGUN and not one.of(Holds.METHOD)
+    ]
     lines = [
         HEAD,
         '#include "agent/engines/threads/leave_frame.h"\n#include "generated/recorders.h"\n',
         "namespace jvmti {",
         "namespace {\n",
-        *(f"const char record_{name}_pair = 0;" for name in sorted(map(str, pairs))),
+        *(f"const char record_{name}_pair = 0;" for name in sorted(pairs)),
         "",
         *(one.record_text() for one in made if one.fields),
         "}  // namespace\n",

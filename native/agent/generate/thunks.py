@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpp import HEAD, c_arguments, input_tag, leaf_tag, tag
+from cpp import HEAD, c_arguments, camel, input_tag, leaf_tag, tag
 from interface_text import functions, interface_digest
 
 from jvmti.interface import shapes
@@ -137,13 +137,13 @@ class Thunk:
     def entry(self) -> str:
         tags = ", ".join(leaf_tag(shape, self.jni) for _, shape in self.results)
         since = self.declaration.since.split(".")[0]
-        number = self.declaration.number
+        one = self.declaration
+        flags = (one.own, one.callback_safe, one.runs_java, one.while_pending, one.early)
         return (
-            f'    {{"{self.declaration.c_name}", {self.symbol}, Results<{tags}>::blank, {number}, '
+            f'    {{"{one.c_name}", {self.symbol}, Results<{tags}>::blank, {one.number}, '
+            f"Table::k{camel(one.table.name)}, {one.slot}, "
             f"{len(self.inputs)}, Results<{tags}>::leaves, {since}, "
-            f"{str(self.declaration.own).lower()}, "
-            f"{str(self.declaration.callback_safe).lower()}, "
-            f"{str(self.declaration.runs_java).lower()}}},"
+            f"{', '.join(str(flag).lower() for flag in flags)}}},"
         )
 
 

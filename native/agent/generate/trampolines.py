@@ -51,6 +51,14 @@ class Trampoline:
         self.parameters = [
             (item.name, shapes.shape_of(item.annotation)) for item in declaration.parameters
         ]
+        self.thread = next(
+            (
+                name
+                for name, shape in self.parameters
+                if isinstance(shape, shapes.Reference) and shape.python is handles.Thread
+            ),
+            None,
+        )
 
     def c_parameters(self) -> list[str]:
         """As the type in ``jvmtiEventCallbacks`` has them."""
@@ -115,14 +123,16 @@ class Trampoline:
                 case shapes.Letter():
                     lines.append(f"it.letter({name});")
                 case shapes.Value(given_by) if given_by == "method":
-                    # A method that an exception ends has no value.
-                    type_ = f"was_popped_by_exception ? 'V' : it.return_type({given_by})"
-                    lines.append(f"it.value({type_}, {name});")
+                    lines.append(f"it.value({self.returned(given_by)}, {name});")
                 case shapes.Value(given_by):
                     lines.append(f"it.value({given_by}, {name});")
                 case shapes.List(item, layout):
                     lines.append(f"it.list<{tag(item)}>({layout.member}, {name});")
         return lines
+
+    def returned(self, method: str) -> str:
+        """The letter of the type that a method returns; one that an exception ends has no value."""
+        return f"{self.declaration.left_by_exception} ? 'V' : it.return_type({method})"
 
     def answers(self) -> list[str]:
         """The lines that read what the handler answers."""
@@ -136,16 +146,16 @@ class Trampoline:
     def frames(self) -> list[str]:
         """The lines that keep away what the VM cannot carry out during the event."""
         declaration = self.declaration
-        names = {name for name, _ in self.parameters}
         lines = []
         if declaration.expects_no_exception:
             lines.append("StopThreadLater later(jni);")
         if declaration.frames is not Frames.LEAVABLE:
             jni = "jni" if declaration.jni_env else "nullptr"
-            thread = "thread" if "thread" in names else "nullptr"
+            thread = self.thread or "nullptr"
             lines.append(f"FixedFrames fixed({jni}, {thread}, {self.leaves_by_return()});")
-        if "was_popped_by_exception" in names:
-            lines.append(f"if (!was_popped_by_exception) frame_ends(env, {declaration.number});")
+        if declaration.left_by_exception:
+            thrown = declaration.left_by_exception
+            lines.append(f"if (!{thrown}) frame_ends(env, {declaration.number});")
         return lines
 
     def leaves_by_return(self) -> str:
@@ -175,7 +185,7 @@ class Trampoline:
         """The line that leaves out the agent's own threads, where the event is about a thread."""
         if not self.declaration.program_threads:
             return []
-        return [f"{indent}if (of_service_thread(jni, thread)) return;"]
+        return [f"{indent}if (of_service_thread(jni, {self.thread})) return;"]
 
     def text(self) -> str:
         declaration = self.declaration

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti import refs
 from jvmti.debug.conditions import ControllerCondition
-from jvmti.env.environment import AgentOperations, Env
+from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, ThreadState
 from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
 from jvmti.interface.signatures import fitting
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 from jvmti.wire.session import LentConversation
 

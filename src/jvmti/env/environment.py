@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from jvmti.env.interface import FUNCTIONS, Functions
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.interface.declaration import Declaration, name_of
-from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
 from jvmti.wire.columns import Columns, map_call
@@ -318,17 +317,3 @@ class Mapped:
 
     def __dir__(self) -> list[str]:
         return [name for name, function in self._functions.items() if not function.callback]
-
-
-class AgentOperations(Operations):
-    """The agent's own operations on one session."""
-
-    __slots__ = ("_number", "_session", "_timeout")
-
-    def __init__(self, session: Session, number: int = 1, timeout: float | None = None) -> None:
-        self._session = session
-        self._number = number
-        self._timeout = timeout
-
-    def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        return self._session.call(declaration, self._number, arguments, self._timeout)

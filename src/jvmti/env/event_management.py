@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.interface.calling import Calling
 from jvmti.interface.constants import Event, EventMode
-from jvmti.interface.declaration import LIVE, ONLOAD, function
+from jvmti.interface.declaration import LIVE, ONLOAD, CallbackOf, function
 from jvmti.refs import Thread
 
 
@@ -16,7 +16,7 @@ class EventManagementFunctions(Calling):
 
     __slots__ = ()
 
-    @function(122, phase=ONLOAD, callback=True)
+    @function(122, phase=ONLOAD, callback=CallbackOf.EVENT)
     def set_event_callbacks(
         self, callbacks: Mapping[Event | str, Callable[..., Any]] | None = None
     ) -> None:

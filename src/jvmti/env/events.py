@@ -82,6 +82,8 @@ class EventDeclaration:
     frames: Frames = Frames.FIXED
     carries_exceptions: bool = False
     expects_no_exception: bool = False
+    thrown: str | None = None
+    left_by_exception: str | None = None
 
     @property
     def name(self) -> str:
@@ -137,6 +139,8 @@ def event(
     frames: Frames = Frames.FIXED,
     carries_exceptions: bool = False,
     expects_no_exception: bool = False,
+    thrown: str | None = None,
+    left_by_exception: str | None = None,
 ) -> Callable[[V], V]:
     """Declare one event.
 
@@ -164,6 +168,9 @@ def event(
         frames: how a frame can be left while it is handled.
         carries_exceptions: whether the program gets an exception that a handler throws.
         expects_no_exception: whether the VM ends where one waits as the callback returns.
+        thrown: the attribute with the exception that it is about.
+        left_by_exception: the attribute that says whether an exception ends the frame that it is
+            about, instead of a return.
     """
 
     def declare(cls: V) -> V:
@@ -189,6 +196,8 @@ def event(
             frames=frames,
             carries_exceptions=carries_exceptions,
             expects_no_exception=expects_no_exception,
+            thrown=thrown,
+            left_by_exception=left_by_exception,
         )
         EVENTS[number] = cls
         return cls
@@ -555,6 +564,7 @@ class Breakpoint(JvmtiEvent):
     limit=None,
     stops=OwnWork.IN_CALLS,
     frames=Frames.RETURNABLE,
+    left_by_exception="was_popped_by_exception",
 )
 @frozen(eq=False)
 class FramePop(JvmtiEvent):
@@ -620,6 +630,7 @@ class MethodEntry(JvmtiEvent):
     ends="MethodEntry",
     frequent=True,
     frames=Frames.LEAVABLE,
+    left_by_exception="was_popped_by_exception",
 )
 @frozen(eq=False)
 class MethodExit(JvmtiEvent):
@@ -653,6 +664,7 @@ class MethodExit(JvmtiEvent):
     stops=OwnWork.NEVER,
     frames=Frames.LEAVABLE,
     expects_no_exception=True,
+    thrown="exception",
 )
 @frozen(eq=False)
 class Exception(JvmtiEvent):
@@ -693,6 +705,7 @@ class Exception(JvmtiEvent):
     limit=None,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
+    thrown="exception",
 )
 @frozen(eq=False)
 class ExceptionCatch(JvmtiEvent):

@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.env.structures import ExtensionEventInfo, ExtensionFunctionInfo
 from jvmti.interface.calling import Calling
-from jvmti.interface.declaration import ONLOAD, function
+from jvmti.interface.declaration import ONLOAD, CallbackOf, function
 from jvmti.interface.types import Int
 
 
@@ -46,7 +46,13 @@ class ExtensionMechanismFunctions(Calling):
         JVM TI: GetExtensionEvents.
         """
 
-    @function(126, phase=ONLOAD, errors=("ILLEGAL_ARGUMENT",), callback=True, own=True)
+    @function(
+        126,
+        phase=ONLOAD,
+        errors=("ILLEGAL_ARGUMENT",),
+        callback=CallbackOf.EXTENSION_EVENT,
+        own=True,
+    )
     def set_extension_event_callback(
         self, extension_event_index: Int, callback: Callable[..., Any] | None = None
     ) -> None:

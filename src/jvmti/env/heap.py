@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple
 from jvmti.env.structures import HeapCallbacks
 from jvmti.interface.calling import Calling
 from jvmti.interface.constants import HeapFilter
-from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.declaration import LIVE, START, CallbackOf, function
 from jvmti.interface.types import Long, SameCount, StoredObject
 from jvmti.refs import Class, Object
 
@@ -45,7 +45,7 @@ class HeapFunctions(Calling):
         since="1.1",
         capabilities=("can_tag_objects",),
         errors=("INVALID_CLASS", "INVALID_OBJECT"),
-        callback=True,
+        callback=CallbackOf.HEAP_WALK,
         own=True,
     )
     def follow_references(
@@ -94,7 +94,7 @@ class HeapFunctions(Calling):
         since="1.1",
         capabilities=("can_tag_objects",),
         errors=("INVALID_CLASS",),
-        callback=True,
+        callback=CallbackOf.HEAP_WALK,
         own=True,
     )
     def iterate_through_heap(

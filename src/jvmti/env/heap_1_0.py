@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.interface.calling import Calling
 from jvmti.interface.constants import HeapObjectFilter
-from jvmti.interface.declaration import LIVE, function
+from jvmti.interface.declaration import LIVE, CallbackOf, function
 from jvmti.interface.types import StoredObject
 from jvmti.refs import Class, Object
 
@@ -17,7 +17,9 @@ class Heap10Functions(Calling):
 
     __slots__ = ()
 
-    @function(109, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    @function(
+        109, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+    )
     def iterate_over_objects_reachable_from_object(
         self,
         object: Object,
@@ -49,7 +51,9 @@ class Heap10Functions(Calling):
         JVM TI: IterateOverObjectsReachableFromObject.
         """
 
-    @function(110, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    @function(
+        110, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+    )
     def iterate_over_reachable_objects(
         self,
         heap_root_callback: Callable[..., Any] | None = None,
@@ -81,7 +85,9 @@ class Heap10Functions(Calling):
         JVM TI: IterateOverReachableObjects.
         """
 
-    @function(111, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    @function(
+        111, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+    )
     def iterate_over_heap(
         self,
         object_filter: HeapObjectFilter | str,
@@ -115,7 +121,9 @@ class Heap10Functions(Calling):
         JVM TI: IterateOverHeap.
         """
 
-    @function(112, phase=LIVE, capabilities=("can_tag_objects",), callback=True, own=True)
+    @function(
+        112, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+    )
     def iterate_over_instances_of_class(
         self,
         klass: Class,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jvmti.interface.calling import Calling
-from jvmti.interface.declaration import START, function
+from jvmti.interface.declaration import START, CallbackOf, function
 from jvmti.interface.types import Address
 
 
@@ -16,7 +16,12 @@ class JNIFunctionInterceptionFunctions(Calling):
     __slots__ = ()
 
     @function(
-        120, phase=START, callback=True, own=True, c_name="SetJNIFunctionTable", runs_java=True
+        120,
+        phase=START,
+        callback=CallbackOf.JNI_FUNCTIONS,
+        own=True,
+        c_name="SetJNIFunctionTable",
+        runs_java=True,
     )
     def set_jni_function_table(self, function_table: Mapping[str, Callable[..., Any]]) -> None:
         """Send the JNI calls of the whole VM, present and future, to Python functions.

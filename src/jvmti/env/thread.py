@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from jvmti.env.structures import MonitorStackDepthInfo, ThreadInfo
 from jvmti.interface.calling import Calling
 from jvmti.interface.constants import ThreadState
-from jvmti.interface.declaration import LIVE, START, function
+from jvmti.interface.declaration import LIVE, START, CallbackOf, function
 from jvmti.interface.errors import ErrorCode
 from jvmti.interface.types import Int, ResultPerItem, StoredObject
 from jvmti.refs import Object, Thread
@@ -394,7 +394,14 @@ class ThreadFunctions(Calling):
         JVM TI: GetCurrentContendedMonitor.
         """
 
-    @function(12, phase=LIVE, errors=("INVALID_PRIORITY",), callback=True, own=True, runs_java=True)
+    @function(
+        12,
+        phase=LIVE,
+        errors=("INVALID_PRIORITY",),
+        callback=CallbackOf.AGENT_THREAD,
+        own=True,
+        runs_java=True,
+    )
     def run_agent_thread(
         self, thread: Thread, proc: Callable[..., Any], arg: StoredObject, priority: Int
     ) -> None:

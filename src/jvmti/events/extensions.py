@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
 from jvmti.events.values import value_at
 from jvmti.interface.errors import SessionClosed
 from jvmti.layouts.conversations import OPENING, CallbackMode
+from jvmti.operations.agent import AgentOperations
 from jvmti.wire.codecs import I32, codec_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.environment import AgentOperations, Env
+from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS, EventDeclaration, JvmtiEvent
 from jvmti.events.enabling import Enabling
 from jvmti.events.late import LateCallbacks
@@ -34,6 +34,7 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.shapes import Bytes, Number, Reference, shape_of
 from jvmti.layouts.conversations import OPENING
+from jvmti.operations.agent import AgentOperations
 from jvmti.refs import Thread
 from jvmti.text.printable import escaped
 from jvmti.wire import codecs

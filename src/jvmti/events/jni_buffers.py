@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from jvmti.env.environment import AgentOperations
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:

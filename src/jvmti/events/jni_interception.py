@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.environment import AgentOperations
 from jvmti.env.services import HANDLERS
 from jvmti.events.values import value_at
 from jvmti.interface.errors import JavaException, SessionClosed
@@ -15,6 +14,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.jni.calls import JNI
 from jvmti.jni.interface import EXCLUDED, FUNCTIONS
 from jvmti.layouts.conversations import OPENING
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped
 from jvmti.wire.codecs import F64, I64, U64, codec_of

@@ -49,6 +49,16 @@ class Table(enum.IntEnum):
     AGENT = 2
 
 
+class CallbackOf(enum.Enum):
+    """What calls the Python function that a declared function takes."""
+
+    EVENT = "event"
+    HEAP_WALK = "heap walk"
+    AGENT_THREAD = "agent thread"
+    JNI_FUNCTIONS = "JNI functions"
+    EXTENSION_EVENT = "extension event"
+
+
 @frozen
 class Parameter:
     """One Python parameter of a declared function."""
@@ -74,8 +84,10 @@ class Declaration:
     guard: str | None = None
     record: str | None = None
     own: bool = False
-    callback: bool = False
+    callback: CallbackOf | None = None
     runs_java: bool = False
+    while_pending: bool = False
+    early: bool = False
     c_name: str = ""
     folds: tuple[int, ...] = ()
     codec: Any = field(default=None, repr=False)
@@ -115,6 +127,12 @@ def declarations(interface: type) -> dict[str, Declaration]:
         if isinstance(declaration, Declaration):
             found[name] = declaration
     return dict(sorted(found.items(), key=lambda item: item[1].slot))
+
+
+def declared(method: Callable[..., Any]) -> Declaration:
+    """The declaration of a declared method."""
+    declaration: Declaration = method.declaration  # type: ignore[attr-defined]
+    return declaration
 
 
 def name_of(c_name: str, functions: Mapping[str, Declaration]) -> str:
@@ -184,7 +202,7 @@ def function(
     guard: str | None = None,
     record: str | None = None,
     own: bool = False,
-    callback: bool = False,
+    callback: CallbackOf | None = None,
     runs_java: bool = False,
     c_name: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -202,7 +220,7 @@ def function(
         guard: a check of the agent's own, run before the call.
         record: a note the agent takes after the call (what it must undo when we leave).
         own: the agent implements it in place of the VM's entry.
-        callback: it takes a callback into the controller.
+        callback: what calls the Python function that it takes.
         runs_java: it may run Java code on the thread that calls, load a class there or throw, or
             the agent does so on its behalf; so it is refused on a thread that is to leave
             its frame and has not left it.
@@ -238,14 +256,28 @@ def jni_function(
     guard: str | None = None,
     own: bool = False,
     runs_java: bool = True,
+    while_pending: bool = False,
+    early: bool = False,
     folds: tuple[int, ...] = (),
     c_name: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare one function of the JNI table.
 
-    ``folds`` names the slots of its variadic and ``va_list`` twins, which need no method of
-    their own.  Most functions may throw, and making an exception runs Java code; so
-    ``runs_java`` is true unless declared otherwise.  Everything else is as in `function`.
+    Most functions may throw, and making an exception runs Java code; so ``runs_java`` is true
+    unless declared otherwise.
+
+    Args:
+        slot: its index in the function table.
+        since: the version that brought it.
+        guard: as in `function`, like ``own``, ``runs_java`` and ``c_name``.
+        own: the agent implements it in place of the VM's entry.
+        runs_java: it may run Java code on the thread that calls.
+        while_pending: it may be called while an exception is pending; before any other function
+            the agent clears one that the controller's last call threw.
+        early: it may be called before the VM can throw exceptions: it neither throws, runs Java
+            code nor loads a class, or its guard sees to that.
+        folds: the slots of its variadic and ``va_list`` twins, which need no method of their own.
+        c_name: the specification's spelling, where it cannot be derived from the name.
     """
     declare = function(
         slot,
@@ -258,12 +290,15 @@ def jni_function(
         c_name=c_name,
     )
 
-    def with_folds(method: Callable[P, R]) -> Callable[P, R]:
+    def with_facts(method: Callable[P, R]) -> Callable[P, R]:
         made = declare(method)
-        made.declaration.folds = folds  # type: ignore[attr-defined]
+        declaration = declared(made)
+        declaration.while_pending = while_pending
+        declaration.early = early
+        declaration.folds = folds
         return made
 
-    return with_folds
+    return with_facts
 
 
 def operation(number: int, **kind: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:

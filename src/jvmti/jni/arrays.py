@@ -48,7 +48,7 @@ DoubleRegion = Annotated[NumPyArray, Elements("jdouble", length="len")]
 class ArrayFunctions(Calling):
     """The functions of the chapter "Array operations"."""
 
-    @jni_function(171, runs_java=False)
+    @jni_function(171, runs_java=False, early=True)
     def get_array_length(self, array: Array) -> Int:
         """Return the number of elements of an array.
 
@@ -494,7 +494,7 @@ class ArrayFunctions(Calling):
         JNI: GetDoubleArrayElements.
         """
 
-    @jni_function(191, own=True)
+    @jni_function(191, own=True, while_pending=True)
     def release_boolean_array_elements(
         self,
         array: BooleanArray,
@@ -524,7 +524,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseBooleanArrayElements.
         """
 
-    @jni_function(192, own=True)
+    @jni_function(192, own=True, while_pending=True)
     def release_byte_array_elements(
         self, array: ByteArray, elems: ByteElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -551,7 +551,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseByteArrayElements.
         """
 
-    @jni_function(193, own=True)
+    @jni_function(193, own=True, while_pending=True)
     def release_char_array_elements(
         self, array: CharArray, elems: CharElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -578,7 +578,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseCharArrayElements.
         """
 
-    @jni_function(194, own=True)
+    @jni_function(194, own=True, while_pending=True)
     def release_short_array_elements(
         self,
         array: ShortArray,
@@ -608,7 +608,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseShortArrayElements.
         """
 
-    @jni_function(195, own=True)
+    @jni_function(195, own=True, while_pending=True)
     def release_int_array_elements(
         self, array: IntArray, elems: IntElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -635,7 +635,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseIntArrayElements.
         """
 
-    @jni_function(196, own=True)
+    @jni_function(196, own=True, while_pending=True)
     def release_long_array_elements(
         self, array: LongArray, elems: LongElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -662,7 +662,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseLongArrayElements.
         """
 
-    @jni_function(197, own=True)
+    @jni_function(197, own=True, while_pending=True)
     def release_float_array_elements(
         self,
         array: FloatArray,
@@ -692,7 +692,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseFloatArrayElements.
         """
 
-    @jni_function(198, own=True)
+    @jni_function(198, own=True, while_pending=True)
     def release_double_array_elements(
         self,
         array: DoubleArray,
@@ -1123,7 +1123,7 @@ class ArrayFunctions(Calling):
         JNI: GetPrimitiveArrayCritical.
         """
 
-    @jni_function(223, since="1.2", own=True)
+    @jni_function(223, since="1.2", own=True, while_pending=True)
     def release_primitive_array_critical(
         self, array: Array, carray: Bytes, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:

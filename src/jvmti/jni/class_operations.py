@@ -47,7 +47,7 @@ class ClassFunctions(Calling):
         JNI: DefineClass.
         """
 
-    @jni_function(6, guard="find_class")
+    @jni_function(6, guard="find_class", early=True)
     def find_class(self, name: Text) -> Class:
         """Find a class by name, loading and initialising it where that has not happened yet.
 
@@ -77,7 +77,7 @@ class ClassFunctions(Calling):
         JNI: FindClass.
         """
 
-    @jni_function(10, runs_java=False)
+    @jni_function(10, runs_java=False, early=True)
     def get_superclass(self, sub: Class) -> Class | None:
         """Return the superclass of a class.
 
@@ -97,7 +97,7 @@ class ClassFunctions(Calling):
         JNI: GetSuperclass.
         """
 
-    @jni_function(11, runs_java=False)
+    @jni_function(11, runs_java=False, early=True)
     def is_assignable_from(self, sub: Class, sup: Class) -> Boolean:
         """Tell whether objects of one class can be cast to another.
 

@@ -82,7 +82,7 @@ class ExceptionFunctions(Calling):
         JNI: ThrowNew.
         """
 
-    @jni_function(15, own=True, runs_java=False)
+    @jni_function(15, own=True, runs_java=False, while_pending=True, early=True)
     def exception_occurred(self) -> Throwable | None:
         """Return the pending exception of this thread's channel.
 
@@ -103,7 +103,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionOccurred.
         """
 
-    @jni_function(16, own=True)
+    @jni_function(16, own=True, while_pending=True)
     def exception_describe(self) -> None:
         """Print the pending exception and clear it.
 
@@ -121,7 +121,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionDescribe.
         """
 
-    @jni_function(17, own=True, runs_java=False)
+    @jni_function(17, own=True, runs_java=False, while_pending=True, early=True)
     def exception_clear(self) -> None:
         """Forget the pending exception of this thread's channel.
 
@@ -162,7 +162,7 @@ class ExceptionFunctions(Calling):
         JNI: FatalError.
         """
 
-    @jni_function(228, since="1.2", own=True, runs_java=False)
+    @jni_function(228, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def exception_check(self) -> Boolean:
         """Tell whether this thread's channel has a pending exception.
 

@@ -41,7 +41,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetFieldID.
         """
 
-    @jni_function(95, guard="instance_field<'L'>", runs_java=False)
+    @jni_function(95, guard="instance_field<'L'>", runs_java=False, early=True)
     def get_object_field(self, obj: Object, field_id: Field) -> Object | None:
         """Return the value of an instance field that holds a reference.
 
@@ -64,7 +64,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetObjectField.
         """
 
-    @jni_function(96, guard="instance_field<'Z'>", runs_java=False)
+    @jni_function(96, guard="instance_field<'Z'>", runs_java=False, early=True)
     def get_boolean_field(self, obj: Object, field_id: Field) -> Boolean:
         """Return the value of an instance field of type ``boolean``.
 
@@ -87,7 +87,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetBooleanField.
         """
 
-    @jni_function(97, guard="instance_field<'B'>", runs_java=False)
+    @jni_function(97, guard="instance_field<'B'>", runs_java=False, early=True)
     def get_byte_field(self, obj: Object, field_id: Field) -> Byte:
         """Return the value of an instance field of type ``byte``.
 
@@ -110,7 +110,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetByteField.
         """
 
-    @jni_function(98, guard="instance_field<'C'>", runs_java=False)
+    @jni_function(98, guard="instance_field<'C'>", runs_java=False, early=True)
     def get_char_field(self, obj: Object, field_id: Field) -> Char:
         """Return the value of an instance field of type ``char``.
 
@@ -133,7 +133,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetCharField.
         """
 
-    @jni_function(99, guard="instance_field<'S'>", runs_java=False)
+    @jni_function(99, guard="instance_field<'S'>", runs_java=False, early=True)
     def get_short_field(self, obj: Object, field_id: Field) -> Short:
         """Return the value of an instance field of type ``short``.
 
@@ -156,7 +156,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetShortField.
         """
 
-    @jni_function(100, guard="instance_field<'I'>", runs_java=False)
+    @jni_function(100, guard="instance_field<'I'>", runs_java=False, early=True)
     def get_int_field(self, obj: Object, field_id: Field) -> Int:
         """Return the value of an instance field of type ``int``.
 
@@ -179,7 +179,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetIntField.
         """
 
-    @jni_function(101, guard="instance_field<'J'>", runs_java=False)
+    @jni_function(101, guard="instance_field<'J'>", runs_java=False, early=True)
     def get_long_field(self, obj: Object, field_id: Field) -> Long:
         """Return the value of an instance field of type ``long``.
 
@@ -202,7 +202,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetLongField.
         """
 
-    @jni_function(102, guard="instance_field<'F'>", runs_java=False)
+    @jni_function(102, guard="instance_field<'F'>", runs_java=False, early=True)
     def get_float_field(self, obj: Object, field_id: Field) -> Float:
         """Return the value of an instance field of type ``float``.
 
@@ -225,7 +225,7 @@ class InstanceFieldFunctions(Calling):
         JNI: GetFloatField.
         """
 
-    @jni_function(103, guard="instance_field<'D'>", runs_java=False)
+    @jni_function(103, guard="instance_field<'D'>", runs_java=False, early=True)
     def get_double_field(self, obj: Object, field_id: Field) -> Double:
         """Return the value of an instance field of type ``double``.
 

@@ -10,7 +10,7 @@ from jvmti.refs import Class, Module
 class ModuleFunctions(Calling):
     """The functions of the chapter "Module operations"."""
 
-    @jni_function(233, since="9", runs_java=False)
+    @jni_function(233, since="9", runs_java=False, early=True)
     def get_module(self, clazz: Class) -> Module | None:
         """Return the module of a class.
 

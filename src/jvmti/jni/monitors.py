@@ -38,7 +38,7 @@ class MonitorFunctions(Calling):
         JNI: MonitorEnter.
         """
 
-    @jni_function(218, own=True)
+    @jni_function(218, own=True, while_pending=True)
     def monitor_exit(self, obj: Object) -> Int:
         """Exit the monitor of an object once.
 

@@ -63,7 +63,7 @@ class ObjectFunctions(Calling):
         JNI: NewObjectA.
         """
 
-    @jni_function(31, runs_java=False)
+    @jni_function(31, runs_java=False, early=True)
     def get_object_class(self, obj: Object) -> Class:
         """Return the class of an object.
 
@@ -83,7 +83,7 @@ class ObjectFunctions(Calling):
         JNI: GetObjectClass.
         """
 
-    @jni_function(32, runs_java=False)
+    @jni_function(32, runs_java=False, early=True)
     def is_instance_of(self, obj: Object | None, clazz: Class) -> Boolean:
         """Tell whether an object can be cast to a class.
 

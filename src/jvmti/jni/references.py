@@ -20,7 +20,7 @@ from jvmti.refs import Object, WeakReference
 class ReferenceFunctions(Calling):
     """The functions of the chapter "Global and local references"."""
 
-    @jni_function(19, since="1.2", own=True, runs_java=False)
+    @jni_function(19, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def push_local_frame(self, capacity: Int) -> Int:
         """Begin a frame: the objects that this thread receives until its end are given up together.
 
@@ -43,7 +43,7 @@ class ReferenceFunctions(Calling):
         JNI: PushLocalFrame.
         """
 
-    @jni_function(20, since="1.2", own=True, runs_java=False)
+    @jni_function(20, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def pop_local_frame(self, result: Object | None = None) -> Object | None:
         """End the innermost frame of this thread and give up the objects received in it.
 
@@ -70,7 +70,7 @@ class ReferenceFunctions(Calling):
         JNI: PopLocalFrame.
         """
 
-    @jni_function(21, own=True, runs_java=False)
+    @jni_function(21, own=True, runs_java=False, early=True)
     def new_global_ref(self, obj: Object | None) -> Object | None:
         """Make a global reference, which outlives every frame.
 
@@ -92,7 +92,7 @@ class ReferenceFunctions(Calling):
         JNI: NewGlobalRef.
         """
 
-    @jni_function(22, own=True, runs_java=False)
+    @jni_function(22, own=True, runs_java=False, while_pending=True, early=True)
     def delete_global_ref(self, global_ref: Object) -> None:
         """Give up a global reference; the wrapper is stale afterwards.
 
@@ -111,7 +111,7 @@ class ReferenceFunctions(Calling):
         JNI: DeleteGlobalRef.
         """
 
-    @jni_function(23, own=True, runs_java=False)
+    @jni_function(23, own=True, runs_java=False, while_pending=True, early=True)
     def delete_local_ref(self, local_ref: Object) -> None:
         """Give up an object before the end of its frame; the wrapper is stale afterwards.
 
@@ -131,7 +131,7 @@ class ReferenceFunctions(Calling):
         JNI: DeleteLocalRef.
         """
 
-    @jni_function(24, runs_java=False)
+    @jni_function(24, runs_java=False, while_pending=True, early=True)
     def is_same_object(self, ref1: Object | None, ref2: Object | None) -> Boolean:
         """Tell whether two references name the same object.
 
@@ -154,7 +154,7 @@ class ReferenceFunctions(Calling):
         JNI: IsSameObject.
         """
 
-    @jni_function(25, since="1.2", own=True, runs_java=False)
+    @jni_function(25, since="1.2", own=True, runs_java=False, early=True)
     def new_local_ref(self, ref: Object | None) -> Object | None:
         """Make another reference to an object, in the innermost frame of this thread.
 
@@ -198,7 +198,7 @@ class ReferenceFunctions(Calling):
         JNI: EnsureLocalCapacity.
         """
 
-    @jni_function(226, since="1.2", own=True, runs_java=False)
+    @jni_function(226, since="1.2", own=True, runs_java=False, early=True)
     def new_weak_global_ref(self, obj: Object) -> WeakReference:
         """Make a weak reference, which does not keep its object from being collected.
 
@@ -222,7 +222,7 @@ class ReferenceFunctions(Calling):
         JNI: NewWeakGlobalRef.
         """
 
-    @jni_function(227, since="1.2", own=True, runs_java=False)
+    @jni_function(227, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def delete_weak_global_ref(self, ref: WeakReference) -> None:
         """Give up a weak reference; the wrapper is stale afterwards.
 
@@ -239,7 +239,7 @@ class ReferenceFunctions(Calling):
         JNI: DeleteWeakGlobalRef.
         """
 
-    @jni_function(232, since="1.6", own=True, runs_java=False)
+    @jni_function(232, since="1.6", own=True, runs_java=False, early=True)
     def get_object_ref_type(self, obj: Object) -> RefType:
         """Return the kind of a reference.
 

@@ -41,7 +41,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticFieldID.
         """
 
-    @jni_function(145, guard="static_field<'L'>", runs_java=False)
+    @jni_function(145, guard="static_field<'L'>", runs_java=False, early=True)
     def get_static_object_field(self, clazz: Class, field_id: Field) -> Object | None:
         """Return the value of a static field that holds a reference.
 
@@ -64,7 +64,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticObjectField.
         """
 
-    @jni_function(146, guard="static_field<'Z'>", runs_java=False)
+    @jni_function(146, guard="static_field<'Z'>", runs_java=False, early=True)
     def get_static_boolean_field(self, clazz: Class, field_id: Field) -> Boolean:
         """Return the value of a static field of type ``boolean``.
 
@@ -87,7 +87,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticBooleanField.
         """
 
-    @jni_function(147, guard="static_field<'B'>", runs_java=False)
+    @jni_function(147, guard="static_field<'B'>", runs_java=False, early=True)
     def get_static_byte_field(self, clazz: Class, field_id: Field) -> Byte:
         """Return the value of a static field of type ``byte``.
 
@@ -110,7 +110,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticByteField.
         """
 
-    @jni_function(148, guard="static_field<'C'>", runs_java=False)
+    @jni_function(148, guard="static_field<'C'>", runs_java=False, early=True)
     def get_static_char_field(self, clazz: Class, field_id: Field) -> Char:
         """Return the value of a static field of type ``char``.
 
@@ -133,7 +133,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticCharField.
         """
 
-    @jni_function(149, guard="static_field<'S'>", runs_java=False)
+    @jni_function(149, guard="static_field<'S'>", runs_java=False, early=True)
     def get_static_short_field(self, clazz: Class, field_id: Field) -> Short:
         """Return the value of a static field of type ``short``.
 
@@ -156,7 +156,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticShortField.
         """
 
-    @jni_function(150, guard="static_field<'I'>", runs_java=False)
+    @jni_function(150, guard="static_field<'I'>", runs_java=False, early=True)
     def get_static_int_field(self, clazz: Class, field_id: Field) -> Int:
         """Return the value of a static field of type ``int``.
 
@@ -179,7 +179,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticIntField.
         """
 
-    @jni_function(151, guard="static_field<'J'>", runs_java=False)
+    @jni_function(151, guard="static_field<'J'>", runs_java=False, early=True)
     def get_static_long_field(self, clazz: Class, field_id: Field) -> Long:
         """Return the value of a static field of type ``long``.
 
@@ -202,7 +202,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticLongField.
         """
 
-    @jni_function(152, guard="static_field<'F'>", runs_java=False)
+    @jni_function(152, guard="static_field<'F'>", runs_java=False, early=True)
     def get_static_float_field(self, clazz: Class, field_id: Field) -> Float:
         """Return the value of a static field of type ``float``.
 
@@ -225,7 +225,7 @@ class StaticFieldFunctions(Calling):
         JNI: GetStaticFloatField.
         """
 
-    @jni_function(153, guard="static_field<'D'>", runs_java=False)
+    @jni_function(153, guard="static_field<'D'>", runs_java=False, early=True)
     def get_static_double_field(self, clazz: Class, field_id: Field) -> Double:
         """Return the value of a static field of type ``double``.
 

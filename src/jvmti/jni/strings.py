@@ -15,7 +15,7 @@ from jvmti.refs import String
 class StringFunctions(Calling):
     """The functions of the chapter "String operations"."""
 
-    @jni_function(163)
+    @jni_function(163, early=True)
     def new_string(self, unicode_chars: UnicodeText) -> String:
         """Make a Java string from text, which travels as UTF-16.
 
@@ -35,7 +35,7 @@ class StringFunctions(Calling):
         JNI: NewString.
         """
 
-    @jni_function(164, runs_java=False)
+    @jni_function(164, runs_java=False, early=True)
     def get_string_length(self, string: String) -> Int:
         """Return the length of a string in UTF-16 code units.
 
@@ -55,7 +55,7 @@ class StringFunctions(Calling):
         JNI: GetStringLength.
         """
 
-    @jni_function(165, own=True, runs_java=False)
+    @jni_function(165, own=True, runs_java=False, early=True)
     def get_string_chars(self, string: String) -> UnicodeText:
         """Return the text of a string, which travels as UTF-16.
 
@@ -75,7 +75,7 @@ class StringFunctions(Calling):
         JNI: GetStringChars.
         """
 
-    @jni_function(167, c_name="NewStringUTF")
+    @jni_function(167, c_name="NewStringUTF", early=True)
     def new_string_utf(self, bytes: Text) -> String:
         """Make a Java string from text, which travels as modified UTF-8.
 
@@ -95,7 +95,7 @@ class StringFunctions(Calling):
         JNI: NewStringUTF.
         """
 
-    @jni_function(168, c_name="GetStringUTFLength", runs_java=False)
+    @jni_function(168, c_name="GetStringUTFLength", runs_java=False, early=True)
     def get_string_utf_length(self, string: String) -> Int:
         """Return the length of a string in bytes of modified UTF-8.
 
@@ -202,7 +202,7 @@ class StringFunctions(Calling):
         JNI: GetStringCritical.
         """
 
-    @jni_function(235, since="24", c_name="GetStringUTFLengthAsLong", runs_java=False)
+    @jni_function(235, since="24", c_name="GetStringUTFLengthAsLong", runs_java=False, early=True)
     def get_string_utf_length_as_long(self, string: String) -> Long:
         """Return the length of a string in bytes of modified UTF-8, however long it is.
 

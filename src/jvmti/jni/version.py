@@ -10,7 +10,7 @@ from jvmti.interface.declaration import jni_function
 class VersionFunctions(Calling):
     """The functions of the chapter "Version information"."""
 
-    @jni_function(4, runs_java=False)
+    @jni_function(4, runs_java=False, early=True)
     def get_version(self) -> JNIVersion:
         """Return the version of JNI that the target supports.
 

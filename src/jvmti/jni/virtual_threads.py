@@ -11,7 +11,7 @@ from jvmti.refs import Object
 class VirtualThreadFunctions(Calling):
     """The functions of the chapter "Virtual threads"."""
 
-    @jni_function(234, since="21", runs_java=False)
+    @jni_function(234, since="21", runs_java=False, early=True)
     def is_virtual_thread(self, obj: Object) -> Boolean:
         """Tell whether an object is a virtual thread.
 

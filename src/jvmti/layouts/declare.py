@@ -7,9 +7,11 @@ Everything is little-endian and packed.
 from __future__ import annotations
 
 import enum
+import functools
+import operator
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 _CODES = {
     "char": "c",
@@ -57,16 +59,20 @@ def camel(name: str) -> str:
 
 
 class _Enumeration:
-    def __init__(self, members: type[Any], c: str) -> None:
+    def __init__(self, members: type[Any], c: str, loose: bool) -> None:
         self.name = members.__name__
         self.members: Any = members
         self.c = c
+        self.loose = loose
 
     def cpp(self) -> Iterator[str]:
         listed = ", ".join(
             f"k{camel(name)} = {int(one)}" for name, one in self.members.__members__.items()
         )
         if issubclass(self.members, enum.IntFlag):
+            every = functools.reduce(operator.or_, self.members.__members__.values())
+            listed += f", kAll = {int(every)}"
+        if self.loose:
             yield f"struct {self.name} {{"
             yield f"  enum : {self.c} {{{listed}}};"
             yield "};"
@@ -75,14 +81,19 @@ class _Enumeration:
             yield f"constexpr int k{self.name}Count = {len(self.members)};"
 
 
-def shared(c: str) -> Callable[[type[Enumerated]], type[Enumerated]]:
-    """Share an ``IntEnum`` with the agent, as an ``enum class`` of a C type.
+def shared(c: str, *, loose: bool = False) -> Callable[[type[Enumerated]], type[Enumerated]]:
+    """Share an enumeration with the agent, as an ``enum class`` of a C type.
 
     An ``IntFlag`` becomes a struct of constants, so that bits are combined without casts.
+
+    Args:
+        c: the C type.
+        loose: an ``IntEnum`` becomes a struct of constants, too: the agent uses its numbers
+            together with others.
     """
 
     def registered(members: type[Enumerated]) -> type[Enumerated]:
-        register(_Enumeration(members, c))
+        register(_Enumeration(members, c, loose or issubclass(members, enum.IntFlag)))
         return members
 
     return registered
@@ -99,13 +110,12 @@ class Constants:
     def __init__(self, name: str, **values: int) -> None:
         self.name = name
         self.values = values
+        vars(self).update(values)
         register(self)
 
-    def __getattr__(self, name: str) -> int:
-        try:
-            return self.values[name]
-        except KeyError:
-            raise AttributeError(f"no constant {name} in {self.name}") from None
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> int: ...
 
     def cpp(self) -> Iterator[str]:
         """Its declaration in C++."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jvmti.heap.errors import HeapError, NoRoom
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.liveheap.room import free_memory, free_of_groups
-from jvmti.operations.functions import OPERATIONS
+from jvmti.operations.agent import AgentOperations
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
 
@@ -93,7 +93,7 @@ def _asked(vm: RunningVM, words: list[str], timeout: float) -> str:
 
 def _lend(vm: RunningVM, descriptor: int, room: int) -> str:
     try:
-        return str(vm._session.call(OPERATIONS["lend_file"], 1, (room,), descriptor=descriptor))
+        return AgentOperations(vm._session, descriptor=descriptor).lend_file(room)
     except NotAvailable:
         raise NoRoom(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
@@ -102,9 +102,8 @@ def _lend(vm: RunningVM, descriptor: int, room: int) -> str:
 
 
 def _give_back(vm: RunningVM, name: str) -> None:
-    session = vm._session
     try:
-        session.call(OPERATIONS["give_back_file"], 1, (name,))
+        AgentOperations(vm._session).give_back_file(name)
     except Error as error:
         log.debug("the dump's name is given back with the session: %s", error)
 

@@ -25,7 +25,8 @@ from jvmti.liveheap.passes import PassMemory, PassOverran, Progress
 from jvmti.liveheap.pauses import Pauses
 from jvmti.liveheap.referrers import ReferrerQueries, Referrers, Retained, RootPath
 from jvmti.liveheap.scan import Instances, LiveRows, Scan, Where
-from jvmti.operations.functions import OPERATIONS
+from jvmti.operations.agent import AgentOperations
+from jvmti.operations.functions import Operations
 from jvmti.target import hotspot, hsperfdata
 from jvmti.target.errors import (
     AttachDisabled,
@@ -36,14 +37,6 @@ from jvmti.target.errors import (
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
-    from jvmti.operations.functions import (
-        FoundInHeap,
-        HeapCount,
-        HeapScanned,
-        OwnReferences,
-        TakenInstances,
-    )
-
 _SPARE_ROWS = 4096
 _ATTEMPTS = 5
 """How often a scan is made, each time with more room, while the program makes objects."""
@@ -154,8 +147,8 @@ class LiveHeap:
             if not len(loaded):
                 return found
             self.pauses.check("scan", "telling classes apart", max_pause, objects=found.total_count)
-            counted: HeapCount = passes.run(
-                self._vm._session, "count_heap", (loaded.handles,), timeout=timeout
+            counted = passes.run(
+                self._vm._session, Operations.count_heap, (loaded.handles,), timeout=timeout
             )
             texts = loaded.loaders(self._loaders)
         finally:
@@ -204,8 +197,8 @@ class LiveHeap:
             self._vm.env.with_timeout(timeout).force_garbage_collection()
         loaded = LoadedClasses(self._vm)
         try:
-            counted: HeapCount = passes.run(
-                self._vm._session, "count_heap", (loaded.handles,), timeout=timeout
+            counted = passes.run(
+                self._vm._session, Operations.count_heap, (loaded.handles,), timeout=timeout
             )
             texts = loaded.loaders(self._loaders)
         finally:
@@ -314,9 +307,9 @@ class LiveHeap:
             room = _room(counted, None if everything else chosen, wishes, scale)
             memory = PassMemory(SCAN.offsets(room)["end"])
             try:
-                scanned: HeapScanned = passes.run(
+                scanned = passes.run(
                     self._vm._session,
-                    "scan_heap",
+                    Operations.scan_heap,
                     (
                         loaded.handles,
                         everything,
@@ -416,9 +409,9 @@ class LiveHeap:
             "scan", "looking for instances", max_pause, passes=1 if where is None else 2
         )
         if where is None:
-            taken: TakenInstances = passes.run(
+            taken = passes.run(
                 self._vm._session,
-                "take_instances",
+                Operations.take_instances,
                 ([cls], (1 << 31) - 1 if limit is None else limit),
                 timeout=timeout,
             )
@@ -509,7 +502,7 @@ class LiveHeap:
 
     def _own_references(self) -> References:
         """What the agent holds for this and all other sessions."""
-        found: OwnReferences = self._vm._session.call(OPERATIONS["own_references"], 1, ())
+        found = AgentOperations(self._vm._session).own_references()
         return References(
             *(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found)
         )
@@ -539,9 +532,9 @@ class LiveHeap:
             part = slice(begin, begin + _MOST_WANTED)
             columns = (numbers, ordinals, sizes, lengths)
             left = None if timeout is None else max(began + timeout - time.monotonic(), 0.0)
-            found: FoundInHeap = passes.run(
+            found = passes.run(
                 self._vm._session,
-                "find_in_heap",
+                Operations.find_in_heap,
                 (classes, *(column[part].tolist() for column in columns)),
                 timeout=left,
             )

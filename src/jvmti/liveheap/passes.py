@@ -12,7 +12,7 @@ import mmap
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 
@@ -20,11 +20,13 @@ from jvmti.heap.errors import NoRoom
 from jvmti.interface.errors import CallTimeout
 from jvmti.layouts.heap_passes import CONTROL
 from jvmti.liveheap.room import free_memory
-from jvmti.operations.functions import OPERATIONS
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
 
 log = logging.getLogger("jvmti")
+
+Result = TypeVar("Result")
 
 Progress = Callable[[int], object]
 """Told now and then how many objects, or references, a pass has visited."""
@@ -94,20 +96,20 @@ class PassMemory:
 
 def run(
     session: Session,
-    name: str,
+    operation: Callable[..., Result],
     arguments: tuple[Any, ...],
     *,
     memory: PassMemory | None = None,
     timeout: float | None = None,
     progress: Progress | None = None,
-) -> Any:
-    """Make a pass; the result of the agent's operation, which has its time limit as last argument.
+) -> Result:
+    """Make a pass; the result of the agent's operation.
 
     Ctrl-C ends the pass and leaves nothing of it in the VM.
 
     Args:
         session: the session.
-        name: the operation.
+        operation: one of `Operations`, whose last argument is its time limit.
         arguments: its arguments, but for the limit.
         memory: what it writes to; the caller closes it.
         timeout: seconds after which the pass ends.
@@ -123,13 +125,9 @@ def run(
         watcher = threading.Thread(target=_watch, args=(own, progress, done), daemon=True)
         watcher.start()
     try:
-        return session.call(
-            OPERATIONS[name],
-            1,
-            (*arguments, limit),
-            None if timeout is None else timeout + _GRACE,
-            own.descriptor,
-        )
+        patience = None if timeout is None else timeout + _GRACE
+        agent = AgentOperations(session, timeout=patience, descriptor=own.descriptor)
+        return operation(agent, *arguments, limit)
     except BaseException:
         own.cancel()
         raise

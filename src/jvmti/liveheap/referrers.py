@@ -20,12 +20,11 @@ from jvmti.layouts.heap_passes import EDGE
 from jvmti.liveheap import passes
 from jvmti.liveheap.field_numbers import FieldNumbers
 from jvmti.liveheap.passes import PassOverran, Progress
+from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
-    from jvmti.operations.functions import PathFound, ReferrersFound, RetainedMeasured
-
 _FIELDS = (HeapReferenceKind.FIELD, HeapReferenceKind.STATIC_FIELD)
 _WORDS = {
     HeapReferenceKind.CLASS: "class",
@@ -197,9 +196,9 @@ class ReferrerQueries:
         """See ``obj.referrers``."""
         if not 0 <= limit <= 100_000:
             raise ValueError(f"limit= takes 0 to 100,000 references, not {limit}")
-        found: ReferrersFound = passes.run(
+        found = passes.run(
             self._vm._session,
-            "find_referrers",
+            Operations.find_referrers,
             (item, limit, weak),
             timeout=timeout,
             progress=progress,
@@ -219,8 +218,12 @@ class ReferrerQueries:
         progress: Progress | None,
     ) -> RootPath:
         """See ``obj.path_to_root``."""
-        found: PathFound = passes.run(
-            self._vm._session, "find_path", (item, most, weak), timeout=timeout, progress=progress
+        found = passes.run(
+            self._vm._session,
+            Operations.find_path,
+            (item, most, weak),
+            timeout=timeout,
+            progress=progress,
         )
         if found.too_many:
             raise TooManyObjects(
@@ -239,9 +242,9 @@ class ReferrerQueries:
         self, item: Any, most: int, timeout: float | None, progress: Progress | None
     ) -> Retained:
         """See ``obj.retained_size``."""
-        found: RetainedMeasured = passes.run(
+        found = passes.run(
             self._vm._session,
-            "measure_retained",
+            Operations.measure_retained,
             (item, most),
             timeout=timeout,
             progress=progress,

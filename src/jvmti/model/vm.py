@@ -15,7 +15,7 @@ from jvmti.debug.breakpoint_table import BreakpointTable
 from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
-from jvmti.env.environment import AgentOperations, Env, Mapped
+from jvmti.env.environment import Env, Mapped
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.events.callbacks import Callbacks
 from jvmti.events.enabling import Enabling
@@ -51,6 +51,7 @@ from jvmti.model.session_vm import MODEL
 from jvmti.model.threads.java_thread import Thread, Threads
 from jvmti.model.threads.locks import Deadlock, LockFinder
 from jvmti.model.threads.thread_groups import ThreadGroup, ThreadGroups
+from jvmti.operations.agent import AgentOperations
 from jvmti.operations.functions import AgentStats
 from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY

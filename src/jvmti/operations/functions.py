@@ -420,8 +420,8 @@ class Operations(Calling):
 
         Args:
             events: their numbers.
-            wishes: `jvmti.events.streams.layout.Wishes`.
-            words: `jvmti.events.streams.layout.Words`.
+            wishes: `jvmti.layouts.streams.Wishes`.
+            words: `jvmti.layouts.streams.Words`.
             size: bytes of each lane's ring.
             stack_depth: how many frames of each event's stack are recorded.
             shortest: nanoseconds that what an event ends must have lasted.

@@ -37,6 +37,8 @@ class Handle:
     """The JVM TI error that a stale or wrong handle of this kind gives."""
     STANDS_FOR_ANY: ClassVar[bool] = False
     """It may be given where another kind is wanted, and the agent looks at the object itself."""
+    POINTER: ClassVar[bool] = False
+    """It is a plain pointer of the VM; methods and fields have tables of their own."""
     LASTING: ClassVar[bool] = False
     """Never given back, so that its wrapper may be kept for good."""
 
@@ -333,6 +335,7 @@ class RawMonitor(Issued):
 
     __slots__ = ()
     KIND = 34
+    POINTER = True
     C_TYPE = "jrawMonitorID"
     ERROR = "INVALID_MONITOR"
 
@@ -342,6 +345,7 @@ class Memory(Issued):
 
     __slots__ = ()
     KIND = 35
+    POINTER = True
     C_TYPE = "unsigned char*"
     ERROR = "ILLEGAL_ARGUMENT"
 
@@ -384,5 +388,6 @@ class ExtensionFunction(Issued):
 
     __slots__ = ()
     KIND = 36
+    POINTER = True
     C_TYPE = "jvmtiExtensionFunction"
     ERROR = "ILLEGAL_ARGUMENT"

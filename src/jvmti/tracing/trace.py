@@ -18,7 +18,7 @@ from jvmti.interface.errors import Error, JvmtiError, ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Site as Where
-from jvmti.operations.functions import OPERATIONS
+from jvmti.operations.agent import AgentOperations
 from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
 from jvmti.tracing.call_probes import RecordShape, call_probes
@@ -105,14 +105,9 @@ class Trace:
         self._plan = probes
         begins = [number for number, probe in enumerate(probes) if probe.site is Where.ENTRY]
         self._patterns_of = [bisect.bisect(begins, number) - 1 for number in range(len(probes))]
-        session = vm._session
+        agent = AgentOperations(vm._session, descriptor=self._memory.descriptor)
         try:
-            self._number: int = session.call(
-                OPERATIONS["open_probes"],
-                1,
-                (plan, int(over * 1e9), *self._shape),
-                descriptor=self._memory.descriptor,
-            )
+            self._number = agent.open_probes(plan, int(over * 1e9), *self._shape)
         finally:
             self._memory.close_descriptor()
         try:

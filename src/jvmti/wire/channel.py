@@ -29,6 +29,7 @@ Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
 HEADER = protocol.HEADER.struct
 _INBOX = 64 * 1024
 _HEADER_SIZE = HEADER.size
+_MOST = protocol.LIMITS.REPLY
 _EVENT = int(Kind.EVENT)
 _CALLBACK = int(Kind.CALLBACK)
 _OPENINGS = (_EVENT, _CALLBACK)
@@ -371,7 +372,7 @@ class Channel:
         size, kind, flags, status, sequence, environment, conversation = HEADER.unpack_from(
             self._inbox, self._start
         )
-        if size > protocol.MAXIMUM_REPLY:
+        if size > _MOST:
             self.close()
             raise ProtocolError(f"the agent announces a frame of {size} bytes")
         whole = _HEADER_SIZE + size

@@ -13,7 +13,7 @@ from jvmti.interface.constants import constant_named
 from jvmti.interface.declaration import Declaration
 from jvmti.interface.errors import ErrorCode, ForeignHandle, error_for
 from jvmti.text import modified_utf8 as text
-from jvmti.wire.protocol import MAXIMUM_REQUEST
+from jvmti.wire.protocol import LIMITS
 
 U16 = struct.Struct("<H")
 U32 = struct.Struct("<I")
@@ -99,9 +99,9 @@ def narrowed(value: Any, dtype: numpy.dtype[Any], where: str) -> numpy.ndarray[A
 
 
 def _size_of(data: bytes, where: str) -> bytes:
-    if len(data) > MAXIMUM_REQUEST:
+    if len(data) > LIMITS.REQUEST:
         raise ValueError(
-            f"{where}: {len(data)} bytes; a request takes at most {MAXIMUM_REQUEST}, so do it in "
+            f"{where}: {len(data)} bytes; a request takes at most {LIMITS.REQUEST}, so do it in "
             "parts"
         )
     return U32.pack(len(data))

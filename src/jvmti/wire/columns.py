@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,9 +26,9 @@ from jvmti.interface.errors import (
 )
 from jvmti.text import modified_utf8 as text
 from jvmti.wire.channel import Frame, Request
-from jvmti.wire.codecs import U32, codec_of, narrowed
+from jvmti.wire.codecs import U32, U64, codec_of, narrowed
 from jvmti.wire.ownership import block_of
-from jvmti.wire.protocol import Flag, Kind, Status
+from jvmti.wire.protocol import MAP, MAP_PARAMETER, Flag, Kind, Status
 from jvmti.wire.session import Session
 
 _SHARE_ABOVE = 256 * 1024
@@ -308,9 +307,9 @@ def map_call(
             inner: list[bytes] = []
             put(value, inner, session)
             data = b"".join(inner)
-        parts.append(struct.pack("<BI", column, len(data)) + data)
+        parts.append(MAP_PARAMETER.struct.pack(column, len(data)) + data)
     rows = 1 if rows is None else rows
-    payload = struct.pack("<IB", rows, len(parts)) + b"".join(parts)
+    payload = MAP.struct.pack(rows, len(parts)) + b"".join(parts)
     if len(payload) > _SHARE_ABOVE:
         reply = _shared_request(session, declaration, environment, payload, rows, timeout)
     else:
@@ -356,7 +355,7 @@ def _shared_request(
         os.ftruncate(descriptor, size)
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
         with mmap.mmap(descriptor, size) as shared:
-            shared[:8] = struct.pack("<Q", len(payload))
+            shared[:8] = U64.pack(len(payload))
             shared[8 : 8 + len(payload)] = payload
             reply = session.request(
                 Request(
@@ -370,7 +369,7 @@ def _shared_request(
                 )
             )
             if reply.flags & Flag.SHARED:
-                (length,) = struct.unpack_from("<Q", shared)
+                (length,) = U64.unpack_from(shared)
                 if length > size - 8:
                     raise ProtocolError("the agent says more than the shared memory holds")
                 reply.payload = shared[8 : 8 + length]
@@ -383,8 +382,8 @@ def _decode(
     session: Session, results: list[tuple[str, shapes.Shape]], payload: bytes | memoryview
 ) -> Columns:
     view = memoryview(payload)
-    rows, count = struct.unpack_from("<IB", view)
-    at = 5
+    rows, count = MAP.struct.unpack_from(view)
+    at = MAP.size
     pieces = []
     for _ in range(count + 1):
         (length,) = U32.unpack_from(view, at)

@@ -9,7 +9,6 @@ looks into the queue, and tells the agent.
 from __future__ import annotations
 
 import itertools
-import struct
 import threading
 import weakref
 from collections import deque
@@ -19,8 +18,9 @@ from typing import Any, final
 import numpy
 
 from jvmti.interface.errors import ProtocolError
+from jvmti.wire.protocol import RELEASED
 
-RELEASE = struct.Struct("<QI")
+RELEASE = RELEASED.struct
 """A handle that is given up, and how often it had come."""
 
 _ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])

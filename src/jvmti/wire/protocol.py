@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import enum
 
-from jvmti.layouts.declare import Record
+from jvmti.layouts.declare import Constants, Record, shared
 
 VERSION = 3
 """Of the protocol: increases with every change, so that sides can detect a mismatch."""
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
-MAXIMUM_REQUEST = 64 << 20
-MAXIMUM_REPLY = 1 << 30
+
+LIMITS = Constants("FrameLimits", REQUEST=64 << 20, REPLY=1 << 30)
+"""The most bytes that the payloads of frames have, from the controller and from the agent."""
 
 HEADER = Record(
     "Header",
@@ -55,7 +56,19 @@ BATCHED = Record("Batched", function="uint16_t", environment="uint32_t", size="u
 
 BATCH_RESULT = Record("BatchResult", status="uint16_t", flags="uint8_t", size="uint32_t")
 
+MAP = Record("MapHead", rows="uint32_t", columns="uint8_t")
+"""How a map begins, and the reply to one.  A request then has its parameters, in a reply come the
+statuses of the rows and the columns of the results, each behind its length (32 bits).  In shared
+memory the length of the whole (64 bits) stands before it."""
 
+MAP_PARAMETER = Record("MapParameter", each="uint8_t", size="uint32_t")
+"""Whether there is a value for each row or one for all, and the bytes of what follows."""
+
+RELEASED = Record("Released", handle="uint64_t", count="uint32_t")
+"""A handle, and how many times it was received."""
+
+
+@shared("uint8_t", loose=True)
 class Kind(enum.IntEnum):
     """What a frame is."""
 
@@ -76,6 +89,7 @@ class Kind(enum.IntEnum):
     CALLBACK = 37
 
 
+@shared("uint8_t")
 class Flag(enum.IntFlag):
     """Flags of a frame."""
 
@@ -87,6 +101,7 @@ class Flag(enum.IntFlag):
     """Of a call: its arguments come behind its time limit in milliseconds (i64)."""
 
 
+@shared("uint16_t", loose=True)
 class Status(enum.IntEnum):
     """Statuses beyond ``jvmtiError``: what the agent itself has to say."""
 

@@ -55,14 +55,14 @@ _SALUTE = protocol.SALUTE.struct
 _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
 
-_MOST_RELEASED = protocol.MAXIMUM_REQUEST // RELEASE.size * RELEASE.size
+_MOST_RELEASED = protocol.LIMITS.REQUEST // RELEASE.size * RELEASE.size
 """Bytes of what is given up that go into one frame."""
 
 # Every call asks for these, and an enumeration takes longer to give a member, and its number.
 _CALL, _RELEASE, _MALFORMED = int(Kind.CALL), int(Kind.RELEASE), int(Kind.MALFORMED)
 _HANDLER_OVERRAN = int(Status.HANDLER_OVERRAN)
 _new = tuple.__new__
-_LONGEST = protocol.MAXIMUM_REQUEST
+_LONGEST = protocol.LIMITS.REQUEST
 
 _GONE_WITHIN = 0.25
 """How long after one channel the first connection may end where both do, in seconds."""

@@ -55,13 +55,14 @@ void HeapWalk::write_block() {
   if (!failed && !block_.failed()) return;
   over_ = true;
   if (exhausted || block_.exhausted()) return call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-  call_.refuse(protocol::kReplyTooLarge, "an array of the heap is larger than a message may be");
+  call_.refuse(layouts::Status::kReplyTooLarge,
+               "an array of the heap is larger than a message may be");
 }
 
 jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
   write_block();
   if (over_) return abort_;
-  Header opening{0, protocol::kCallback, 0, 0, 0, call_.environment_number, 0};
+  Header opening{0, layouts::Kind::kCallback, 0, 0, 0, call_.environment_number, 0};
   Reader answer;
   Channel::Outcome outcome = call_.channel.ask_in_walk(opening, block_, &answer);
   auto said = answer.number<layouts::WalkAnswer>();
@@ -82,9 +83,9 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
 jvmtiError HeapWalk::ended(jvmtiError error) {
   if (error == JVMTI_ERROR_NONE && !over_ && order_.size() > 0) send(nullptr, nullptr);
   if (outcome_ == Channel::Outcome::kOverran) {
-    call_.refuse(protocol::kWalkEnded, "its time limit had passed");
+    call_.refuse(layouts::Status::kWalkEnded, "its time limit had passed");
   } else if (outcome_ == Channel::Outcome::kStopped) {
-    call_.refuse(protocol::kWalkEnded, "this process was stopped in the middle of it");
+    call_.refuse(layouts::Status::kWalkEnded, "this process was stopped in the middle of it");
   }
   return error;
 }

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "generated/protocol.h"
+#include "generated/layouts.h"
 
 namespace jvmti {
 
@@ -25,7 +25,7 @@ struct ThreadStream {
   // Where a `QuickRecording` can do it: that of the Java thread.  Others may clear it.
   std::atomic<JNIEnv*> usual;
   Lane* lane;
-  uint64_t usual_number;  // the number of that thread, in the upper half
+  uint64_t usual_number;  // the number of that thread, where it is in the head of a record
   StreamedThread* thread;
   JNIEnv* jni;  // of the Java thread that `thread` is about
 
@@ -119,7 +119,7 @@ class alignas(64) Producer {
   std::atomic<bool> inside_shortly_;
 
  public:
-  ThreadStream streams[protocol::kMaximumStreams];
+  ThreadStream streams[layouts::Streams::kMost];
 
   // The stream that begins this number of bytes after the first.
   ThreadStream& stream_at(size_t bytes) {

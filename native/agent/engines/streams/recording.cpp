@@ -27,11 +27,12 @@ void Recording::find_thread(jthread thread) {
   if (thread_ == &stream_->unknown_thread_) return;
   thread_stream_->thread = thread_;
   thread_stream_->jni = jni_;
-  constexpr uint32_t kPlain = protocol::kWordsTime;
+  constexpr uint32_t kPlain = layouts::Words::kTime;
+  constexpr size_t kThreadBits = 8 * offsetof(layouts::RecordHead, thread);
   bool usual = thread_ != nullptr && thread_->wanted && (stream_->words_ & ~kPlain) == 0 &&
                !stream_->virtual_threads_ && !stream_->objects_ && !thread_stream_->lane->shared;
   thread_stream_->usual.store(usual ? jni_ : nullptr, std::memory_order_relaxed);
-  thread_stream_->usual_number = usual ? static_cast<uint64_t>(thread_->number) << 32 : 0;
+  thread_stream_->usual_number = usual ? static_cast<uint64_t>(thread_->number) << kThreadBits : 0;
 }
 
 uint32_t Recording::field(jclass klass, jfieldID field, uint64_t method, jmethodID id,

@@ -143,8 +143,8 @@ class Recording {
   // Room for a record; null where the event is dropped.
   uint8_t* reserve() {
     if (__builtin_expect(failed_, false)) return refuse();
-    if (stream_->words_ & protocol::kWordsTime) time();
-    if (stream_->words_ & protocol::kWordsStack && (!stream_->places_ || waits()) &&
+    if (stream_->words_ & layouts::Words::kTime) time();
+    if (stream_->words_ & layouts::Words::kStack && (!stream_->places_ || waits()) &&
         !find_stack()) {
       return refuse();
     }
@@ -155,17 +155,17 @@ class Recording {
       return nullptr;
     }
     uint8_t* record = lane->next;
-    uint64_t first = static_cast<uint64_t>(event_) |
-                     static_cast<uint64_t>(thread_ == nullptr ? 0 : thread_->number) << 32;
-    std::memcpy(record, &first, sizeof first);
-    uint8_t* at = record + sizeof first;
-    if (stream_->words_ & protocol::kWordsTime) {
+    layouts::RecordHead head{static_cast<uint32_t>(event_),
+                             thread_ == nullptr ? 0 : thread_->number};
+    std::memcpy(record, &head, sizeof head);
+    uint8_t* at = record + sizeof head;
+    if (stream_->words_ & layouts::Words::kTime) {
       // The clock may step back a little, the times of a lane do not.
       if (time_ > lane->last) lane->last = time_;
       put(&at, lane->last);
     }
-    if (stream_->words_ & protocol::kWordsDuration) put(&at, duration_);
-    if (stream_->words_ & protocol::kWordsStack) put(&at, static_cast<int64_t>(stack_));
+    if (stream_->words_ & layouts::Words::kDuration) put(&at, duration_);
+    if (stream_->words_ & layouts::Words::kStack) put(&at, static_cast<int64_t>(stack_));
     return at;
   }
   void commit() {
@@ -281,7 +281,7 @@ class QuickRecording {
     uint8_t* record = lane_->next;
     if (__builtin_expect(record == lane_->end, false)) return nullptr;
     std::memcpy(record, &first_, sizeof first_);
-    record += protocol::kRecordHead;
+    record += sizeof(layouts::RecordHead);
     if (__builtin_expect(!lane_->timed, true)) return record;
     int64_t time = EventClock::time_of(ticks_ != 0 ? ticks_ : EventClock::ticks());
     lane_->last = std::max(time, lane_->last);

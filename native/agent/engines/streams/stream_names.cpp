@@ -8,9 +8,10 @@
 
 namespace jvmti {
 
-namespace {
+using layouts::Announced;
+using layouts::Streams;
 
-using protocol::kNamesSize;
+namespace {
 
 void put_text(Writer& payload, const char* text) {
   uint32_t length = text == nullptr ? 0 : static_cast<uint32_t>(std::strlen(text));
@@ -30,11 +31,11 @@ uint64_t key_of_text(const char* text) {
 
 // Puts an announcement into its ring.  With `known`, what
 // another thread has announced meanwhile is found there, and the new number kept.
-uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint64_t key,
+uint32_t Stream::announce(Announced kind, const Writer& payload, Numbers* known, uint64_t key,
                           uint64_t bits) {
   layouts::Announcement head{};
   size_t size = (sizeof head + payload.size() + 7) / 8 * 8;
-  if (payload.failed() || size > kNamesSize / 2) return 0;
+  if (payload.failed() || size > Streams::kNamesSize / 2) return 0;
   Patience patience(names_given_up_);
   uint64_t tail = 0;
   while (true) {
@@ -45,20 +46,21 @@ uint32_t Stream::announce(int kind, const Writer& payload, Numbers* known, uint6
         if (there != 0) return there;
       }
       tail = told_names_tail_->load(std::memory_order_acquire);
-      if (names_head_ - tail <= kNamesSize && tail % 8 == 0) names_tail_ = tail;
-      size_t at = names_head_ % kNamesSize;
-      size_t padding = at + size > kNamesSize ? kNamesSize - at : 0;
-      if (names_head_ - names_tail_ + padding + size <= kNamesSize) {
+      if (names_head_ - tail <= Streams::kNamesSize && tail % 8 == 0) names_tail_ = tail;
+      size_t at = names_head_ % Streams::kNamesSize;
+      size_t padding = at + size > Streams::kNamesSize ? Streams::kNamesSize - at : 0;
+      if (names_head_ - names_tail_ + padding + size <= Streams::kNamesSize) {
         if (padding != 0) {
           head.size = static_cast<uint32_t>(padding);
-          head.kind = protocol::kAnnouncedPadding;
+          head.kind = static_cast<uint32_t>(Announced::kPadding);
           std::memcpy(names_ + at, &head, 8);  // there are eight bytes at least
           names_head_ += padding;
           at = 0;
         }
-        uint32_t number = announced_[kind] + 1;
+        uint32_t& announced = announced_[static_cast<int>(kind)];
+        uint32_t number = announced + 1;
         if (known != nullptr && !known->put(key, bits | number)) return 0;
-        announced_[kind] = number;
+        announced = number;
         head.size = static_cast<uint32_t>(size);
         head.kind = static_cast<uint32_t>(kind);
         head.number = number;
@@ -95,7 +97,7 @@ StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
   }
   uint32_t number = 0;
   if (wanted) {
-    number = announce(protocol::kAnnouncedThread, payload, nullptr, 0, 0);
+    number = announce(Announced::kThread, payload, nullptr, 0, 0);
     if (number == 0) return nullptr;
   }
   StreamedThread* met;
@@ -130,7 +132,7 @@ uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
   uint64_t bits = kKnown;
   if (matches_any(class_patterns_.get(), name)) bits |= kWanted;
   if (wants_exception(jni, klass, name)) bits |= kWantedException;
-  uint32_t number = announce(protocol::kAnnouncedClass, payload, nullptr, 0, 0);
+  uint32_t number = announce(Announced::kClass, payload, nullptr, 0, 0);
   if (number == 0) return 0;
   lookup_->SetTag(klass, static_cast<jlong>(bits | number));
   return bits | number;
@@ -176,7 +178,7 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
       lookup_->GetMethodLocation(method, &start, &end);
       if (lookup_->GetLineNumberTable(method, &count, lines.out()) != JVMTI_ERROR_NONE) count = 0;
     }
-    constexpr jint kMostLines = kNamesSize / 32;
+    constexpr jint kMostLines = Streams::kNamesSize / 32;
     Writer payload;
     if (count > kMostLines) count = kMostLines;
     payload.number(layouts::AnnouncedMethod{static_cast<uint32_t>(class_bits), modifiers,
@@ -188,7 +190,7 @@ uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
     put_text(payload, name);
     put_text(payload, signature);
     put_text(payload, file);
-    uint32_t number = announce(protocol::kAnnouncedMethod, payload, &methods_, key, bits);
+    uint32_t number = announce(Announced::kMethod, payload, &methods_, key, bits);
     found = number == 0 ? 0 : bits | number;
   }
   return found;
@@ -210,7 +212,7 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
   payload.number(layouts::AnnouncedField{static_cast<uint32_t>(class_bits), modifiers});
   put_text(payload, name);
   put_text(payload, signature);
-  uint32_t number = announce(protocol::kAnnouncedField, payload, &fields_, key, kKnown);
+  uint32_t number = announce(Announced::kField, payload, &fields_, key, kKnown);
   return number == 0 ? 0 : kKnown | number;
 }
 
@@ -220,7 +222,7 @@ uint32_t Stream::text(const char* value) {
   if (known != 0) return static_cast<uint32_t>(known);
   Writer payload;
   put_text(payload, value);
-  return announce(protocol::kAnnouncedText, payload, &texts_, key, 0);
+  return announce(Announced::kText, payload, &texts_, key, 0);
 }
 
 uint32_t Stream::stack(JNIEnv* jni) {
@@ -246,7 +248,7 @@ uint32_t Stream::stack(JNIEnv* jni) {
     payload.number(layouts::AnnouncedFrame{static_cast<uint32_t>(method),
                                            static_cast<int32_t>(frames[i].location)});
   }
-  return announce(protocol::kAnnouncedStack, payload, &stacks_, key, 0);
+  return announce(Announced::kStack, payload, &stacks_, key, 0);
 }
 
 }  // namespace jvmti

@@ -12,19 +12,16 @@
 
 namespace jvmti {
 
-namespace {
+using layouts::StreamCounters;
+using layouts::Streams;
 
-using protocol::kControlSize;
-using protocol::kLaneLine;
-using protocol::kMaximumLanes;
-using protocol::kMaximumStreams;
-using protocol::kNamesSize;
+namespace {
 
 constexpr int kPause = 200 * 1000;  // nanoseconds, before looking for room again
 constexpr jlong kLargestLane = jlong{1} << 32;
 
 Mutex registry_mutex{Guards::kLists};  // the lists of streams, and who is which number
-Stream* registered[kMaximumStreams];
+Stream* registered[Streams::kMost];
 uint64_t last_serial = 0;
 
 // A thread of the system can be another Java thread later, with its JNI environment at the same
@@ -72,13 +69,13 @@ Stream::Stream(Environment& environment, uint32_t number, uint64_t serial,
     : environment(environment),
       number(number),
       serial(serial),
-      waits_((request.wishes & protocol::kWishesWait) != 0),
-      own_((request.wishes & protocol::kWishesOwn) != 0),
-      objects_((request.wishes & protocol::kWishesObjects) != 0),
-      subclasses_((request.wishes & protocol::kWishesSubclasses) != 0),
-      measures_((request.words & protocol::kWordsDuration) != 0),
-      beginnings_((request.wishes & protocol::kWishesBeginnings) != 0),
-      places_((request.wishes & protocol::kWishesPlaces) != 0),
+      waits_((request.wishes & layouts::Wishes::kWait) != 0),
+      own_((request.wishes & layouts::Wishes::kOwn) != 0),
+      objects_((request.wishes & layouts::Wishes::kObjects) != 0),
+      subclasses_((request.wishes & layouts::Wishes::kSubclasses) != 0),
+      measures_((request.words & layouts::Words::kDuration) != 0),
+      beginnings_((request.wishes & layouts::Wishes::kBeginnings) != 0),
+      places_((request.wishes & layouts::Wishes::kPlaces) != 0),
       shortest_(request.shortest),
       stack_depth_(request.stack_depth),
       words_(static_cast<uint32_t>(request.words)) {}
@@ -90,7 +87,7 @@ Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
     memory = nullptr;
   } else {
     Locked locked(registry_mutex);
-    for (uint32_t i = 0; i < kMaximumStreams && stream == nullptr; ++i) {
+    for (uint32_t i = 0; i < Streams::kMost && stream == nullptr; ++i) {
       if (registered[i] != nullptr) continue;
       stream = new (memory) Stream(*call.environment, i, ++last_serial, request);
       registered[i] = stream;
@@ -104,7 +101,7 @@ Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
       return nullptr;
     }
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY, "this JVM has %d streams already",
-                static_cast<int>(kMaximumStreams));
+                static_cast<int>(Streams::kMost));
     return nullptr;
   }
   if (stream->prepare(call, request, descriptor)) return stream;
@@ -120,9 +117,8 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
     return false;
   }
-  constexpr jint kWords = protocol::kWordsTime | protocol::kWordsDuration | protocol::kWordsStack;
   bool fine = request.event_count > 0 && request.event_count <= kEventCount &&
-              (request.words & ~kWords) == 0 && request.stack_depth >= 0 &&
+              (request.words & ~layouts::Words::kAll) == 0 && request.stack_depth >= 0 &&
               request.stack_depth <= kMostFrames;
   bool stopped = false;
   for (jint i = 0; fine && i < request.event_count; ++i) {
@@ -135,7 +131,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   }
   // While the VM is stopped, threads cannot wait and frames are not available.
   fine = fine && !(stopped && (waits_ || (stack_depth_ > 0 && !places_)));
-  record_size_ += static_cast<uint32_t>(protocol::kRecordHead);
+  record_size_ += static_cast<uint32_t>(sizeof(layouts::RecordHead));
   for (uint32_t words = words_; words != 0; words &= words - 1) record_size_ += 8;
   fine = fine && request.size >= record_size_ && request.size <= kLargestLane;
   capacity_ = 1;
@@ -143,7 +139,8 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     capacity_ *= 2;
   }
   uint64_t lane_size = (capacity_ * record_size_ + 63) / 64 * 64;
-  fine = fine && memory_.size() >= kControlSize + kNamesSize + kMaximumLanes * lane_size;
+  fine = fine && memory_.size() >=
+                     StreamCounters::kSize + Streams::kNamesSize + Streams::kLanes * lane_size;
   if (!fine) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a stream cannot be of this shape");
     return false;
@@ -179,28 +176,31 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   }
 
   uint8_t* data = memory_.data();
-  uint8_t* heard = data + kControlSize / 2;
-  told_names_head_ = reinterpret_cast<std::atomic<uint64_t>*>(data);
-  told_names_tail_ = reinterpret_cast<std::atomic<uint64_t>*>(heard);
-  names_ = data + kControlSize;
-  for (size_t i = 0; i < kMaximumLanes; ++i) {
+  uint8_t* heard = data + StreamCounters::kHeard;
+  told_names_head_ = reinterpret_cast<std::atomic<uint64_t>*>(data) + StreamCounters::kHead;
+  told_names_tail_ = reinterpret_cast<std::atomic<uint64_t>*>(heard) + StreamCounters::kTail;
+  names_ = data + StreamCounters::kSize;
+  for (size_t i = 0; i < Streams::kLanes; ++i) {
     Lane* lane = &lanes_[i];
     lane->size = record_size_;
-    lane->timed = words_ == protocol::kWordsTime;
-    lane->records = names_ + kNamesSize + i * lane_size;
-    lane->told_head = reinterpret_cast<std::atomic<uint64_t>*>(data + (i + 1) * kLaneLine);
-    lane->told_dropped = lane->told_head + 1;
-    lane->told_tail = reinterpret_cast<std::atomic<uint64_t>*>(heard + (i + 1) * kLaneLine);
+    lane->timed = words_ == layouts::Words::kTime;
+    lane->records = names_ + Streams::kNamesSize + i * lane_size;
+    size_t line = (i + 1) * StreamCounters::kLine;
+    auto* written = reinterpret_cast<std::atomic<uint64_t>*>(data + line);
+    auto* read = reinterpret_cast<std::atomic<uint64_t>*>(heard + line);
+    lane->told_head = written + StreamCounters::kHead;
+    lane->told_dropped = written + StreamCounters::kDropped;
+    lane->told_tail = read + StreamCounters::kTail;
   }
-  lanes_[kMaximumLanes - 1].shared = true;
-  lanes_[kMaximumLanes - 1].taken = true;
+  lanes_[Streams::kLanes - 1].shared = true;
+  lanes_[Streams::kLanes - 1].taken = true;
   link(request);
   return true;
 }
 
 void Stream::link(const StreamRequest& request) {
   remember_environment(&environment);
-  bool timed_first = words_ == protocol::kWordsTime && !class_patterns_ && !method_patterns_;
+  bool timed_first = words_ == layouts::Words::kTime && !class_patterns_ && !method_patterns_;
   Locked locked(registry_mutex);
   for (jint i = 0; i < request.event_count; ++i) {
     StreamLink* link = new (&links_[i]) StreamLink{this,
@@ -262,7 +262,7 @@ bool Stream::free(JNIEnv* jni, int milliseconds) {
 }
 
 void Stream::count(uint64_t* streamed, uint64_t* dropped) const {
-  for (size_t i = 0; i < kMaximumLanes; ++i) {
+  for (size_t i = 0; i < Streams::kLanes; ++i) {
     *streamed += lanes_[i].head.load(std::memory_order_relaxed);
     *dropped += lanes_[i].dropped.load(std::memory_order_relaxed);
   }
@@ -272,16 +272,16 @@ void Stream::count(uint64_t* streamed, uint64_t* dropped) const {
 
 Lane* Stream::take_lane() {
   Locked locked(mutex_);
-  for (size_t i = 0; i < kMaximumLanes; ++i) {
+  for (size_t i = 0; i < Streams::kLanes; ++i) {
     if (lanes_[i].taken.exchange(true)) continue;
     return &lanes_[i];
   }
-  return &lanes_[kMaximumLanes - 1];
+  return &lanes_[Streams::kLanes - 1];
 }
 
 void Stream::give_back_lanes(ThreadStream* streams) {
   Locked locked(registry_mutex);
-  for (uint32_t i = 0; i < kMaximumStreams; ++i) {
+  for (uint32_t i = 0; i < Streams::kMost; ++i) {
     ThreadStream& known = streams[i];
     if (known.lane != nullptr && registered[i] != nullptr &&
         registered[i]->serial == known.stream && !known.lane->shared) {

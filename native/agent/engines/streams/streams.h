@@ -112,7 +112,8 @@ class alignas(4096) Stream {
   uint32_t text(const char* value);
   uint32_t stack(JNIEnv* jni);
   bool wants_exception(JNIEnv* jni, jclass klass, const char* name);
-  uint32_t announce(int kind, const Writer& payload, Numbers* known, uint64_t key, uint64_t bits);
+  uint32_t announce(layouts::Announced kind, const Writer& payload, Numbers* known, uint64_t key,
+                    uint64_t bits);
 
   uint64_t class_of(JNIEnv* jni, jclass klass) {
     jlong tag = 0;
@@ -150,7 +151,7 @@ class alignas(4096) Stream {
   std::atomic<uint64_t> names_given_up_{0};
   std::atomic<uint64_t>* told_names_head_ = nullptr;
   const std::atomic<uint64_t>* told_names_tail_ = nullptr;
-  uint32_t announced_[8] = {};
+  uint32_t announced_[layouts::kAnnouncedCount] = {};
   Numbers methods_;
   Numbers fields_;
   Numbers sites_;  // of a method, 0 if it is left out, and above it of the field it accesses
@@ -162,7 +163,7 @@ class alignas(4096) Stream {
   uint32_t link_count_ = 0;
   StreamLink links_[kEventCount]{};
   Mutex shared_lane_mutex_{Guards::kSharedLane};
-  Lane lanes_[protocol::kMaximumLanes]{};
+  Lane lanes_[layouts::Streams::kLanes]{};
 };
 
 // Of each event the only stream in this JVM; where there are more or none, a link of no

@@ -1,10 +1,9 @@
 """How events look in a stream: one fixed record for each, made from its declaration.
 
 The agent's generator writes the code that fills the records, `jvmti.events.streams.records` reads
-them; both ask here.  A record is a head of 8 bytes (the event's number, flags, the thread's
-number), the words that the stream was asked for (`Words`), and then the fields of the event, the
-widest first, so that there are no gaps; a method and a field, which the agent finds together, stand
-side by side.
+them; both ask here.  What is the same for all events is in `jvmti.layouts.streams`.  The fields
+stand in the order of their widths, the widest first, so that there are no gaps; a method and a
+field, which the agent finds together, stand side by side.
 
 What is not a number is one in a record: threads, classes, methods, fields, stacks and texts are
 numbered in the order in which the stream first meets them, from 1, and each is announced in the
@@ -20,9 +19,6 @@ from jvmti.env.events import EventDeclaration
 from jvmti.interface import shapes
 from jvmti.interface.frozen import frozen
 from jvmti.refs import Class, Field, Method, Thread
-
-HEAD = 8
-"""Bytes of a record before its words."""
 
 
 class Holds(enum.Enum):
@@ -140,70 +136,9 @@ def record_size(declaration: EventDeclaration) -> int:
     return (size + 7) // 8 * 8
 
 
-class Words(enum.IntFlag):
-    """The words of eight bytes between head and fields, in the order of these bits."""
-
-    TIME = 1
-    """When the event came, in nanoseconds of ``CLOCK_MONOTONIC``."""
-    DURATION = 2
-    """How long lasted what the event ends, in nanoseconds; -1 where its beginning was not seen."""
-    STACK = 4
-    """The number of the stack trace."""
-
-
-class Wishes(enum.IntFlag):
-    """What else a stream is asked for."""
-
-    WAIT = 1
-    """Threads wait where there is no room; otherwise the event is dropped and counted."""
-    OWN = 2
-    """Record events that the controller's own work causes, too."""
-    OBJECTS = 4
-    """The classes of objects are looked up in events that are sent very often, too."""
-    SUBCLASSES = 8
-    """An exception is what its superclasses are."""
-    BEGINNINGS = 16
-    """Record the beginnings of waits, too; only they are measured, unless there is a shortest
-    duration."""
-    PLACES = 32
-    """Only waits have a stack."""
-
-
-class Announced(enum.IntEnum):
-    """What an announcement is about."""
-
-    PADDING = 0
-    THREAD = 1
-    CLASS = 2
-    METHOD = 3
-    FIELD = 4
-    TEXT = 5
-    STACK = 6
-
-
-# The shared memory: counters, half of them the agent's and half the controller's, a ring of
-# announcements, then for each lane its ring of records.  A lane belongs to one thread at a time;
-# the last one is for all threads that find none free.
-
-PAGE = 4096
-LANE_LINE = 128
-"""Bytes from one lane's counters to the next, so that no two share a cache line."""
-MAXIMUM_LANES = 63
-"""Lanes of single threads."""
-MAXIMUM_STREAMS = 32
-"""Streams in one JVM at a time."""
-NAMES_SIZE = 1 << 20
-"""Bytes of the ring of announcements."""
-CONTROL_SIZE = 4 * PAGE
-"""Bytes before the ring of announcements: the counters of names and lanes, the agent's in the
-first half, the controller's in the second."""
-
 __all__ = [
-    "Announced",
     "Holds",
     "RecordField",
-    "Wishes",
-    "Words",
     "record_fields",
     "record_size",
 ]

@@ -8,10 +8,18 @@ from typing import Any, overload
 
 import numpy
 
-from jvmti.events.streams.layout import Announced
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.signatures import java_name
-from jvmti.layouts.streams import ANNOUNCEMENT, FIELD, FRAME, LINE, METHOD, STACK, THREAD
+from jvmti.layouts.streams import (
+    ANNOUNCEMENT,
+    FIELD,
+    FRAME,
+    LINE,
+    METHOD,
+    STACK,
+    THREAD,
+    Announced,
+)
 from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
 

@@ -22,21 +22,13 @@ import numpy
 
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.handlers import declaration_of
-from jvmti.events.streams.layout import (
-    CONTROL_SIZE,
-    LANE_LINE,
-    MAXIMUM_LANES,
-    NAMES_SIZE,
-    Holds,
-    Wishes,
-    Words,
-    record_fields,
-)
+from jvmti.events.streams.layout import Holds, record_fields
 from jvmti.events.streams.names import Names
 from jvmti.events.streams.records import Layout, Records
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError, SessionClosed
-from jvmti.operations.functions import OPERATIONS
+from jvmti.layouts.streams import COUNTERS, STREAMS, Wishes, Words
+from jvmti.operations.agent import AgentOperations
 from jvmti.refs import Thread
 from jvmti.text.printable import escaped
 
@@ -45,6 +37,7 @@ if TYPE_CHECKING:
     from jvmti.events.enabling import Enabling
     from jvmti.wire.session import Session
 
+_LINES = 1 + STREAMS.LANES
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _SHORTEST_SLEEP = 0.0005
 _LONGEST_SLEEP = 0.02
@@ -66,7 +59,7 @@ class _Memory:
             raise ValueError(f"a record takes {layout.size} bytes; {size} hold none")
         self.capacity = 1 << (capacity.bit_length() - 1)
         lane = (self.capacity * layout.size + 63) // 64 * 64
-        whole = CONTROL_SIZE + NAMES_SIZE + MAXIMUM_LANES * lane
+        whole = COUNTERS.SIZE + STREAMS.NAMES_SIZE + STREAMS.LANES * lane
         self.descriptor = os.memfd_create("jvmti", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.descriptor, whole)
@@ -77,19 +70,19 @@ class _Memory:
             raise
         # A view of the mapping keeps it, and the last one unmaps it.
         everything = numpy.frombuffer(mapped, numpy.uint8)
-        half = CONTROL_SIZE // 2
-        lines = everything[:CONTROL_SIZE].view("<u8").reshape(2, half // LANE_LINE, LANE_LINE // 8)
-        self.names_head = lines[0, 0, :1]
-        self.names_tail = lines[1, 0, :1]
-        self.heads = lines[0, 1 : MAXIMUM_LANES + 1, 0]
-        self.dropped = lines[0, 1 : MAXIMUM_LANES + 1, 1]
-        self.tails = lines[1, 1 : MAXIMUM_LANES + 1, 0]
-        self.names = everything[CONTROL_SIZE : CONTROL_SIZE + NAMES_SIZE]
-        start = CONTROL_SIZE + NAMES_SIZE
+        lines = everything[: COUNTERS.SIZE].view("<u8").reshape(-1, COUNTERS.LINE // 8)
+        written, read = lines[:_LINES], lines[COUNTERS.HEARD // COUNTERS.LINE :][:_LINES]
+        self.names_head = written[0, COUNTERS.HEAD :][:1]
+        self.names_tail = read[0, COUNTERS.TAIL :][:1]
+        self.heads = written[1:, COUNTERS.HEAD]
+        self.dropped = written[1:, COUNTERS.DROPPED]
+        self.tails = read[1:, COUNTERS.TAIL]
+        self.names = everything[COUNTERS.SIZE : COUNTERS.SIZE + STREAMS.NAMES_SIZE]
+        start = COUNTERS.SIZE + STREAMS.NAMES_SIZE
         used = self.capacity * layout.size
         self.lanes = [
             everything[at : at + used].view("<u8").reshape(self.capacity, layout.size // 8)
-            for at in range(start, start + MAXIMUM_LANES * lane, lane)
+            for at in range(start, start + STREAMS.LANES * lane, lane)
         ]
 
     def close_descriptor(self) -> None:
@@ -130,7 +123,7 @@ class Stream:
         self._memory = memory
         self._names = Names()
         self._lock = threading.Lock()
-        self._tails = numpy.zeros(MAXIMUM_LANES, numpy.uint64)
+        self._tails = numpy.zeros(STREAMS.LANES, numpy.uint64)
         self._names_tail = 0
         self._number = 0
         self._enabled: list[tuple[EventDeclaration, Thread | None]] = []
@@ -243,10 +236,10 @@ class Stream:
         ready = head - self._names_tail
         if not ready:
             return
-        if not 0 < ready <= NAMES_SIZE:
+        if not 0 < ready <= STREAMS.NAMES_SIZE:
             raise ProtocolError("the agent says that more was announced than there is room for")
-        start = self._names_tail % NAMES_SIZE
-        first = min(ready, NAMES_SIZE - start)
+        start = self._names_tail % STREAMS.NAMES_SIZE
+        first = min(ready, STREAMS.NAMES_SIZE - start)
         self._names.announce(memoryview(memory.names[start : start + first].tobytes()))
         self._names.announce(memoryview(memory.names[: ready - first].tobytes()))
         self._names_tail = head
@@ -353,11 +346,8 @@ class Streams:
         return stream
 
     def _open(self, env: Env, arguments: tuple[Any, ...], descriptor: int) -> int:
-        return int(
-            self.session.call(
-                OPERATIONS["open_stream"], env._number, arguments, descriptor=descriptor
-            )
-        )
+        agent = AgentOperations(self.session, env._number, descriptor=descriptor)
+        return agent.open_stream(*arguments)
 
     def close(self, stream: Stream) -> None:
         """Record no more events in a stream."""
@@ -368,9 +358,7 @@ class Streams:
                 self._enabling.disable(stream.env, declaration, thread)
             try:
                 if self.session.closed is None:
-                    self.session.call(
-                        OPERATIONS["close_stream"], stream.env._number, (stream._number,)
-                    )
+                    AgentOperations(self.session, stream.env._number).close_stream(stream._number)
             except Error as error:
                 if self.session.closed is None and not self.session.gone():
                     # Of a disposed environment the agent has closed it already.
@@ -444,12 +432,11 @@ def _check(
         ending = ", ".join(one.__name__ for one in EVENTS.values() if one.declaration.ends)
         raise ValueError(f"{name} has no duration; these do: {ending}")
     holds = {field.holds for field in record_fields(declaration)}
-    names = {field.name for field in record_fields(declaration)}
-    if filters["methods"] is not None and "method" not in names:
+    if filters["methods"] is not None and Holds.METHOD not in holds:
         raise ValueError(f"{name} has no method to filter by")
     if filters["classes"] is not None and not holds & {Holds.METHOD, Holds.CLASS, Holds.OBJECT}:
         raise ValueError(f"{name} has no class to filter by")
-    if filters["exceptions"] is not None and "exception" not in names:
+    if filters["exceptions"] is not None and declaration.thrown is None:
         raise ValueError(f"{name} has no exception to filter by")
 
 

@@ -10,10 +10,8 @@ import numpy
 from jvmti import display
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.streams.layout import (
-    HEAD,
     Holds,
     RecordField,
-    Words,
     record_fields,
     record_size,
 )
@@ -21,6 +19,7 @@ from jvmti.events.streams.names import NameColumn, Names
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.interface.shapes import Reference, shape_of
+from jvmti.layouts.streams import RECORD_HEAD, Words
 from jvmti.refs import Thread
 from jvmti.text.printable import escaped
 
@@ -29,6 +28,7 @@ Array = numpy.ndarray[Any, Any]
 _EVENT_NAMES: list[Any] = [
     EVENTS[number].__name__ if number in EVENTS else None for number in range(256)
 ]
+_EVENT, _THREAD = RECORD_HEAD.offsets["event"], RECORD_HEAD.offsets["thread"]
 _LETTERS: list[Any] = [None, *map(chr, range(1, 256))]
 _INTEGERS = numpy.array([letter in tuple("ZBCSIJ") for letter in map(chr, range(256))])
 _FRACTIONS = numpy.array([letter in tuple("FD") for letter in map(chr, range(256))])
@@ -62,7 +62,7 @@ class Layout:
     ) -> None:
         self.declarations = declarations
         self.words = words
-        self.head = HEAD + 8 * int(words).bit_count()
+        self.head = RECORD_HEAD.size + 8 * int(words).bit_count()
         # The agent has room for the beginnings as well, though it tells nothing of them.
         self.size = self.head + max(record_size(one) for one in [*declarations, *begun])
         self.with_thread = frozenset(one.number for one in declarations if has_thread(one))
@@ -87,9 +87,10 @@ class Layout:
 
     def _plan(self) -> None:
         everywhere = frozenset(one.number for one in self.declarations)
-        self._add("event", everywhere, lambda r: NameColumn(r.raw("u1", 0), _EVENT_NAMES))
+        self._add("event", everywhere, lambda r: NameColumn(r.raw("u1", _EVENT), _EVENT_NAMES))
         places = {
-            word: HEAD + 8 * i for i, word in enumerate(word for word in Words if word & self.words)
+            word: RECORD_HEAD.size + 8 * i
+            for i, word in enumerate(word for word in Words if word & self.words)
         }
         if Words.TIME in places:
             self._add("time", everywhere, lambda r: r.raw("i8", places[Words.TIME]))
@@ -106,7 +107,7 @@ class Layout:
                 "stack", everywhere, lambda r: r.named("u4", places[Words.STACK], r.names.stacks)
             )
         if self.with_thread:
-            self._add("thread", self.with_thread, lambda r: r.named("u4", 4, r.names.threads))
+            self._add("thread", self.with_thread, lambda r: r.named("u4", _THREAD, r.names.threads))
         for declaration in self.declarations:
             order = {item.name: i for i, item in enumerate(declaration.parameters)}
             fields = record_fields(declaration)
@@ -225,7 +226,7 @@ class Records(display.Tabular, Mapping[str, Any]):
 
         A number that a field was given or a method returned is one value, of the type that it has.
         """
-        events = self.raw("u1", 0).tolist()
+        events = self.raw("u1", _EVENT).tolist()
         columns = {
             name: (
                 column[:] if isinstance(column, NameColumn) else column.tolist(),
@@ -277,7 +278,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         places_at = {place.at for place in places.values()}
         if len(places_at) == 1 and len(places) == len(self._layout.declarations):
             return self.raw(first.field.code, first.at)
-        events = self.raw("u1", 0)
+        events = self.raw("u1", _EVENT)
         found = numpy.zeros(len(self), numpy.dtype(first.field.code))
         for at in places_at:
             mine = numpy.isin(events, [event for event, place in places.items() if place.at == at])
@@ -327,7 +328,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         present = self._layout.present[name]
         if len(present) == len(self._layout.declarations):
             return None
-        return ~numpy.isin(self.raw("u1", 0), list(present))
+        return ~numpy.isin(self.raw("u1", _EVENT), list(present))
 
     @escaped
     def __repr__(self) -> str:

@@ -11,9 +11,9 @@ import itertools
 import logging
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.environment import AgentOperations
 from jvmti.interface.errors import CallTimeout, Error
 from jvmti.model.values import calls
+from jvmti.operations.agent import AgentOperations
 from jvmti.wire.session import Conversation
 
 if TYPE_CHECKING:

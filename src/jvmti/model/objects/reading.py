@@ -12,8 +12,10 @@ import operator
 import struct
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.declaration import declared
 from jvmti.layouts.values import COUNTS, Letter
-from jvmti.operations.functions import OPERATIONS, Values
+from jvmti.operations.agent import AgentOperations
+from jvmti.operations.functions import Operations, Values
 from jvmti.wire.codecs import U64, codec_of
 
 if TYPE_CHECKING:
@@ -118,10 +120,6 @@ def _texts(lengths: tuple[int, ...], text: bytes) -> list[str]:
     return found
 
 
-def _read(vm: VM, name: str, arguments: tuple[Any, ...], timeout: float | None) -> list[Any]:
-    return values_of(vm._session.call(OPERATIONS[name], 1, arguments, timeout))
-
-
 def read_fields(
     vm: VM,
     item: Any,
@@ -141,7 +139,8 @@ def read_fields(
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
-    return _read(vm, "read_fields", (item, fields, unbox, text, True), timeout)
+    agent = AgentOperations(vm._session, timeout=timeout)
+    return values_of(agent.read_fields(item, [*fields], unbox, text, True))
 
 
 class FieldList:
@@ -170,7 +169,7 @@ class FieldList:
         return values_of(session.call_encoded(_READ_FIELDS, 1, first + self._after, None))
 
 
-_READ_FIELDS = OPERATIONS["read_fields"]
+_READ_FIELDS = declared(Operations.read_fields)
 
 
 def read_elements(
@@ -194,11 +193,12 @@ def read_elements(
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
+    agent = AgentOperations(vm._session, timeout=timeout)
     same = count <= SAME_UP_TO
     found: list[Any] = []
     while count > 0:
         part = min(count, CHUNK)
-        values = _read(vm, "read_elements", (array, start, part, unbox, text, same), timeout)
+        values = values_of(agent.read_elements(array, start, part, unbox, text, same))
         found += values
         if len(values) < part:
             break
@@ -234,9 +234,9 @@ def read_linked(
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
+    agent = AgentOperations(vm._session, timeout=timeout)
     most = min(most, _MOST)
-    arguments = (start, link, list(aside), fields, most, unbox, text, same)
-    return _read(vm, "read_linked", arguments, timeout)
+    return values_of(agent.read_linked(start, link, [*aside], [*fields], most, unbox, text, same))
 
 
 def read_tree(
@@ -266,8 +266,9 @@ def read_tree(
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
+    agent = AgentOperations(vm._session, timeout=timeout)
     most = min(most, _MOST)
-    return _read(vm, "read_tree", (root, left, right, fields, most, unbox, text, same), timeout)
+    return values_of(agent.read_tree(root, left, right, [*fields], most, unbox, text, same))
 
 
 _MOST = 2**31 - 1

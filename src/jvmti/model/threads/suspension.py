@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.env.environment import AgentOperations
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import (
     CallTimeout,
@@ -25,6 +24,7 @@ from jvmti.interface.errors import (
     TargetLost,
     error_for,
 )
+from jvmti.operations.agent import AgentOperations
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
