@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import jvms
 
@@ -46,6 +47,36 @@ def test_every_room_says_what_lives_there() -> None:
         for room in ROOMS
     }
     assert [name for name, text in said.items() if len((text or "").splitlines()) < 3] == []
+
+
+def imported_when_run(file: Path) -> set[str]:
+    """The modules that a file imports for more than annotations."""
+    found: set[str] = set()
+    left: list[ast.AST] = [ast.parse(file.read_text())]
+    while left:
+        one = left.pop()
+        if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING":
+            left += one.orelse
+        elif isinstance(one, ast.ImportFrom):
+            found.add(one.module or "")
+        elif isinstance(one, ast.Import):
+            found |= {name.name for name in one.names}
+        else:
+            left += ast.iter_child_nodes(one)
+    return found
+
+
+def test_the_debugger_imports_the_model_for_annotations_only() -> None:
+    files = sorted((jvms.ROOT / "src" / "jvmti" / "debug").glob("*.py"))
+    assert len(files) > 8
+    assert "jvmti.wire.codecs" in {name for file in files for name in imported_when_run(file)}
+    wrong = {
+        file.name: name
+        for file in files
+        for name in imported_when_run(file)
+        if name.startswith("jvmti.model")
+    }
+    assert wrong == {}
 
 
 def test_every_native_source_is_in_the_table_of_its_folder() -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from jvmti.debug.redefinitions import Redefinitions
 from jvmti.debug.stepping import Steps
 from jvmti.debug.stops import Stop, StopRequest
+from jvmti.debug.variables import object_or_text
 from jvmti.interface.capabilities import SOLO, Capabilities
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
-from jvmti.model.values.conversion import to_python
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import LentConversation
 
@@ -247,7 +247,8 @@ class BreakpointTable:
         letter, bits = _VALUE.unpack_from(data, at)
         match letter:
             case b"L":
-                return to_python(self._vm, self._vm._session.wrap(bits)) if bits else None
+                item = self._vm._session.wrap(bits) if bits else None
+                return object_or_text(self._vm, item)
             case b"Z":
                 return bool(bits)
             case b"C":

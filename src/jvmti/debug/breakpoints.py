@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from jvmti.debug import conditions
 from jvmti.debug.stops import Stop, StopRequest, is_pattern
+from jvmti.debug.variables import parameters
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, JvmtiError
 from jvmti.interface.signatures import fitting
-from jvmti.model.threads.locals import parameters
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 

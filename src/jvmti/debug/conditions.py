@@ -18,11 +18,10 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.debug.variables import Variable, object_or_text
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
-from jvmti.model.threads.locals import Variable
-from jvmti.model.values.conversion import to_python
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
@@ -215,7 +214,7 @@ class ControllerCondition:
             return value is None, True
         start, length = constant >> 32, constant & 0xFFFFFFFF
         units = texts[2 * start : 2 * (start + length)]
-        return to_python(stop._vm, value), units.decode("utf-16-le", "surrogatepass")
+        return object_or_text(stop._vm, value), units.decode("utf-16-le", "surrogatepass")
 
 
 def _double(bits: int) -> float:

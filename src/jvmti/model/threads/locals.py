@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
+from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import (
     AbsentInformation,
     Error,
@@ -15,61 +16,17 @@ from jvmti.interface.errors import (
     NotAvailable,
     OpaqueFrame,
 )
-from jvmti.interface.frozen import frozen
-from jvmti.interface.signatures import java_name, parameters_of, signature_of
+from jvmti.interface.signatures import signature_of
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.classes.java_class import Method
     from jvmti.model.threads.frames import Frame
-
-_STATIC = 0x0008
 
 _FUNCTION = dict.fromkeys("ZBCSI", "int") | {"J": "long", "F": "float", "D": "double"}
 """Which function of JVM TI reads a variable, by the first letter of its type."""
-
-
-@frozen
-class Variable:
-    """A local variable of a method, or a slot of known type."""
-
-    #: Its name; ``None`` if the class was compiled without names.
-    name: str | None
-    #: The signature of its type.
-    signature: str
-    #: The slot; a ``long`` and a ``double`` take the next one, too.
-    slot: int
-
-    @property
-    def type(self) -> str:
-        """Its type, as Java writes it."""
-        return java_name(self.signature)
-
-    @property
-    def is_primitive(self) -> bool:
-        """Whether its type is primitive."""
-        return len(self.signature) == 1
-
-    @escaped
-    def __str__(self) -> str:
-        return f"{self.type} {self.name or f'[slot {self.slot}]'}"
-
-
-def parameters(method: Method) -> list[Variable]:
-    """The slots of a method's parameters, from its signature, with ``this``."""
-    found = []
-    slot = 0
-    if not method.modifiers & _STATIC:
-        found.append(Variable("this", method.declaring_class.signature, 0))
-        slot = 1
-    for name in parameters_of(method.signature):
-        signature = signature_of(name)
-        found.append(Variable(None, signature, slot))
-        slot += 2 if signature in "JD" else 1
-    return found
 
 
 class Locals(Mapping[Any, Any]):
@@ -398,4 +355,4 @@ class Locals(Mapping[Any, Any]):
 _OBJECT = "Ljava/lang/Object;"
 _LOST = object()
 
-__all__ = ["Locals", "Variable"]
+__all__ = ["Locals"]
