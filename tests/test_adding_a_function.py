@@ -55,7 +55,7 @@ def test_a_spare_slot_is_declared_in_one_file_and_built(tmp_path: Path) -> None:
         shutil.copytree(jvms.ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(jvms.ROOT / "pyproject.toml", tmp_path)
 
-    edited = tmp_path / "src" / "jvmti" / "env" / "thread.py"
+    edited = tmp_path / "src" / "jvmti" / "env" / "threads" / "thread.py"
     text = edited.read_text()
     text = text.replace(
         "from jvmti.interface.declaration import ",

@@ -63,8 +63,8 @@ JNI_FACTS = json.loads((SPECIFICATION / "jni.json").read_text())
 def declared(package: types.ModuleType) -> dict[int, Declaration]:
     """All functions that the modules of a package declare, by slot; twice the same is an error."""
     found: dict[int, Declaration] = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        module = importlib.import_module(info.name)
         for cls in vars(module).values():
             if not (isinstance(cls, type) and cls.__name__.endswith("Functions")):
                 continue

@@ -1,4 +1,4 @@
-"""The heap walks of version 1.0; those in `jvmti.env.heap` report more."""
+"""The heap walks of version 1.0; those in `jvmti.env.objects.heap` report more."""
 
 from __future__ import annotations
 
