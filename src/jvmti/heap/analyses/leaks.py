@@ -198,6 +198,7 @@ class _Search:
         first: dict[str, int] = {}
         self._named = numpy.array([first.setdefault(one, at) for at, one in enumerate(names)])
         self._passed = numpy.array([is_container(name) for name in names], bool)
+        self._apart: Indices = numpy.empty(0, numpy.uint32)
 
     def found(self, limit: int) -> list[Suspect]:
         """The suspects."""
@@ -206,10 +207,7 @@ class _Search:
         merged: dict[tuple[str, str], Suspect] = {}
         for point in points:
             suspect = self._suspect(point)
-            # Every JDK has these tables, which show up in a small heap.
-            if suspect.retained < self._platform and OF_THE_PLATFORM.match(
-                suspect.owner.removeprefix("static ").removeprefix("class ")
-            ):
+            if suspect.retained < self._platform and self._is_of_platform(suspect):
                 continue
             key = (suspect.owner, suspect.children_class)
             known = merged.get(key)
@@ -226,6 +224,17 @@ class _Search:
         rows: list[Suspect] = display.Rows(ordered[:limit])
         return rows
 
+    def _is_of_platform(self, suspect: Suspect) -> bool:
+        """Whether it is a table that every JDK has, which shows up in a small heap.
+
+        JNI globals hold those that the VM has read from its archive of classes.
+        """
+        if suspect.owner.startswith("a JNI global"):
+            content = suspect.children_class or suspect.object.cls.name
+            return OF_THE_PLATFORM.match(content) is not None
+        owner = suspect.owner.removeprefix("static ").removeprefix("class ")
+        return OF_THE_PLATFORM.match(owner) is not None
+
     def _accumulation_points(self) -> list[_Point]:
         """Accumulation points, without those that only hold others."""
         points = self._tree.accumulation_points(self._threshold, limit=_MOST_POINTS)
@@ -236,11 +245,14 @@ class _Search:
                     left[above] -= point.retained
                     break
         large = [
-            _Point(numpy.array([point.object.index], numpy.uint32), point.retained)
-            for point in points
-            if left[point.object.index] >= self._threshold
+            _Point(numpy.array([at], numpy.uint32), held)
+            for at, held in left.items()
+            if held >= self._threshold
         ]
-        return [point for point in large if not self._is_of_classes(point)]
+        found = [point for point in large if not self._is_of_classes(point)]
+        # What one holds is not counted again above it.
+        self._apart = numpy.array([int(point.members[0]) for point in found], numpy.uint32)
+        return found
 
     def _is_of_classes(self, point: _Point) -> bool:
         """Whether static fields of classes hold most of what it retains.
@@ -339,6 +351,8 @@ class _Search:
         named = self._named
         level = tree.children_of_all(above) if single else above
         for _ in range(_LEVELS):
+            if single:
+                level = level[~numpy.isin(level, self._apart)]
             level = level[(dump.extent[level] & EXTENT_CLASS) == 0]
             classes = dump.class_of[level]
             passed = self._passed[classes]
