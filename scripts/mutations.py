@@ -107,7 +107,7 @@ MUTATIONS = (
     Mutation("text constants are cut", "conditions.py", "units = texts[2 * start : 2 * (start + length)]", "units = texts[2 * start : 2 * (start + length) - 2]", STOPS),
     Mutation("a block of one record is read as several", "heap_walks.py", "if size == visits.record.size:", "if size >= visits.record.size:", WALKS),
     # ---- the package: the model
-    Mutation("longs take one slot", "locals.py", 'slot += 2 if signature in "JD" else 1', "slot += 1", MODEL),
+    Mutation("longs take one slot", "variables.py", 'slot += 2 if signature in "JD" else 1', "slot += 1", MODEL),
     Mutation("lengths of texts are read for objects", "reading.py", "text_at = letters_at + count", "text_at = letters_at + count + 1", MODEL),
     Mutation("a lent capability is never found", "lending.py", "if self._own is not None and not wanted & ~self._held:", "if False:", "tests/model/test_lending.py"),
     Mutation("ints and longs are mixed up", "conversion.py", 'return "I" if value <= LIMITS["I"][1] else "J"', 'return "J"', MODEL),
