@@ -16,6 +16,7 @@ QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrat
 BENCH ?= run
 SANITIZE ?= address,undefined
 CPP = $(shell find native -name "*.cpp" -o -name "*.h")
+PACKAGES = $(shell find src -name __init__.py)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -167,7 +168,8 @@ $(VENV)-wheel/.tools: $(VENV)/.installed | $(VENV)-wheel/bin/python
 	@for tool in cmake ninja; do ln -sf "$(CURDIR)/$(BIN)/$$tool" $(VENV)-wheel/bin/; done
 	@touch $@
 
-$(VENV)/.installed: pyproject.toml $(VENV)/.tools
+# What is linked is a list of modules, in which a module that has become a package is wrong.
+$(VENV)/.installed: pyproject.toml $(VENV)/.tools $(PACKAGES)
 	@mkdir -p build
 	flock build/.lock $(BIN)/python $(INSTALL) --no-build-isolation \
 	    --config-settings=wheel.cmake=false --editable '.[jdk]'
