@@ -17,7 +17,7 @@ from rich.console import Console
 import jvmti
 from command_line import COMMAND, as_json, done, run
 from jvmti.commands import VERBS, command, prepare
-from jvmti.commands.targets import find_java
+from jvmti.commands.options.targets import find_java
 from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import ALL
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS

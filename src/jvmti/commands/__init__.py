@@ -1,8 +1,8 @@
 """The command line: ``jvmti VERB …``.
 
-One module for each verb, with a class whose docstring is the help text and which has
-``prepare_parser`` and ``run``.  A verb gets its data from the model and prints through
-`jvmti.report`.
+One module for each verb, a folder where it has several, with a class whose docstring is the help
+text and which has ``prepare_parser`` and ``run``.  What several verbs take is in `options`.  A verb
+gets its data from the model and prints through `jvmti.report`.
 
 Exit codes: 0 done; 1 failed, or a check found something wrong; 2 usage error; 3 no such target; 4
 the target cannot be reached; 130 interrupted.

@@ -6,7 +6,7 @@ import argparse
 import os
 
 import jvmti
-from jvmti.commands.targets import add_json
+from jvmti.commands.options.targets import add_json
 from jvmti.interface.capabilities import Capabilities
 from jvmti.report.tables import print_json
 from jvmti.target.errors import OptionsError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import jvmti
 from jvmti.agents.script import Script, log_to_stderr, print_error
 from jvmti.commands.failure import FAILED
-from jvmti.commands.targets import add_target, named_target
+from jvmti.commands.options.targets import add_target, named_target
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -8,7 +8,7 @@ from typing import Any
 
 import jvmti
 from jvmti.commands.failure import FAILED, NOT_FOUND
-from jvmti.commands.targets import add_json, add_target, named_target
+from jvmti.commands.options.targets import add_json, add_target, named_target
 from jvmti.interface.capabilities import ONLOAD_ONLY, SOLO
 from jvmti.interface.errors import Error, JvmtiError
 from jvmti.report.tables import console, print_json

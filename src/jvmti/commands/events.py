@@ -18,8 +18,8 @@ import numpy
 
 import jvmti
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.outputs import add_output, output
-from jvmti.commands.targets import (
+from jvmti.commands.options.outputs import add_output, output
+from jvmti.commands.options.targets import (
     add_json,
     add_target,
     count,

@@ -11,8 +11,8 @@ from typing import Any
 
 import jvmti
 from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.options.targets import add_json
 from jvmti.commands.parsing import mistyped
-from jvmti.commands.targets import add_json
 from jvmti.report.tables import print_json, print_table
 
 

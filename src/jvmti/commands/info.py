@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.commands.options.targets import add_json, add_target, opened
 from jvmti.interface.capabilities import Capabilities
 from jvmti.model.usage import usage
 from jvmti.report.tables import console, print_json

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import add_json
+from jvmti.commands.options.targets import add_json
 from jvmti.instrumentation.archives import Summary, instrument_file
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import add_json, add_target, named_target
+from jvmti.commands.options.targets import add_json, add_target, named_target
 from jvmti.model.diagnostics import DiagnosticCommands
 from jvmti.report.tables import print_json
 from jvmti.target.processes import find

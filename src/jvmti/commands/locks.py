@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.targets import add_delay, add_json, add_target, count, opened, seconds
+from jvmti.commands.options.targets import add_delay, add_json, add_target, count, opened, seconds
 from jvmti.model.threads.contention import INTERVAL, LockUse, LockWatch
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable

@@ -7,7 +7,7 @@ import pwd
 import time
 from typing import Any
 
-from jvmti.commands.targets import add_json
+from jvmti.commands.options.targets import add_json
 from jvmti.report.tables import print_json, print_table
 from jvmti.target.processes import Process, processes
 from jvmti.text.quantities import duration

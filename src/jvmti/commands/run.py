@@ -8,7 +8,7 @@ import sys
 
 from jvmti.agents.script import Script, agent_options
 from jvmti.commands.failure import UNREACHABLE, CommandFailed
-from jvmti.commands.targets import add_java, launched_command
+from jvmti.commands.options.targets import add_java, launched_command
 from jvmti.target.launch import prepared
 
 

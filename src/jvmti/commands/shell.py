@@ -12,8 +12,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from jvmti.agents.script import log_to_stderr
-from jvmti.commands.python_code import add_code, code, is_plain, words_after_target
-from jvmti.commands.targets import add_target, opened
+from jvmti.commands.options.python_code import add_code, code, is_plain, words_after_target
+from jvmti.commands.options.targets import add_target, opened
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -7,9 +7,9 @@ import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.live_table import TableState, refresh_table
-from jvmti.commands.targets import add_delay, add_json, add_target, frames, opened, seconds
+from jvmti.commands.options.targets import add_delay, add_json, add_target, frames, opened, seconds
 from jvmti.interface.constants import ThreadState
+from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import processor_time

@@ -11,9 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.live_table import TableState, refresh_table
-from jvmti.commands.outputs import add_output, output
-from jvmti.commands.targets import (
+from jvmti.commands.options.outputs import add_output, output
+from jvmti.commands.options.targets import (
     add_json,
     add_target,
     count,
@@ -22,6 +21,7 @@ from jvmti.commands.targets import (
     seconds,
 )
 from jvmti.report.batch_files import BatchFile
+from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration

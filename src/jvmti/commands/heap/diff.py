@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
 from jvmti.commands.heap.sources import add_source, is_file, looked_at, snapshot_of, taken
-from jvmti.commands.targets import add_top, seconds
+from jvmti.commands.options.targets import add_top, seconds
 from jvmti.heap.analyses.differences import grown, growth
 from jvmti.heap.snapshot import Snapshot, open_snapshot
 from jvmti.report.tables import console, print_json, print_table

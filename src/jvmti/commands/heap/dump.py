@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.heap.sources import add_source, write
-from jvmti.commands.targets import no_target_but_the_program
+from jvmti.commands.options.targets import no_target_but_the_program
 from jvmti.heap.redaction import redact
 from jvmti.heap.snapshot import Snapshot
 

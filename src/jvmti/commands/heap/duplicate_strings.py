@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.targets import add_top
+from jvmti.commands.options.targets import add_top
 from jvmti.heap.analyses.duplicates import duplicate_strings
 from jvmti.report.tables import print_json, print_table
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.targets import count, no_target_but_the_program
+from jvmti.commands.options.targets import count, no_target_but_the_program
 from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable

@@ -12,8 +12,7 @@ import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.heap.sources import is_file, looked_at, snapshot_of
-from jvmti.commands.live_table import TableState, refresh_table
-from jvmti.commands.targets import (
+from jvmti.commands.options.targets import (
     add_delay,
     add_json,
     add_max_pause,
@@ -25,6 +24,7 @@ from jvmti.commands.targets import (
 from jvmti.heap.errors import NoSuchClass
 from jvmti.heap.histogram import Histogram
 from jvmti.model.vm import VM
+from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration

@@ -16,8 +16,8 @@ import numpy
 
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.outputs import add_output, output
-from jvmti.commands.targets import no_target_but_the_program
+from jvmti.commands.options.outputs import add_output, output
+from jvmti.commands.options.targets import no_target_but_the_program
 from jvmti.heap.snapshot import Snapshot
 from jvmti.heap.tables.columns import Table, column, display_values, plain, table
 from jvmti.heap.tables.query import Expression, QueryError, expressions

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import (
+from jvmti.commands.options.targets import (
     add_delay,
     add_json,
     add_max_pause,

@@ -9,7 +9,7 @@ import jvmti
 from jvmti import heap
 from jvmti.agents.script import log_to_stderr
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.python_code import add_code, code, is_plain, words_after_target
+from jvmti.commands.options.python_code import add_code, code, is_plain, words_after_target
 
 
 class Command:

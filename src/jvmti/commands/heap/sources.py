@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
-from jvmti.commands.targets import add_delay, add_json, add_max_pause, add_target, opened
+from jvmti.commands.options.targets import add_delay, add_json, add_max_pause, add_target, opened
 from jvmti.heap.html.report import STEP
 from jvmti.heap.library import Progress
 from jvmti.heap.snapshot import Snapshot, open_snapshot

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
-from jvmti.commands.targets import add_top
+from jvmti.commands.options.targets import add_top
 from jvmti.report.tables import console, print_json, print_table
 
 _TOP = 20

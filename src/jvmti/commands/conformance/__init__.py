@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from jvmti.commands import conformance_calls
+from jvmti.commands.conformance import calls
 from jvmti.commands.failure import FAILED
-from jvmti.commands.targets import add_json, add_target, opened
+from jvmti.commands.options.targets import add_json, add_target, opened
 from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.declaration import Declaration
@@ -108,10 +108,10 @@ class Row:
 
 def conformance(vm: VM, *, gc: bool = False, interface: str | None = None) -> Iterator[Row]:
     """Call every function once."""
-    materials = conformance_calls.Materials(vm)
+    materials = calls.Materials(vm)
     tables = {
-        "jvmti": (FUNCTIONS, conformance_calls.JVMTI),
-        "jni": (JNI_FUNCTIONS, conformance_calls.JNI),
+        "jvmti": (FUNCTIONS, calls.JVMTI),
+        "jni": (JNI_FUNCTIONS, calls.JNI),
     }
     for name, (functions, cases) in tables.items():
         if interface not in (None, name):
@@ -125,24 +125,24 @@ def conformance(vm: VM, *, gc: bool = False, interface: str | None = None) -> It
 
 def _one(
     vm: VM,
-    materials: conformance_calls.Materials,
+    materials: calls.Materials,
     interface: str,
     declaration: Declaration,
-    case: conformance_calls.Case | None,
+    case: calls.Case | None,
     gc: bool,
 ) -> tuple[str, str]:
     name = declaration.name
-    if name in conformance_calls.NOT_CALLED:
-        return NOT_CALLED, conformance_calls.NOT_CALLED[name]
+    if name in calls.NOT_CALLED:
+        return NOT_CALLED, calls.NOT_CALLED[name]
     if name == "force_garbage_collection" and not gc:
-        return NOT_CALLED, conformance_calls.GARBAGE_COLLECTION
+        return NOT_CALLED, calls.GARBAGE_COLLECTION
     if declaration.callback:
         return NOT_CALLED, "calls a Python function, which this command has none for"
     try:
         if case is None:
             target = materials.env if interface == "jvmti" else materials.jni
             arguments = [
-                conformance_calls.BY_PARAMETER[parameter.name](materials)
+                calls.BY_PARAMETER[parameter.name](materials)
                 for parameter in declaration.parameters
             ]
             value = getattr(target, name)(*arguments)

@@ -7,7 +7,7 @@ import importlib.util
 import sys
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.targets import no_target_but_the_program
+from jvmti.commands.options.targets import no_target_but_the_program
 
 _STANDARD_INPUT = "-"
 

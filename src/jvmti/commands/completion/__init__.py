@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jvmti.commands.completion_scripts import SHELLS, Words, script
+from jvmti.commands.completion.scripts import SHELLS, Words, script
 from jvmti.commands.failure import USAGE, CommandFailed
 
 

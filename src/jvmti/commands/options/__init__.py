@@ -1,0 +1,1 @@
+"""Options that several verbs have: what to look at, what to run there, where to write."""
