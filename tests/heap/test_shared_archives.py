@@ -7,6 +7,7 @@ no dump.  A snapshot takes these references for null.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,6 +76,82 @@ def test_tables_of_the_archive_are_no_leak(
     roots = {root.object.cls.name for root in snapshot.roots if root.kind == "JNI global"}
     assert "java.lang.Object[]" in roots, "the archive's table of strings is a root"
     assert snapshot.leaks(threshold=0.1).suspects == []
+
+
+@pytest.fixture(scope="module")
+def archive(jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a JVM needs to run with archived objects."""
+    options = [
+        "-XX:+UseG1GC",
+        f"-XX:SharedArchiveFile={tmp_path_factory.mktemp('archive') / 'classes.jsa'}",
+    ]
+    jvm.run("-Xshare:dump", *options, timeout=60)
+    return ["-Xshare:on", *options]
+
+
+def test_only_mirrors_are_missing_in_a_dump(
+    archive: list[str], dump_of: Callable[..., Dumped]
+) -> None:
+    dumped = dump_of(*archive)
+    snapshot = jvmti.heap.open(dumped.path, unreachable="keep")
+    assert (snapshot.fault, snapshot._dump.summary.misshapen) == (None, 0)
+    sizes: Counter[str] = Counter()
+    for row in snapshot.histogram():
+        sizes[row.name] += row.bytes
+    mirrors, size = dumped.histogram.pop("java.lang.Class")
+    missing = mirrors - len(snapshot.objects("java.lang.Class"))
+    assert missing > 100
+    assert snapshot._dump.summary.dangling <= missing * 1.1
+    assert size - sizes.pop("java.lang.Class") == pytest.approx(missing * size / mirrors, rel=0.1)
+    counted = sum(size for _, size in dumped.histogram.values())
+    assert sizes.total() == pytest.approx(counted, rel=0.005)
+
+
+def test_a_saved_snapshot_has_the_leak_alone(
+    archive: list[str], java_program: programs.JavaPrograms, tmp_path: Path
+) -> None:
+    program = java_program("Leaking", jvm_args=archive)
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        live = vm.heap.snapshot()
+        live.save(tmp_path / "leaking.hprof")
+    saved = jvmti.heap.open(tmp_path / "leaking.hprof", unreachable="keep")
+    assert (saved.fault, saved.unreachable_count, len(saved)) == (None, 0, len(live))
+    for snapshot in (live, saved):
+        first, *others = snapshot.leaks().suspects
+        assert first.children_class == "Leaking$Entry"
+        assert [reference for reference, _ in first.path][1:] == ["static LEAK", "elementData"]
+        assert not [one for one in others if "JNI global" in one.owner]
+
+
+def test_classes_of_an_archive_that_are_not_loaded_cannot_be_used(
+    archive: list[str], java_program: programs.JavaPrograms
+) -> None:
+    """HotSpot crashes when it is asked for the loader of one."""
+    program = java_program("Leaking", jvm_args=archive)
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        kind = vm.find_class("java.lang.Class")
+        loaded = vm.env.get_loaded_classes()
+        instances = kind.instances()
+        assert len(loaded) <= len(instances) <= len(loaded) + 60
+        assert len(kind.instances(limit=10)) == 10
+        assert all(cls.loader is None or cls.loader.cls for cls in instances)
+        every = vm.heap.scan("java.lang.Class")["java.lang.Class"].live()
+        refused = [cls for cls in every if cls not in set(instances)]
+        assert len(refused) > 100
+        for cls in refused[:50]:
+            for call in (
+                lambda: vm.env.get_class_loader(cls),  # noqa: B023
+                lambda: vm.jni.alloc_object(cls),  # noqa: B023
+                lambda: vm.jni.new_object_array(1, cls, None),  # noqa: B023
+                lambda: vm.jni.get_method_id(cls, "<init>", "()V"),  # noqa: B023
+                lambda: vm.jni.get_static_method_id(cls, "of", "()V"),  # noqa: B023
+                lambda: vm.jni.get_field_id(cls, "it", "I"),  # noqa: B023
+                lambda: vm.jni.get_static_field_id(cls, "it", "I"),  # noqa: B023
+            ):
+                with pytest.raises(jvmti.errors.InvalidClass):
+                    call()
 
 
 def test_what_one_suspect_holds_is_not_counted_above_it(

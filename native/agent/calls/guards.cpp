@@ -1,5 +1,7 @@
 #include "agent/calls/guards.h"
 
+#include <atomic>
+
 #include "agent/calls/method_details.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/events/events.h"
@@ -122,6 +124,29 @@ bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
     return false;
   }
   return true;
+}
+
+// An archive of shared classes has the mirrors of all its classes, and some objects of it refer to
+// them.  HotSpot crashes where it asks for the loader of one that is not loaded, or initialises it.
+// Every loaded class, array and primitive type is in a module, from the live phase on.
+bool is_loaded(Call& call, jclass klass) {
+  if (!agent.live || call.jni->ExceptionCheck()) return true;
+  static std::atomic<jfieldID> module{nullptr};
+  jfieldID field = module;
+  if (field == nullptr) {
+    LocalRef<jclass> type(call.jni, call.jni->GetObjectClass(klass));
+    field = call.jni->GetFieldID(type, "module", "Ljava/lang/Module;");
+    if (field == nullptr) {
+      call.jni->ExceptionClear();
+      return true;
+    }
+    module = field;
+  }
+  LocalRef<jobject> found(call.jni, call.jni->GetObjectField(klass, field));
+  if (found != nullptr) return true;
+  call.refuse(JVMTI_ERROR_INVALID_CLASS,
+              "the class is in the VM's archive of shared classes, and is not loaded");
+  return false;
 }
 
 // A jfieldID is only an offset to the VM: with a class that does not have the field it would name

@@ -26,6 +26,12 @@ bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>
 
 bool tags_to_find(Call& call, const In<List<jlong>>& tags);
 
+bool is_loaded(Call& call, jclass klass);
+template <class... Others>
+bool loaded_class(Call& call, const In<kinds::Class>& klass, const Others&...) {
+  return is_loaded(call, klass.c());
+}
+
 bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field);
 
 bool get_local_instance(Call& call, const ThreadOrCurrent& thread, const Depth& depth);

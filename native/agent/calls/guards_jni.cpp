@@ -228,7 +228,7 @@ bool alloc_object(Call& call, const In<kinds::Class>& klass) {
   constexpr const char* kWhole[] = {
       "java/lang/Thread", "java/lang/ThreadGroup",   "java/lang/ClassLoader",
       "java/lang/Module", "java/lang/ref/Reference", "java/lang/reflect/AccessibleObject"};
-  if (!can_be_made(call, klass.c())) return false;
+  if (!is_loaded(call, klass.c()) || !can_be_made(call, klass.c())) return false;
   for (const char* name : kWhole) {
     LocalRef<jclass> whole = class_named(call.jni, name);
     if (whole != nullptr && call.jni->IsAssignableFrom(klass.c(), whole)) {
@@ -242,6 +242,7 @@ bool alloc_object(Call& call, const In<kinds::Class>& klass) {
 
 bool new_object_array(Call& call, const In<jint>&, const In<kinds::Class>& klass,
                       const In<Nullable<kinds::Object>>& initial) {
+  if (!is_loaded(call, klass.c())) return false;
   jint status = 0;
   call.env->GetClassStatus(klass.c(), &status);
   if ((status & JVMTI_CLASS_STATUS_PRIMITIVE) != 0) {

@@ -408,16 +408,10 @@ class LiveHeap:
         self.pauses.check(
             "scan", "looking for instances", max_pause, passes=1 if where is None else 2
         )
+        if where is None and cls.name == "java.lang.Class":
+            return self._only_loaded(self._instances(cls, None, timeout))[:limit]
         if where is None:
-            taken = passes.run(
-                self._vm._session,
-                Operations.take_instances,
-                ([cls], (1 << 31) - 1 if limit is None else limit),
-                timeout=timeout,
-            )
-            if not taken.whole and (limit is None or len(taken.objects) < limit):
-                raise PassOverran("instances", timeout)
-            return taken.objects
+            return self._instances(cls, limit, timeout)
         loaded = LoadedClasses.only(self._vm, [cls])
         scan = self._scan(
             loaded,
@@ -432,6 +426,23 @@ class LiveHeap:
         if limit is not None:
             chosen = Instances(scan, chosen.row[:limit])
         return list(scan.live(chosen, timeout=timeout))
+
+    def _only_loaded(self, classes: list[Any]) -> list[Any]:
+        """Leave out classes that the VM has in its archive and has not loaded."""
+        status = self._vm.env.map.get_class_loader(classes).status
+        return [cls for cls, code in zip(classes, status, strict=True) if code == 0]
+
+    def _instances(self, cls: Any, limit: int | None, timeout: float | None) -> list[Any]:
+        taken = passes.run(
+            self._vm._session,
+            Operations.take_instances,
+            ([cls], (1 << 31) - 1 if limit is None else limit),
+            timeout=timeout,
+        )
+        if not taken.whole and (limit is None or len(taken.objects) < limit):
+            raise PassOverran("instances", timeout)
+        objects: list[Any] = taken.objects
+        return objects
 
     # ---- the whole graph -------------------------------------------------------------------
 

@@ -348,7 +348,7 @@ class ClassFunctions(Calling):
         JVM TI: IsModifiableClass.
         """
 
-    @function(57, phase=START)
+    @function(57, phase=START, guard="loaded_class")
     def get_class_loader(self, klass: Class) -> ClassLoader | None:
         """Return the loader that defined a class.
 

@@ -464,6 +464,8 @@ class Class(Attributes, refs.Class):
     ) -> list[Any]:
         """The objects of exactly this class, including uncollected garbage.
 
+        Those of ``java.lang.Class`` are the loaded classes, without others of the VM's archive.
+
         One pass over the heap stops the program. With a predicate there are two (`LiveHeap.scan`
         and `Scan.live`), and objects that the second one does not find again are left out.
 
