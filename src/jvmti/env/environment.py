@@ -174,7 +174,7 @@ class Env(Functions):
             timestamps: record the time.
             objects: look up the class of objects also in events that come very often (field
                 accesses and values of methods), which costs about 0.1 µs each.
-            policy: what happens where there is no room: ``"drop"`` counts the event and forgets
+            policy: what happens when a ring is full: ``"drop"`` counts the event and forgets
                 it, ``"wait"`` lets its thread wait for the reader.
             size: bytes for the records of one thread.  Up to 62 threads have a ring of their own,
                 all others share one; memory is used as threads write.

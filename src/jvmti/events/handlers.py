@@ -423,7 +423,7 @@ class Handlers:
             self._plans[environment, told] = _Plan(decoder, env, tuple(called))
 
     def _tell(self, env: Env, declaration: EventDeclaration) -> None:
-        """Tell the agent what there is for an event now."""
+        """Send the agent the current handlers and limits of an event."""
         key = (env._number, declaration.number)
         self._plan(env, key)
         handlers = self._handlers.get(key, ())

@@ -37,7 +37,7 @@ def map_file(path: str | os.PathLike[str]) -> Mapped:
     Raises:
         OSError: it cannot be opened.
         NotADump: it is empty, or no regular file.
-        HeapError: there is no room to unpack it.
+        HeapError: the disk is too full to unpack it.
     """
     with open(path, "rb") as file:
         return map_descriptor(file.fileno(), os.fspath(path))
@@ -91,7 +91,7 @@ def write_all(descriptor: int, data: memoryview) -> None:
     """Write to a file of `created`.
 
     Raises:
-        OSError: there is no room.
+        OSError: the disk is full.
     """
     room = os.fstatvfs(descriptor)
     if room.f_bavail * room.f_frsize < len(data):
@@ -143,7 +143,7 @@ def _check_room(unpacked: BinaryIO, name: str, written: int) -> None:
     room = os.fstatvfs(unpacked.fileno())
     if room.f_bavail * room.f_frsize < _SPARE:
         raise HeapError(
-            f"{name} is compressed, and there is no room to unpack it in "
+            f"{name} is compressed, and there is not enough disk space to unpack it in "
             f"{tempfile.gettempdir()}: {written} bytes so far. Set TMPDIR to a directory "
             "with more"
         )

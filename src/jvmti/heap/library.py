@@ -579,7 +579,7 @@ class Dump:
             source: a copy of the file with other contents.
 
         Raises:
-            OSError: there is no room.
+            OSError: the disk is full.
         """
         size = ctypes.c_uint64()
         fixed = (pointer(kept), 0 if kept is None else len(kept), pointer(source))

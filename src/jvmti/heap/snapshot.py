@@ -382,7 +382,7 @@ class Snapshot:
 
         Raises:
             FileExistsError: there is something already; ``force=True`` writes over it.
-            OSError: there is no room; what was written is removed again.
+            OSError: the disk is full; the partial file is removed.
         """
         with files.created(path, force=force) as descriptor:
             self._write(descriptor)
@@ -406,7 +406,7 @@ class Snapshot:
 
         Raises:
             FileExistsError: there is something already.
-            OSError: there is no room; what was written is removed again.
+            OSError: the disk is full; the partial file is removed.
         """
         from jvmti.heap.html.report import write
 
@@ -452,14 +452,14 @@ class Snapshot:
         return garbage or len(self._dump.left_out) > 0
 
     def _write(self, descriptor: int, source: NDArray[numpy.uint8] | None = None) -> None:
-        """Write what there is to an empty file.
+        """Write the objects of this snapshot to an empty file.
 
         Args:
             descriptor: of the file.
             source: a copy of the dump with other contents.
 
         Raises:
-            OSError: there is no room.
+            OSError: the disk is full.
         """
         data = self._dump.file if source is None else source
         if not self._is_partial:

@@ -548,7 +548,7 @@ class NotAvailable(JvmtiError):
     """The VM cannot give it now.
 
     A capability of the OnLoad phase asked for too late, one that another environment holds, or
-    an unknown system property; get_potential_capabilities tells what can still be had.
+    an unknown system property; get_potential_capabilities lists what is still available.
     """
 
     CODE = 98
@@ -556,21 +556,21 @@ class NotAvailable(JvmtiError):
     DETAIL = (
         "this VM cannot give it now: a capability of the OnLoad phase asked for too late, one "
         "that another environment holds, or an unknown system property; "
-        "get_potential_capabilities tells what can still be had"
+        "get_potential_capabilities lists what is still available"
     )
 
 
 class MustPossessCapability(JvmtiError):
     """The environment lacks a capability that this needs.
 
-    Ask for it with add_capabilities (some can only be had in the OnLoad phase).
+    Ask for it with add_capabilities (some are available only in the OnLoad phase).
     """
 
     CODE = 99
     CONSTANT = "JVMTI_ERROR_MUST_POSSESS_CAPABILITY"
     DETAIL = (
         "the environment lacks a capability that this needs; ask for it with add_capabilities "
-        "(some can only be had in the OnLoad phase)"
+        "(some are available only in the OnLoad phase)"
     )
 
 

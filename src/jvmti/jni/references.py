@@ -25,10 +25,10 @@ class ReferenceFunctions(Calling):
         """Begin a frame: the objects that this thread receives until its end are given up together.
 
         Args:
-            capacity: how many objects the frame should have room for; not negative.
+            capacity: how many objects the frame should hold; not negative.
 
         Returns:
-            0, or a negative number if there is not enough room.
+            0, or a negative number if memory is short.
 
         Raises:
             IllegalArgument: ``capacity`` is negative.
@@ -178,7 +178,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(26, since="1.2", runs_java=False)
     def ensure_local_capacity(self, capacity: Int) -> Int:
-        """Ask the VM for room for a number of local references in the current native frame.
+        """Have the VM reserve a number of local references in the current native frame.
 
         The agent keeps objects as global references, so nothing in this package needs it.
 
@@ -186,7 +186,7 @@ class ReferenceFunctions(Calling):
             capacity: how many; not negative.
 
         Returns:
-            0, or a negative number if there is not enough room.
+            0, or a negative number if memory is short.
 
         Raises:
             JavaException: ``OutOfMemoryError``.

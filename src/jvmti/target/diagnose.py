@@ -125,7 +125,7 @@ def _examine(diagnosis: Diagnosis, process: Process, handle: ProcessHandle, time
     elif status.stopped:
         diagnosis.add("answers", False, "not tried: the process is stopped")
     elif not room:
-        diagnosis.add("answers", False, "not tried: the JVM has no room for it")
+        diagnosis.add("answers", False, "not tried: too few descriptors or threads left")
     elif not reachable or helper_trouble:
         diagnosis.add("answers", None, "not tried: the JVM's files cannot be reached")
     else:

@@ -1,6 +1,6 @@
 """Starting a program with the agent in it from the first moment.
 
-The agent connects while its JVM is in the OnLoad phase, where all capabilities can still be had,
+The agent connects while its JVM is in the OnLoad phase, where all capabilities are still available,
 and holds the JVM there until the controller lets go. Only one JVM is waited for: the private
 socket that the options name goes as soon as that one has connected, so whatever else inherits
 the environment finds nothing to connect to and starts as usual.

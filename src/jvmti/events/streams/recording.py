@@ -131,7 +131,7 @@ class Stream:
 
     @property
     def dropped(self) -> int:
-        """How many events there was no room for, exactly; they are not among the records."""
+        """The exact number of events dropped on full rings; they are not in the records."""
         return int(self._memory.dropped.sum())
 
     @property
@@ -237,7 +237,7 @@ class Stream:
         if not ready:
             return
         if not 0 < ready <= STREAMS.NAMES_SIZE:
-            raise ProtocolError("the agent says that more was announced than there is room for")
+            raise ProtocolError("the agent announced more names than their buffer holds")
         start = self._names_tail % STREAMS.NAMES_SIZE
         first = min(ready, STREAMS.NAMES_SIZE - start)
         self._names.announce(memoryview(memory.names[start : start + first].tobytes()))

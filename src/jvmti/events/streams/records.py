@@ -63,7 +63,7 @@ class Layout:
         self.declarations = declarations
         self.words = words
         self.head = RECORD_HEAD.size + 8 * int(words).bit_count()
-        # The agent has room for the beginnings as well, though it tells nothing of them.
+        # The agent reserves space for the begin events as well, though it does not announce them.
         self.size = self.head + max(record_size(one) for one in [*declarations, *begun])
         self.with_thread = frozenset(one.number for one in declarations if has_thread(one))
         self.places: dict[str, dict[int, _Place]] = {}
