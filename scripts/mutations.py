@@ -1,15 +1,15 @@
 """Puts small faults into the agent and the package, one at a time, and says which test finds each.
 
-``python scripts/mutations.py`` goes through all of them, ``… 7 12`` through some, ``--list`` shows
-them.  For each the file is changed, the agent built, and the tests named for it run on the newest
-JVM; ``--quick`` lets ``make quick`` look where these find nothing.  Then the file is as before.
+``python scripts/mutations.py`` goes through all of them, ``--only 1,2,5-9`` through some, ``--list``
+shows them.  Each is put into a work tree of its own, a temporary one of the last commit with its own
+build, and the tests look for it on the newest JVM: first those that are likely to find it, then those of
+`make quick`, then all that are not slow.  Only a test that pytest names as failed finds a fault: not a run that
+breaks off, nor tests that cannot be collected.  At the end the tests that found something run
+without any fault: one that fails then as well has found nothing.
 
 A fault is an exact piece of text in the only file of that name that has it, where it is there first;
 where no file has it any more, the script says so and fails: a list that has gone stale shows nothing.
-A fault that nothing finds needs a test.
-
-It works in a checkout that has been built (``make install java``) and has no changes of its own in
-the files that it touches.
+So does a fault that does not compile.  A fault that nothing finds needs a test.
 """
 
 # ruff: noqa: E501  the list is a table
@@ -17,24 +17,29 @@ the files that it touches.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 class Mutation(NamedTuple):
-    """A fault: what it is, where, the text before and after, and the tests that should find it."""
+    """A fault: what it is, where, the text before and after, and the tests that are likely to find it."""
 
     what: str
     file: str
     before: str
     after: str
-    tests: str
+    likely: str
 
 
 CALLS = "tests/conformance/test_thread.py tests/conformance/test_class.py tests/test_columns.py"
@@ -125,7 +130,24 @@ MUTATIONS = (
 )  # fmt: skip
 
 
-def find(mutation: Mutation) -> Path:
+# Python files of the package from which the agent's sources are generated.
+GENERATING = ("layouts", "interface", "declare.py")
+SELECTED = ("-m", "not slow and not stress and not root")
+
+
+class Outcome(NamedTuple):
+    """What became of a fault: found, missed, stale (not in the sources) or broken (does not compile)."""
+
+    number: int
+    what: str
+    outcome: str
+    stage: str = ""
+    by: str = ""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+def find(mutation: Mutation, root: Path = ROOT) -> Path:
     """The only file of that name that has the text.
 
     Raises:
@@ -134,7 +156,7 @@ def find(mutation: Mutation) -> Path:
     files = [
         path
         for folder in ("native", "src/jvmti")
-        for path in (ROOT / folder).rglob(mutation.file)
+        for path in (root / folder).rglob(mutation.file)
         if mutation.before in path.read_text()
     ]
     if len(files) != 1:
@@ -142,68 +164,224 @@ def find(mutation: Mutation) -> Path:
     return files[0]
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the checkout; its output is kept."""
-    environment = {**os.environ, "JVMTI_TEST_JVMS": os.environ.get("JVMTI_TEST_JVMS", "newest")}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+def failed_tests(status: int, output: str) -> list[str]:
+    """The tests that pytest names as failed, of a run that came to its end with failures (status 1).
+
+    A file that cannot be collected is named without a test, and counts for nothing.
+    """
+    if status != 1:
+        return []
+    return [
+        line.split(" - ")[0].split(" ", 1)[1]
+        for line in output.splitlines()
+        if line.startswith(("FAILED ", "ERROR ")) and "::" in line.split(" - ")[0]
+    ]
 
 
-def built() -> bool:
-    """Build; false where the compiler itself finds the fault."""
-    return run("make", "-s", "install").returncode == 0
+def numbers_of(text: str) -> list[int]:
+    """The numbers that ``1,2,5-9`` names.
+
+    Raises:
+        ValueError: it is no such list, or there is no fault of that number.
+    """
+    chosen: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        chosen += range(int(first), int(last or first) + 1)
+    if not chosen or not all(1 <= number <= len(MUTATIONS) for number in chosen):
+        raise ValueError(f"faults have numbers from 1 to {len(MUTATIONS)}")
+    return chosen
 
 
-def found_by(tests: str, quick: bool) -> str | None:
-    """The first test that fails; ``None`` if all pass."""
-    chosen = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-n", "2", *tests.split()]
-    commands = [chosen, ["make", "-s", "quick", "ARGS=-x --no-header"]][: 2 if quick else 1]
-    for command in commands:
-        done = run(*command)
-        if done.returncode:
-            failed = [
-                line.split(" - ")[0].removeprefix("FAILED ").removeprefix("ERROR ")
-                for line in done.stdout.splitlines()
-                if line.startswith(("FAILED", "ERROR"))
-            ]
-            return failed[0] if failed else "a run that did not come to its end"
-    return None
+class Tree:
+    """A work tree of its own, in which faults are built and looked for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._clean = False
+
+    def run(self, *command: str, limit: float) -> tuple[int, str]:
+        """The exit status and the output of a command; whatever it started ends with it.
+
+        Raises:
+            subprocess.TimeoutExpired: it took longer than so many seconds.
+        """
+        environment = {**os.environ, "JVMTI_TEST_JVMS": os.environ.get("JVMTI_TEST_JVMS", "newest")}
+        with subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process:
+            try:
+                output, _ = process.communicate(timeout=limit)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return process.returncode, output
+
+    def build(self, limit: float = 1800) -> str | None:
+        """Build what is there; the compiler's words where it does not compile."""
+        self._clean = False
+        status, output = self.run("make", "-s", "install", limit=limit)
+        return output[-2000:] or "no words" if status else None
+
+    def build_clean(self) -> None:
+        """Build without a fault, unless the last build was one.
+
+        Raises:
+            RuntimeError: the sources do not compile as they are.
+        """
+        if not self._clean:
+            if words := self.build():
+                raise RuntimeError(f"the sources do not compile without a fault: {words}")
+            self._clean = True
+
+    def tests(self, *arguments: str, limit: float) -> tuple[int, str]:
+        """Run pytest; its exit status, not that of make, and its output."""
+        python = str(self.root / ".venv/bin/python")
+        return self.run(python, "-m", "pytest", "-q", "--no-header", *arguments, limit=limit)
+
+    def stages(self, mutation: Mutation) -> Iterator[tuple[str, list[str]]]:
+        """What looks for a fault: a name, and arguments for pytest.
+
+        A run of several workers that stops at the first failure ends like one that was interrupted, so
+        only the likely tests, which run in one process, stop there.
+        """
+        yield "likely", ["-x", "-n", "0", *mutation.likely.split()]
+        _, files = self.run("make", "-s", "--eval=shown: ; @echo $(QUICK)", "shown", limit=60)
+        yield "quick", ["-n", "2", *SELECTED, *files.split()]
+        yield "full", ["-n", "2", *SELECTED, "tests"]
+
+    def look(self, number: int, limit: float) -> Outcome:
+        """Put a fault in, look for it for so many seconds, and take it out."""
+        mutation, begun = MUTATIONS[number - 1], time.monotonic()
+        try:
+            path = find(mutation, self.root)
+        except LookupError as error:
+            return Outcome(number, mutation.what, "stale", notes=(str(error),))
+        below = path.relative_to(self.root).parts
+        python_only = below[0] == "src" and not set(GENERATING) & set(below)
+        if python_only:
+            self.build_clean()
+        before, notes = path.read_bytes(), []
+        stage, by = "", ""
+        try:
+            path.write_text(path.read_text().replace(mutation.before, mutation.after, 1))
+            if not python_only and (words := self.build()):
+                return Outcome(number, mutation.what, "broken", notes=(words,))
+            end = time.monotonic() + limit
+            for stage, arguments in self.stages(mutation):
+                try:
+                    status, output = self.tests(*arguments, limit=max(end - time.monotonic(), 1))
+                except subprocess.TimeoutExpired:
+                    notes.append(f"{stage}: over the time limit")
+                    break
+                if failed := failed_tests(status, output):
+                    by = failed[0]
+                    break
+                if status:
+                    notes.append(f"{stage}: pytest ended with {status}, no test named as failed")
+        finally:
+            path.write_bytes(before)
+        took = round(time.monotonic() - begun, 1)
+        if not by:
+            return Outcome(number, mutation.what, "missed", "", "", took, tuple(notes))
+        return Outcome(number, mutation.what, "found", stage, by, took, tuple(notes))
+
+    def without_faults(self, outcomes: list[Outcome], limit: float) -> list[Outcome]:
+        """The outcomes, with those as missed whose tests fail without a fault as well."""
+        found = sorted({outcome.by for outcome in outcomes if outcome.by})
+        if not found:
+            return outcomes
+        self.build_clean()
+        status, output = self.tests("-n", "0", *found, limit=limit)
+        failing = set(failed_tests(status, output))
+        if status and not failing:
+            raise RuntimeError(f"pytest ended with {status} without a fault: {output[-2000:]}")
+        note = "this test fails without the fault as well"
+        return [
+            one._replace(outcome="missed", notes=(*one.notes, note)) if one.by in failing else one
+            for one in outcomes
+        ]
+
+
+@contextmanager
+def own_tree() -> Iterator[Tree]:
+    """A temporary work tree of the last commit; it goes whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        root = Path(folder) / "tree"
+        git = ("git", "-C", str(ROOT), "worktree")
+        subprocess.run([*git, "add", "-q", "--detach", str(root), "HEAD"], check=True)
+        try:
+            (root / ".jvms").symlink_to((ROOT / ".jvms").resolve())
+            yield Tree(root)
+        finally:
+            subprocess.run([*git, "remove", "--force", str(root)], check=True)
+
+
+def interrupt(*_: object) -> NoReturn:
+    """End as at Ctrl-C, so that the work tree goes."""
+    raise KeyboardInterrupt
+
+
+def show_list() -> int:
+    """Show the faults; how many do not fit the sources."""
+    stale = 0
+    for number, mutation in enumerate(MUTATIONS, 1):
+        try:
+            find(mutation)
+            print(f"{number:3} {mutation.file:22} {mutation.what}")
+        except LookupError as error:
+            stale += 1
+            print(f"{number:3} STALE {mutation.what}: {error}")
+    return stale
 
 
 def main() -> int:
-    """Go through the faults that were asked for; the exit status is how many nothing found."""
+    """Go through the faults that were asked for; the exit status is 1 unless all were found."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("numbers", nargs="*", type=int, help="which ones (default: all)")
+    parser.add_argument(
+        "--only", type=numbers_of, metavar="1,2,5-9", help="which ones (default: all)"
+    )
     parser.add_argument("--list", action="store_true", help="show them and check that they fit")
-    parser.add_argument("--quick", action="store_true", help="let `make quick` look as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what became of each there")
+    parser.add_argument("--limit", type=float, default=1200, help="seconds of tests for each fault")
     given = parser.parse_args()
-    numbers = given.numbers or range(1, len(MUTATIONS) + 1)
-    stale = missed = 0
-    for number in numbers:
-        mutation = MUTATIONS[number - 1]
-        try:
-            path = find(mutation)
-        except LookupError as error:
-            stale += 1
-            print(f"{number:3} STALE     {mutation.what}: {error}", flush=True)
-            continue
-        if given.list:
-            print(f"{number:3} {mutation.file:22} {mutation.what}")
-            continue
-        before, begun = path.read_bytes(), time.monotonic()
-        try:
-            path.write_text(path.read_text().replace(mutation.before, mutation.after, 1))
-            by = found_by(mutation.tests, given.quick) if built() else "the compiler"
-        finally:
-            path.write_bytes(before)
-        missed += by is None
-        outcome = "NOT FOUND" if by is None else "found    "
-        took = time.monotonic() - begun
-        print(f"{number:3} {outcome} {mutation.what} ({took:.0f} s): {by}", flush=True)
-    if not given.list:
-        built()
-    if stale:
-        print(f"{stale} do not fit the sources any more", file=sys.stderr)
-    return min(stale + missed, 100)
+    if given.list:
+        return min(show_list(), 1)
+    changed = ["git", "-C", str(ROOT), "status", "--porcelain"]
+    if subprocess.run(changed, check=True, capture_output=True).stdout:
+        parser.error("there are changes that are not committed")
+    signal.signal(signal.SIGTERM, interrupt)
+    numbers = given.only or list(range(1, len(MUTATIONS) + 1))
+    outcomes: list[Outcome] = []
+
+    def keep() -> None:
+        if given.json:
+            given.json.write_text(json.dumps([one._asdict() for one in outcomes], indent=1) + "\n")
+
+    with own_tree() as tree:
+        tree.build_clean()
+        for done, number in enumerate(numbers, 1):
+            one = tree.look(number, given.limit)
+            outcomes.append(one)
+            keep()
+            place = f"{one.outcome.upper():6} {one.what} ({one.seconds:.0f} s)"
+            print(f"[{done}/{len(numbers)}] {number:3} {place}: {one.stage} {one.by}", flush=True)
+            for note in one.notes:
+                print(f"        {note}", flush=True)
+        outcomes = tree.without_faults(outcomes, given.limit)
+        keep()
+    not_found = [one for one in outcomes if one.outcome != "found"]
+    for one in not_found:
+        print(f"{one.number:3} {one.outcome}: {one.what}", file=sys.stderr)
+    print(f"{len(outcomes) - len(not_found)} of {len(outcomes)} found")
+    return 1 if not_found else 0
 
 
 if __name__ == "__main__":
