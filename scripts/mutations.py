@@ -124,7 +124,7 @@ MUTATIONS = (
     Mutation("long constants take one place", "constant_pool.py", "index += 2 if tag in (5, 6) else 1", "index += 1", CLASSES),
     Mutation("jumps are relative to the file", "instructions.py", "target = at + reader.s2()", "target = reader.s2()", CLASSES),
     Mutation("signed bytes are unsigned", "reading.py", "return (self.u1() ^ 0x80) - 0x80", "return self.u1()", CLASSES),
-    Mutation("nested types end too early", "generic.py", '            name = self.until(":>")', '            name = self.until(":")', CLASSES),
+    Mutation("nested types are joined by a dollar", "generic.py", 'found += "." + self.until("<;.")', 'found += "$" + self.until("<;.")', CLASSES),
     Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target"),
     Mutation("options hold anything", "options.py", "    if not _VALUE.match(text):", "    if False:", "tests/target"),
 )  # fmt: skip

@@ -50,6 +50,13 @@ def test_who_asks_after_the_model_gets_it_and_the_model_goes_on(
     assert witness.ask("state waiting") == "WAITING"
 
 
+def test_the_model_stays_with_its_environment_when_another_has_as_much(attached: jvmti.VM) -> None:
+    own = attached.env_with("can_tag_objects", "can_get_line_numbers")
+    assert own is not attached.env
+    attached.env.add_capabilities({"can_tag_objects", "can_get_line_numbers"})
+    assert attached.env_with("can_tag_objects") is own
+
+
 def by_map(env: jvmti.Env) -> None:
     columns = env.map.add_capabilities([SUSPEND])
     assert list(columns.status) == [0]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
-from jvmti.debug.conditions import ConditionError, ControllerCondition
+from jvmti.debug.conditions import ConditionError, ControllerCondition, compiled, parse
 from jvmti.debug.stops import Stop, StopRequest
+from jvmti.env.structures import LocalVariableEntry
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
 from jvmti.operations.agent import AgentOperations
@@ -458,6 +459,16 @@ def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
     for when, says in REFUSED:
         with pytest.raises(ConditionError, match=says):
             add.breakpoint(line=LINE["twice"], when=when)
+
+
+def test_a_variable_is_there_up_to_the_end_of_its_range() -> None:
+    table = [LocalVariableEntry(2, 4, "n", "I", None, 1)]
+    tree = parse("n > 1")
+    for location in (2, 5):
+        assert compiled("n > 1", tree, table, location).instructions
+    for location in (1, 6):
+        with pytest.raises(ConditionError):
+            compiled("n > 1", tree, table, location)
 
 
 def test_of_many_variables_those_with_near_names_are_listed(vm: jvmti.VM) -> None:
