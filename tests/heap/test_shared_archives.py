@@ -131,6 +131,7 @@ def test_classes_of_an_archive_that_are_not_loaded_cannot_be_used(
     program = java_program("Leaking", jvm_args=archive)
     program.expect("ready", timeout=60)
     with jvmti.attach(program.pid, timeout=30) as vm:
+        vm.env.add_capabilities(jvmti.Capabilities.can_retransform_classes)
         kind = vm.find_class("java.lang.Class")
         loaded = vm.env.get_loaded_classes()
         instances = kind.instances()
@@ -143,6 +144,7 @@ def test_classes_of_an_archive_that_are_not_loaded_cannot_be_used(
         for cls in refused[:50]:
             for call in (
                 lambda: vm.env.get_class_loader(cls),  # noqa: B023
+                lambda: vm.env.retransform_classes([cls]),  # noqa: B023
                 lambda: vm.jni.alloc_object(cls),  # noqa: B023
                 lambda: vm.jni.new_object_array(1, cls, None),  # noqa: B023
                 lambda: vm.jni.get_method_id(cls, "<init>", "()V"),  # noqa: B023

@@ -149,6 +149,20 @@ bool is_loaded(Call& call, jclass klass) {
   return false;
 }
 
+bool loaded_classes(Call& call, const In<List<kinds::Class>>& classes) {
+  for (jint i = 0; i < classes.count(); ++i) {
+    if (!is_loaded(call, classes.items()[i])) return false;
+  }
+  return true;
+}
+
+bool classes_to_redefine(Call& call, const In<List<jvmtiClassDefinition>>& definitions) {
+  for (jint i = 0; i < definitions.count(); ++i) {
+    if (!is_loaded(call, definitions.items()[i].klass)) return false;
+  }
+  return true;
+}
+
 // A jfieldID is only an offset to the VM: with a class that does not have the field it would name
 // another field, or none.
 bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {

@@ -32,6 +32,9 @@ bool loaded_class(Call& call, const In<kinds::Class>& klass, const Others&...) {
   return is_loaded(call, klass.c());
 }
 
+bool loaded_classes(Call& call, const In<List<kinds::Class>>& classes);
+bool classes_to_redefine(Call& call, const In<List<jvmtiClassDefinition>>& definitions);
+
 bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field);
 
 bool get_local_instance(Call& call, const ThreadOrCurrent& thread, const Depth& depth);

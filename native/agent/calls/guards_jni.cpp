@@ -268,6 +268,7 @@ bool find_class(Call& call, const In<Text>& name) {
 }
 
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
+  if (!is_loaded(call, klass.c())) return false;
   LocalRef<jclass> throwable = class_named(call.jni, "java/lang/Throwable");
   bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);
   if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is not a subclass of Throwable");

@@ -418,6 +418,7 @@ class ClassFunctions(Calling):
             "UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED",
             "UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED",
         ),
+        guard="loaded_classes",
         own=True,
         runs_java=True,
     )
@@ -480,6 +481,7 @@ class ClassFunctions(Calling):
             "UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED",
             "UNMODIFIABLE_MODULE",
         ),
+        guard="classes_to_redefine",
         own=True,
         runs_java=True,
     )
