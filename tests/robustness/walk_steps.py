@@ -572,6 +572,36 @@ def stream(walker: Walker) -> None:
 # ---- the heap ------------------------------------------------------------------------------------
 
 
+TRACED = (
+    ("Walked.*",),
+    ("Walked*.*", "Walked$Prey.<init>"),
+    ("java.lang.Thread.*", "java.util.*.*"),
+    ("java.lang.*.*",),
+    ("java.lang.Object.*", "java.lang.String*.*", "jdk.internal.*.*"),
+)
+
+
+@step(2)
+def trace_calls(walker: Walker) -> None:
+    patterns = walker.random.choice(TRACED)
+    made = walker.vm.trace(
+        *patterns,
+        unloaded=True,
+        limit=walker.random.choice([None, 100, 1000]),
+        summary=walker.chance(0.3),
+        over=walker.random.choice([0.0, 0.0, 0.001]),
+        when=walker.random.choice([None, None, "arg0 == 1 or this.anInt > 3", "value != None"]),
+        max_pause=walker.random.choice([None, 0.01]),
+        text=walker.random.choice([8, 48, 1000]),
+    )
+    for _ in range(walker.random.randrange(4)):
+        made.read(0.1)
+    if walker.chance(0.7):
+        made.close()
+    else:
+        walker.left.append(made)
+
+
 @step(1)
 def look_at_the_heap(walker: Walker) -> None:
     heap = walker.vm.heap
