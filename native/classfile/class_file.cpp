@@ -114,8 +114,8 @@ uint16_t ConstantPool::known(uint64_t key, Text text) const {
 }
 
 uint16_t ConstantPool::remember(uint64_t key, Text text, uint32_t start, uint16_t index) {
-  // Without memory a constant is written twice.
-  (void)known_.push({key, start, text.size, index});
+  // Without memory for the note a constant is written twice; without any there is nothing to find.
+  if (!added_.failed) (void)known_.push({key, start, text.size, index});
   return index;
 }
 

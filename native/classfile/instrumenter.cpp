@@ -152,7 +152,8 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   result_.copy(file + 10, old_pool);
   result_.copy(const_cast<Output&>(added).data(), added.size());
   result_.copy(body_.data(), body_.size());
-  return result_.failed || body_.failed || added.failed ? Status::kOutOfMemory : Status::kOk;
+  bool failed = result_.failed || body_.failed || added.failed || shapes_.failed;
+  return failed ? Status::kOutOfMemory : Status::kOk;
 }
 
 }  // namespace classfile

@@ -6,7 +6,7 @@ namespace classfile {
 namespace {
 
 constexpr uint32_t kLongestDescriptor = 1024;
-constexpr uint32_t kLargestRecord = 4096;
+constexpr uint32_t kLargestRecord = layouts::Plans::kLargestRecord;
 constexpr char kAsItIs = 'X';
 constexpr int kDeepest = 16;  // truth values of a condition at a time
 

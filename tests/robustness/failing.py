@@ -283,6 +283,17 @@ def streamed(vm: Any) -> None:
 
 
 @piece
+def traced(vm: Any) -> None:
+    when = "value > 2 or this.hash == 1 and thread.name != 'nobody'"
+    with vm.trace("Steady$Prey.*", limit=None, when=when) as trace:
+        trace.read(0.1)
+    with vm.trace("Steady$Prey.*", "java.lang.Thread.*", unloaded=True) as trace:
+        trace.read(0.1)
+    with vm.trace("Steady$Prey.*", summary=True) as trace:
+        trace.summary()
+
+
+@piece
 def heap(vm: Any) -> None:
     vm.heap.histogram()
     vm.heap.scan(strings=True, fields=True).close()

@@ -14,9 +14,17 @@ from jvmti.layouts.declare import Constants, Record, shared
 NO_TEXT = 0xFFFFFFFF
 
 PLAN = Constants(
-    "Plans", MAGIC=0x4E4C504A, NO_TEXT=NO_TEXT, PROBES=4096, OPERANDS=255, TESTS=4096, TEXT=1 << 20
+    "Plans",
+    MAGIC=0x4E4C504A,
+    NO_TEXT=NO_TEXT,
+    PROBES=4096,
+    OPERANDS=255,
+    TESTS=4096,
+    TEXT=1 << 20,
+    LARGEST_RECORD=4096,
+    LONGEST_TEXT=1024,
 )
-"""How a plan begins, and the most that it may have."""
+"""How a plan begins, and the most that it may have; bytes of a record, and of a text in one."""
 
 
 @shared("uint32_t")

@@ -283,6 +283,8 @@ class ProbeCounts(NamedTuple):
     """Places that got one."""
     failed: Long
     """Class files that should have got some and could not."""
+    reason: Long
+    """Why the last of these could not: a status of ``jvmti_classfile.h``."""
     omitted: Long
     """Places that could not."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
-from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, Outcome, Site
+from jvmti.layouts.probes import PLAN, RECORDED, RECORDED_OBJECT, Outcome, Site
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.tracing.conditions import Condition
 
@@ -14,8 +14,6 @@ HELPER = "java.lang.JvmtiProbes"
 
 _NUMBERS = 24
 """Numbers that a record has space for, besides two objects."""
-_LARGEST_RECORD = 4096
-_LONGEST_TEXT = 1024
 
 
 class RecordShape(NamedTuple):
@@ -29,9 +27,9 @@ class RecordShape(NamedTuple):
     @staticmethod
     def of(text: int) -> RecordShape:
         """For objects whose text takes this many bytes."""
-        text_size = min(max(-(-text // 8) * 8, 8), _LONGEST_TEXT)
+        text_size = min(max(-(-text // 8) * 8, 8), PLAN.LONGEST_TEXT)
         size = RECORDED.size + 2 * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
-        return RecordShape(min(1 << (size - 1).bit_length(), _LARGEST_RECORD), text_size)
+        return RecordShape(min(1 << (size - 1).bit_length(), PLAN.LARGEST_RECORD), text_size)
 
 
 def call_probes(

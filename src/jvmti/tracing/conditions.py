@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jvmti.instrumentation.probes import BadProbe, Operand, Step
+from jvmti.layouts.probes import PLAN, Outcomes, Test
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcomes, Test
 
 _HOLDS: dict[type[ast.cmpop], Outcomes] = {
     ast.Eq: Outcomes.EQUAL,
@@ -124,7 +124,7 @@ class _Compiler:
                 raise self.refuse(right, "not a number, a text, True, False or None")
         if type_ in "LS" and holds not in _EQUALITY:
             raise self.refuse(whole, "texts and None have no order; compare by == and !=")
-        if text is not None and (len(text.encode()) > 1000 or "\0" in text):
+        if text is not None and (len(text.encode()) > PLAN.LONGEST_TEXT or "\0" in text):
             raise self.refuse(right, "the text is too long, or has a zero character")
         return Step(Test.COMPARE, operand, holds, type_, number, text, path)
 

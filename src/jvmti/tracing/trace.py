@@ -14,7 +14,7 @@ import numpy
 
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
-from jvmti.interface.errors import Error, JvmtiError, ProtocolError
+from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Site as Where
@@ -27,6 +27,10 @@ from jvmti.tracing.conditions import compiled
 from jvmti.tracing.memory import HEAD, ProbeMemory, bucket_starts
 from jvmti.tracing.sites import RecordedObject, Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
+
+_OUT_OF_MEMORY, _TOO_LARGE = 1, 4
+"""Statuses of ``jvmti_classfile.h``."""
+_FAILURES = {_TOO_LARGE: "it has no space for more constants"}
 
 TICK = 0.05
 """Seconds between two looks at the records."""
@@ -71,6 +75,7 @@ class Trace:
         self.classes = 0
         self.refused: dict[str, str] = {}
         self.running: dict[str, int] = {}
+        self._failure: int | None = None
         self.when = when
         condition = None if when is None else compiled(when)
         self._vm = vm
@@ -139,6 +144,8 @@ class Trace:
                 batch = max(batch // 2, 1)
         counts = self._vm._agent.count_probes(self._number)
         self.classes = int(counts.classes)
+        if counts.failed:
+            self._failure = int(counts.reason)
         if self._summary and counts.sites >= TALLIES.COUNT:
             raise Error(
                 f"{self.patterns} takes more than {TALLIES.COUNT:,} places: narrow the pattern"
@@ -174,6 +181,11 @@ class Trace:
             refused = "; ".join(f"{name}: {why}" for name, why in list(self.refused.items())[:3])
             if refused:
                 raise Error(f"no class of {pattern!r} could get probes: {refused}")
+            if self._failure == _OUT_OF_MEMORY:
+                raise OutOfMemory(None, "trace", f"no memory for the probes of {pattern!r}")
+            if self._failure is not None:
+                why = _FAILURES.get(self._failure, "its code makes no sense")
+                raise Error(f"a class of {pattern!r} can have no probes: {why}")
             if self.when is not None:
                 raise LookupError(
                     f"no method of {pattern!r} has the values of the condition {self.when!r}; "

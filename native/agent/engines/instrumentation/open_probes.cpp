@@ -141,13 +141,14 @@ jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::
 }
 
 jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong* sites,
-                       jlong* failed, jlong* omitted) {
+                       jlong* failed, jlong* reason, jlong* omitted) {
   Found set(call, number.c());
   if (set == nullptr) return refuse(call, number.c());
   ProbeCounts counts = set->counts();
   *classes = static_cast<jlong>(counts.classes);
   *sites = static_cast<jlong>(counts.sites);
   *failed = static_cast<jlong>(counts.failed);
+  *reason = static_cast<jlong>(counts.reason);
   *omitted = static_cast<jlong>(counts.omitted);
   return JVMTI_ERROR_NONE;
 }

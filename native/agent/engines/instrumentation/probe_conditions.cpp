@@ -7,11 +7,11 @@ namespace jvmti {
 namespace {
 
 using layouts::RecordedKind;
-constexpr size_t kLongestConstant = 1024;
+constexpr size_t kLongestConstant = layouts::Plans::kLongestText;
 
-constexpr uint32_t kLess = 1;
-constexpr uint32_t kEqual = 2;
-constexpr uint32_t kGreater = 4;
+constexpr uint32_t kLess = layouts::Outcomes::kLess;
+constexpr uint32_t kEqual = layouts::Outcomes::kEqual;
+constexpr uint32_t kGreater = layouts::Outcomes::kGreater;
 
 template <class T>
 bool compared(T one, T other, uint32_t holds) {

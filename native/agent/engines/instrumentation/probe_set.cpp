@@ -16,9 +16,9 @@ using layouts::ProbeLanes;
 using layouts::ProbeTallies;
 using layouts::RecordedKind;
 
-constexpr int32_t kLongestText = 1024;
+constexpr int32_t kLongestText = layouts::Plans::kLongestText;
 constexpr int32_t kSmallestRecord = 64;
-constexpr int32_t kLargestRecord = 4096;
+constexpr int32_t kLargestRecord = layouts::Plans::kLargestRecord;
 constexpr uint64_t kMostSites = 1 << 20;
 constexpr uint64_t kMostNames = 1 << 26;
 constexpr int64_t kLoading = 100;  // milliseconds from a class's hook until the class is loaded
@@ -277,18 +277,28 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
                                                         static_cast<uint32_t>(counts_.sites));
     counts_.omitted += instrumenter_.omitted().size();
     bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
-    if (is_changed && (!note(name) || !append(&woven, instrumenter_.result().data(),
-                                              instrumenter_.result().size()))) {
+    // Noted last: what is noted is in the class.
+    if (is_changed &&
+        (!append(&woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
+         !note(name))) {
       status = classfile::Status::kOutOfMemory;
     }
-    if (status != classfile::Status::kOk) ++counts_.failed;
+    if (status != classfile::Status::kOk) {
+      ++counts_.failed;
+      counts_.reason = static_cast<uint64_t>(status);
+    }
     if (!is_changed || status != classfile::Status::kOk) return;
     ++counts_.classes;
     woven_last_ = now_in_milliseconds();
     counts_.sites += instrumenter_.placed().size();
   }
   unsigned char* copy = nullptr;
-  if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) return;
+  if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) {
+    Locked locked(mutex_);
+    ++counts_.failed;
+    counts_.reason = static_cast<uint64_t>(classfile::Status::kOutOfMemory);
+    return;
+  }
   std::memcpy(copy, woven.begin(), woven.size());
   *new_data = copy;
   *new_size = static_cast<jint>(woven.size());

@@ -31,6 +31,7 @@ struct ProbeCounts {
   uint64_t classes = 0;
   uint64_t sites = 0;
   uint64_t failed = 0;
+  uint64_t reason = 0;  // of the last that failed, a classfile::Status
   uint64_t omitted = 0;
 };
 

@@ -1,0 +1,238 @@
+"""Measures what a traced call costs, and how long it takes to put probes into classes.
+
+    python benchmarks/tracing.py [--jvm HOME] [--threads N] [--no-arthas]
+
+One program runs on; each tool traces the same two methods for some seconds, in turns.  `add` takes
+two ints and returns one, `named` takes a string and an object and returns a string; the figures are
+nanoseconds of a call over the bare one.  Beside it: the VM's own MethodExit events, in a JVM that
+was started for them, and Arthas, whose `watch` has the same contents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import queue
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
+
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+from real_programs import from_maven  # noqa: E402
+
+ARTHAS = "com.taobao.arthas:arthas-packaging:3.7.2:zip:bin"
+PORT = 36580
+WATCHED = "'{params,returnObj}'"
+METHODS = ("TracedCalls.add", "TracedCalls.named")
+SETTLE, LOOK = 3.0, 2.0
+"""Seconds until the JVM has compiled what is called now, and seconds of measuring."""
+
+
+class Target:
+    """The program, and what it says of its calls."""
+
+    def __init__(self, java: Path, classes: Path, threads: int, *options: str) -> None:
+        command = [java, "-Xmx256m", *options, "-cp", classes, "TracedCalls", str(threads)]
+        self.process = subprocess.Popen(
+            [str(one) for one in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        assert self._lines.get(timeout=20) == "ready\n"
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def nanoseconds(self) -> tuple[float, float]:
+        """What a call of each method takes, in the median."""
+        time.sleep(SETTLE)
+        while not self._lines.empty():
+            self._lines.get()
+        time.sleep(LOOK)
+        rows = []
+        while not self._lines.empty():
+            words = self._lines.get().split()
+            if len(words) == 3:
+                rows.append((float(words[0]), float(words[1])))
+        if not rows:
+            return float("nan"), float("nan")
+        return statistics.median(one for one, _ in rows), statistics.median(one for _, one in rows)
+
+    def end(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def drained(trace: Any) -> Iterator[None]:
+    """Take what a trace records, as fast as it comes."""
+    done = threading.Event()
+
+    def drain() -> None:
+        while not done.is_set():
+            if len(trace._memory.take()) == 0:
+                time.sleep(0.001)
+            trace._memory.allow(None)
+
+    thread = threading.Thread(target=drain)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def traced(vm: Any, **options: Any) -> Callable[[], contextlib.AbstractContextManager[Any]]:
+    """A trace with these options, and somebody who reads it."""
+
+    @contextlib.contextmanager
+    def tracing() -> Iterator[None]:
+        with vm.trace(*METHODS, **options) as trace:
+            if options.get("limit", 0) is None and not options.get("summary"):
+                with drained(trace):
+                    yield
+            else:
+                yield
+
+    return tracing
+
+
+@contextlib.contextmanager
+def arthas(pid: int, home: Path, java: Path) -> Iterator[None]:
+    """Arthas watches one method after the other, into nothing."""
+    client = [java, "-jar", home / "arthas-client.jar", "127.0.0.1", str(PORT)]
+    watching = [
+        subprocess.Popen(
+            [
+                *map(str, client),
+                "-c",
+                f"watch TracedCalls {name} '{{params,returnObj}}' -n 99999999",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+        )
+        for name in ("add", "named")
+    ]
+    try:
+        yield
+    finally:
+        for one in watching:
+            one.kill()
+            one.wait()
+        subprocess.run(
+            [*map(str, client), "-c", "reset"], stdout=subprocess.DEVNULL, timeout=60, check=False
+        )
+
+
+def load_arthas(pid: int, java: Path, folder: Path) -> Path:
+    """Unpack Arthas and attach it."""
+    home = folder / "arthas"
+    with zipfile.ZipFile(from_maven(ARTHAS, ROOT / "build" / "maven")) as archive:
+        archive.extractall(home)
+    boot = ["-jar", home / "arthas-boot.jar", "--attach-only", "--arthas-home", home]
+    where = ["--target-ip", "127.0.0.1", "--telnet-port", str(PORT), "--http-port", "-1"]
+    command = [java, *boot, *where, str(pid)]
+    done = subprocess.run(
+        [str(one) for one in command], capture_output=True, text=True, timeout=120, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"Arthas does not attach: {done.stdout}{done.stderr}")
+    return home
+
+
+def main() -> int:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jvm", type=Path, default=jvms.distribution_jdk())
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--no-arthas", action="store_true")
+    given = parser.parse_args()
+    java = given.jvm / "bin" / "java"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        javac = jvms.distribution_jdk() / "bin" / "javac"
+        subprocess.run(
+            [javac, "-g", "--release", "11", "-d", folder, HERE / "TracedCalls.java"], check=True
+        )
+        rows: list[tuple[str, float, float]] = []
+
+        def row(what: str, target: Target, bare: tuple[float, float] = (0.0, 0.0)) -> None:
+            add, named = target.nanoseconds()
+            rows.append((what, add - bare[0], named - bare[1]))
+            print(f"{what:44} {rows[-1][1]:12,.1f} {rows[-1][2]:12,.1f}", flush=True)
+
+        print(f"{'nanoseconds of a call':44} {'add':>12} {'named':>12}")
+        target = Target(java, folder, given.threads)
+        try:
+            bare = target.nanoseconds()
+            print(f"{'bare':44} {bare[0]:12,.1f} {bare[1]:12,.1f}   (the others are over this)")
+            with jvmti.attach(target.process.pid, timeout=30) as vm:
+                row("jvmti, attached only", target, bare)
+                for what, options in (
+                    ("jvmti, the time alone (--over 1h)", {"over": 3600.0}),
+                    ("jvmti, a false condition of a number", {"when": "a == -1 and b == -2"}),
+                    ("jvmti, summary", {"summary": True}),
+                    ("jvmti, above the limit", {}),
+                    ("jvmti, each call recorded", {"limit": None}),
+                    ("jvmti, without arguments", {"limit": None, "arguments": False}),
+                ):
+                    if "when" in options:
+                        options = {**options, "unloaded": True}
+                    with traced(vm, **options)():
+                        row(what, target, bare)
+                row("jvmti, afterwards", target, bare)
+            if not given.no_arthas:
+                home = load_arthas(target.process.pid, java, folder)
+                with arthas(target.process.pid, home, java):
+                    row("Arthas, watch", target, bare)
+        finally:
+            target.end()
+        reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=()))
+        target = Target(java, folder, given.threads, *reserved.split())
+        try:
+            with jvmti.attach(target.process.pid, timeout=30) as vm:
+                env = vm.new_env()
+                env.add_capabilities({"can_generate_method_exit_events"})
+                stream = env.stream("MethodExit", methods=["add", "named"])
+                done = threading.Event()
+                reader = threading.Thread(
+                    target=lambda: [stream.read(0.1) for _ in iter(done.is_set, True)]
+                )
+                reader.start()
+                row("the VM's MethodExit events, streamed", target, bare)
+                done.set()
+                reader.join()
+                stream.close()
+        finally:
+            target.end()
+    found = {what: add for what, add, _ in rows}
+    recorded = found["jvmti, each call recorded"]
+    print()
+    for other in ("the VM's MethodExit events, streamed", "Arthas, watch"):
+        if other in found:
+            print(f"{other}: {found[other] / recorded:,.0f} × a recorded call of jvmti")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
