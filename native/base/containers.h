@@ -80,6 +80,7 @@ class Vector {
   static_assert(std::is_trivially_copyable<T>::value, "Vector moves its items with realloc");
 
  public:
+  using Item = T;
   constexpr Vector() = default;
   ~Vector() { std::free(items_); }
   Vector(const Vector&) = delete;

@@ -58,7 +58,7 @@ bool FrameReader::read_types(uint32_t count, Vector<Type>* into) {
       if (type.name.size == 0) return !(bad_ = true);
     }
     type.origin = value;
-    if (!into->push(type)) return !(bad_ = true);
+    if (!into->push(type)) return !(bad_ = no_memory_ = true);
   }
   return !rest_.bad;
 }

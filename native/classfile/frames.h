@@ -61,6 +61,7 @@ class FrameReader {
   // The next frame; false behind the last one, and where `is_bad`.
   bool next();
   bool is_bad() const { return rest_.bad || bad_; }
+  bool no_memory() const { return no_memory_; }
   // Keeps `frame` in step; it holds the method's first frame at the beginning.
   void decode(Frame* frame) { frame_ = frame; }
 
@@ -75,6 +76,7 @@ class FrameReader {
   uint32_t left_ = 0;
   bool first_ = true;
   bool bad_ = false;
+  bool no_memory_ = false;
   Frame* frame_ = nullptr;
 };
 
@@ -112,6 +114,7 @@ class Tracker {
   void step(const uint8_t* code, uint32_t at);
   // False behind a jump, until there is a frame, and where the code makes no sense.
   bool is_known() const { return known_; }
+  bool no_memory() const { return no_memory_; }
   bool this_is_uninitialized() const { return uninitialized_this_; }
   Type local(uint32_t slot) const { return slot < locals_.size() ? locals_[slot] : Type(); }
   // The topmost operand is 0.
@@ -141,6 +144,7 @@ class Tracker {
   Vector<Type> stack_;
   Type class_;
   bool known_ = false;
+  bool no_memory_ = false;
   bool uninitialized_this_ = false;
   uint32_t max_locals_ = 0;
   uint32_t max_stack_ = 0;

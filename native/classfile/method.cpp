@@ -195,13 +195,13 @@ bool Method::read_parameters() {
   parameters_.clear();
   uint32_t slot = 0;
   if (!method_->is_static()) {
-    if (!parameters_.push({slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
+    if (!keep(parameters_, {slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
   }
   for (Types types(method_->descriptor); !types.at_end();) {
     Text type = types.next();
     char found = category(type);
     if (found == '\0' || found == 'V') return false;
-    if (!parameters_.push({slot, found, false, kNoSlot, type})) return false;
+    if (!keep(parameters_, {slot, found, false, kNoSlot, type})) return false;
     slot += slots(found);
   }
   return slot <= max_locals_;
@@ -216,10 +216,10 @@ bool Method::first_frame(Frame* frame) {
     Type self = Type::object(class_->name, class_->index);
     if (is_constructor_ && !(class_->name == Text("java/lang/Object")))
       self.tag = Tag::kUninitializedThis;
-    if (!frame->locals.push(self)) return false;
+    if (!keep(frame->locals, self)) return false;
   }
   while (!types.at_end()) {
-    if (!frame->locals.push(Type::described(types.next()))) return false;
+    if (!keep(frame->locals, Type::described(types.next()))) return false;
   }
   return true;
 }
@@ -279,7 +279,7 @@ bool Method::entry() {
       one.saved = temporary(one.category);
       Type type =
           one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
-      if (!kept_types_.push(type)) return false;
+      if (!keep(kept_types_, type)) return false;
       depth_ = 0;
       load(one.category, one.slot);
       store(one.category, one.saved);
@@ -287,8 +287,8 @@ bool Method::entry() {
   }
   for (const Probe* probe : selected_) {
     if (probe->outcome != Outcome::kKeep) continue;
-    if (!kept_.push({probe->number, temporary('J')})) return false;
-    if (!kept_types_.push(Type::of(Tag::kLong))) return false;
+    if (!keep(kept_, {probe->number, temporary('J')})) return false;
+    if (!keep(kept_types_, Type::of(Tag::kLong))) return false;
   }
   first_temporary_ = next_temporary_;
   // A probe may turn out not to be possible here, and those who read what it kept are.
@@ -317,11 +317,13 @@ bool Method::generate() {
   if (tracks_) {
     if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first,
                                                 max_locals_, max_stack_)) {
+      out_->failed = out_->failed || tracker_.no_memory();
       return false;
     }
     if (frame_table_.at != nullptr) {
       frames.decode(&first);
       more = frames.next();
+      out_->failed = out_->failed || frames.no_memory();
       if (frames.is_bad()) return false;
     }
   }
@@ -347,13 +349,14 @@ bool Method::generate() {
     if (more && frames.at == at) {
       if (!tracker_.enter(first)) return false;
       more = frames.next();
+      out_->failed = out_->failed || frames.no_memory();
       if (frames.is_bad() || (more && frames.at <= at)) return false;
     }
     if ((marks_[at] & kLineStart) != 0) line_ = line_at_[at];
     target_[at] = pc();
     if (covers && is_ready() != open) {
       open = !open;
-      if (open && !ranges_.push({pc(), 0})) return false;
+      if (open && !keep(ranges_, {pc(), 0})) return false;
       if (!open) ranges_[ranges_.size() - 1].end = pc();
     }
     if (!before(at, op)) return false;
@@ -419,24 +422,24 @@ bool Method::unwind() {
       Type type = one.written           ? Type()
                   : one.category == 'L' ? Type::object("java/lang/Object")
                                         : Type::described(one.type);
-      if (!inserted_types_.push(type)) return false;
+      if (!keep(inserted_types_, type)) return false;
       slot += one.written ? 1 : slots(one.category);
       if (one.written && slots(one.category) == 2) {
-        if (!inserted_types_.push(Type())) return false;
+        if (!keep(inserted_types_, Type())) return false;
         ++slot;
       }
     }
   }
   if (!kept_types_.empty()) {
     for (; slot < kept_from_; ++slot) {
-      if (!inserted_types_.push(Type())) return false;
+      if (!keep(inserted_types_, Type())) return false;
     }
     for (const Type& type : kept_types_) {
-      if (!inserted_types_.push(type)) return false;
+      if (!keep(inserted_types_, type)) return false;
     }
   }
   frame.locals = inserted_types_.size() - frame.first;
-  return inserted_types_.push(Type::object("java/lang/Throwable")) && inserted_.push(frame);
+  return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
 }
 
 // Remembers a frame for here, as the tracker has it.
@@ -449,17 +452,17 @@ bool Method::insert_frame(uint32_t place) {
     for (size_t i = frame.first; i < inserted_types_.size(); ++i)
       slot += inserted_types_[i].is_wide() ? 2 : 1;
     for (; slot < kept_from_; ++slot) {
-      if (!inserted_types_.push(Type())) return false;
+      if (!keep(inserted_types_, Type())) return false;
     }
     for (const Type& type : kept_types_) {
-      if (!inserted_types_.push(type)) return false;
+      if (!keep(inserted_types_, type)) return false;
     }
   }
   frame.locals = inserted_types_.size() - frame.first;
   size_t before = inserted_types_.size();
   if (!tracker_.append_stack(&inserted_types_)) return false;
   frame.stack = inserted_types_.size() - before;
-  return inserted_.push(frame);
+  return keep(inserted_, frame);
 }
 
 void Method::copy_instruction(uint32_t at, uint32_t length) {

@@ -106,6 +106,13 @@ class Method {
     uint32_t slot;
   };
 
+  // False without memory, which is no fault of the class file.
+  template <class T>
+  bool keep(Vector<T>& in, const typename Vector<T>::Item& item) {
+    if (!in.push(item)) out_->failed = true;
+    return !out_->failed;
+  }
+
   // method.cpp: what is there, and the new code
   bool read(Bytes code);
   bool read_attributes(Bytes attributes);

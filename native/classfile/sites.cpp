@@ -70,13 +70,13 @@ bool Method::run_with_value(const Probes& probes, Place place) {
 // Takes what is passed to a method off the stack.
 bool Method::spill(Text descriptor, bool has_receiver) {
   spilled_.clear();
-  if (has_receiver && !spilled_.push({temporary('L'), 'L', Text("Ljava/lang/Object;")}))
+  if (has_receiver && !keep(spilled_, {temporary('L'), 'L', Text("Ljava/lang/Object;")}))
     return false;
   for (Types types(descriptor); !types.at_end();) {
     Text type = types.next();
     char kind = category(type);
     if (kind == '\0' || kind == 'V') return false;
-    if (!spilled_.push({temporary(kind), kind, type})) return false;
+    if (!keep(spilled_, {temporary(kind), kind, type})) return false;
   }
   depth_ = 0;
   for (size_t i = spilled_.size(); i-- > 0;) store(spilled_[i].category, spilled_[i].slot);

@@ -68,15 +68,15 @@ bool Method::write_frames() {
     locals.clear();
     uint32_t slot = 0;
     for (const Type& one : declared_.locals) {
-      if (!locals.push(one)) return false;
+      if (!keep(locals, one)) return false;
       slot += one.is_wide() ? 2 : 1;
     }
     if (!kept_types_.empty()) {
       for (; slot < kept_from_; ++slot) {
-        if (!locals.push(Type())) return false;
+        if (!keep(locals, Type())) return false;
       }
       for (const Type& one : kept_types_) {
-        if (!locals.push(one)) return false;
+        if (!keep(locals, one)) return false;
       }
     }
     frames_.full(at, locals.begin(), locals.size(), declared_.stack.begin(), declared_.stack.size(),

@@ -21,7 +21,8 @@ bool Tracker::begin(const Type& of, const Frame& first, uint32_t max_locals, uin
   max_locals_ = max_locals;
   max_stack_ = max_stack;
   // A little more, for what fails only afterwards.
-  return locals_.reserve(max_locals + 2) && stack_.reserve(max_stack + 4) && enter(first);
+  no_memory_ = !locals_.reserve(max_locals + 2) || !stack_.reserve(max_stack + 4);
+  return !no_memory_ && enter(first);
 }
 
 bool Tracker::enter(const Frame& frame) {

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from cpp import HEAD
 
 from jvmti.classfile.instructions import OPCODES
-from jvmti.layouts.probe_memory import CONTROL, LANES, TALLIES
+from jvmti.layouts.probe_memory import CONTROL, LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
 
 _AT = CONTROL.offsets
@@ -25,14 +25,28 @@ _NEEDS_REFERENCE = {"getstatic", "putstatic", "invokestatic", "invokevirtual", "
 _PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
 
 _UNSAFE = "jdk/internal/misc/Unsafe"
+# Where the control line of the set in local 0 is.
 _CONTROL = """
-getstatic THIS.unsafe L{unsafe};
 getstatic THIS.control J
 iload_0
+bipush {last_set}
+iand
 bipush 6
 ishl
 i2l
 ladd
+"""
+# Whether that set is the one whose line it is; behind the address.
+_IS_GONE = """
+getstatic THIS.unsafe L{unsafe};
+{control}
+ldc2_w {number}
+ladd
+invokevirtual {unsafe}.getLong (J)J
+iload_0
+i2l
+lcmp
+ifne off
 """
 
 _METHODS = {
@@ -58,11 +72,7 @@ _METHODS = {
         6,
         1,
         """
-        {control}
-        invokevirtual {unsafe}.getLong (J)J
-        lconst_0
-        lcmp
-        ifeq off
+        {is_gone}
         invokestatic java/lang/System.nanoTime ()J
         lreturn
         off:
@@ -165,21 +175,13 @@ _METHODS = {
         lconst_0
         lcmp
         ifeq off
-        getstatic THIS.control J
-        iload_0
-        bipush 6
-        ishl
-        i2l
-        ladd
+        {is_gone}
+        {control}
         lstore 4
         getstatic THIS.unsafe L{unsafe};
         lload 4
         invokevirtual {unsafe}.getLong (J)J
         lstore 6
-        lload 6
-        lconst_0
-        lcmp
-        ifeq off
         lconst_0
         lstore 8
         lload_2
@@ -392,11 +394,7 @@ _METHODS = {
         lconst_0
         lcmp
         ifeq off
-        {control}
-        invokevirtual {unsafe}.getLong (J)J
-        lconst_0
-        lcmp
-        ifeq off
+        {is_gone}
         invokestatic java/lang/System.nanoTime ()J
         lload_2
         lsub
@@ -421,12 +419,7 @@ _METHODS = {
         istore 8
         fits:
         getstatic THIS.unsafe L{unsafe};
-        getstatic THIS.control J
-        iload_0
-        bipush 6
-        ishl
-        i2l
-        ladd
+        {control}
         ldc2_w {tallies}
         ladd
         invokevirtual {unsafe}.getLong (J)J
@@ -551,6 +544,8 @@ _NUMBERS = {
     "size": _AT["size"],
     "records": _AT["records"],
     "tallies": _AT["tallies"],
+    "number": _AT["number"],
+    "last_set": MEMORY.SETS - 1,
     "last_lane": LANES.COUNT - 1,
     "line": LANES.LINE,
     "tails": LANES.TAILS,
@@ -569,6 +564,7 @@ _NUMBERS = {
     "longest": TALLIES.LONGEST,
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
+_NUMBERS["is_gone"] = _IS_GONE.format(**_NUMBERS)
 
 _NUMBER_OF = {name: number for number, (name, _) in enumerate(OPCODES)}
 _TAKES = dict(OPCODES)

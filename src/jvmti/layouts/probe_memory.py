@@ -44,22 +44,23 @@ TALLIES = Constants(
 for other threads; the tallies of a stripe lie one behind the other."""
 
 MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=16)
-"""All of it, and how many sets of probes there are in a JVM."""
+"""All of it, and how many sets of probes there are in a JVM: a set's place is its number modulo
+``SETS``. No number comes twice, because frames may go on with probes of a set that is gone."""
 
 CONTROL = Record(
     "ProbeControl",
     lanes="int64_t",
     shortest="int64_t",
     size="int64_t",
-    unused="int64_t",
+    number="int64_t",
     records="int64_t",
     tallies="int64_t",
     spare0="int64_t",
     spare1="int64_t",
 )
-"""What the helper class reads of a set, in memory of the agent: where its lanes' counters are, 0
-while its probes do nothing; the shortest duration that is recorded, in nanoseconds; a record's
-size, a power of two; where records and tallies are."""
+"""What the helper class reads of a set, in memory of the agent: where its lanes' counters are; the
+shortest duration that is recorded, in nanoseconds; a record's size, a power of two; the set's
+number, or 0: no other probes do anything; where records and tallies are."""
 
 PROBE_SITE = Record(
     "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"

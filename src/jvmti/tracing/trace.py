@@ -284,6 +284,9 @@ class Trace:
         if not len(rows):
             return Calls()
         heads = rows[:, :HEAD].copy().view(_HEAD)[:, 0]
+        # A frame may go on with the probes of a set that had this one's place before.
+        ours = heads["probes"] == self._number
+        rows, heads = rows[ours], heads[ours]
         order = numpy.argsort(heads["time"], kind="stable")[:allowed]
         self._left_out += len(rows) - len(order)
         self._taken += len(order)

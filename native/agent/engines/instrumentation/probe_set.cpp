@@ -28,6 +28,7 @@ struct Place {
   std::atomic<ProbeSet*> set{nullptr};
   std::atomic<uint32_t> users{0};
   bool taken = false;
+  uint32_t rounds = 0;  // how often it was taken
 };
 Mutex places_mutex{Guards::kLists};
 Place places[kProbeSets];
@@ -81,18 +82,23 @@ bool append(Vector<uint8_t>* to, const T* from, size_t count) {
 UsedProbes::UsedProbes(uint32_t number) : number_(number % kProbeSets) {
   places[number_].users.fetch_add(1);
   set_ = places[number_].set.load();
+  if (set_ != nullptr && set_->number() != number) set_ = nullptr;
 }
 
 UsedProbes::~UsedProbes() { places[number_].users.fetch_sub(1); }
 
 ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor) {
   uint32_t number = kProbeSets;
+  uint32_t round = 0;
   {
     Locked locked(places_mutex);
     for (uint32_t i = 0; i < kProbeSets && number == kProbeSets; ++i) {
       if (places[i].taken) continue;
       places[i].taken = true;
       number = i;
+      // Positive as an int, and never the same again for long enough.
+      round = places[i].rounds = (places[i].rounds + 1) & 0x03FFFFFF;
+      if (round == 0) round = places[i].rounds = 1;
     }
   }
   void* memory = number == kProbeSets ? nullptr : std::calloc(1, sizeof(ProbeSet));
@@ -107,7 +113,7 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
     }
     return nullptr;
   }
-  ProbeSet* set = new (memory) ProbeSet(number);
+  ProbeSet* set = new (memory) ProbeSet(round * kProbeSets + number);
   places[number].set = set;
   if (set->prepare(call, request, descriptor)) return set;
   set->mute();
@@ -169,24 +175,25 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   any.can_retransform_any_class = 1;
   env_->AddCapabilities(&any);
   uint8_t* data = memory_.data();
-  layouts::ProbeControl& control = probe_controls[number_];
+  layouts::ProbeControl& control = probe_controls[number_ % kProbeSets];
   control.shortest = request.shortest;
   control.size = request.record_size;
   control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
   control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
-  reinterpret_cast<std::atomic<int64_t>*>(&control.lanes)
-      ->store(reinterpret_cast<int64_t>(data), std::memory_order_release);
+  control.lanes = reinterpret_cast<int64_t>(data);
+  reinterpret_cast<std::atomic<int64_t>*>(&control.number)
+      ->store(number_, std::memory_order_release);
   active_ = true;
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassFileLoadHook = class_file_load_hook;
-  env_->SetEnvironmentLocalStorage(reinterpret_cast<void*>(uintptr_t{number_} + 1));
+  env_->SetEnvironmentLocalStorage(reinterpret_cast<void*>(uintptr_t{number_}));
   return env_->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE &&
          env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr) ==
              JVMTI_ERROR_NONE;
 }
 
 void ProbeSet::mute() {
-  reinterpret_cast<std::atomic<int64_t>*>(&probe_controls[number_].lanes)->store(0);
+  reinterpret_cast<std::atomic<int64_t>*>(&probe_controls[number_ % kProbeSets].number)->store(0);
   active_ = false;
 }
 
@@ -226,7 +233,7 @@ void ProbeSet::restore(JNIEnv* jni) {
 }
 
 bool ProbeSet::free() {
-  Place& place = places[number_];
+  Place& place = places[number_ % kProbeSets];
   place.set = nullptr;
   for (int tries = 0; place.users != 0; ++tries) {
     if (tries == 100) return false;
@@ -240,7 +247,7 @@ bool ProbeSet::free() {
   this->~ProbeSet();
   std::free(this);
   Locked locked(places_mutex);
-  places[number].taken = false;
+  places[number % kProbeSets].taken = false;
   return true;
 }
 
@@ -256,7 +263,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobj
                                             unsigned char** new_data) {
   void* number = nullptr;
   if (name == nullptr || env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
-  UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number) - 1));
+  UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
   ProbeSet* set = used.get();
   if (set != nullptr && set->active_) set->hook(env, name, data, size, new_size, new_data);
 }

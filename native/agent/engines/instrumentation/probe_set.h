@@ -37,7 +37,7 @@ struct ProbeCounts {
 
 class ProbeSet;
 
-// A set that is not freed meanwhile; null when it is gone.
+// A set that is not freed meanwhile; null when it is gone, whatever has its place now.
 class UsedProbes {
  public:
   explicit UsedProbes(uint32_t number);
@@ -47,7 +47,7 @@ class UsedProbes {
   ProbeSet* get() const { return set_; }
 
  private:
-  uint32_t number_;
+  uint32_t number_;  // of its place
   ProbeSet* set_;
 };
 
