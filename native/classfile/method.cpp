@@ -52,7 +52,8 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   is_constructor_ = method.name == Text("<init>");
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
-  if (!read_parameters() || !find_dropped()) return Woven::kMalformed;
+  if (!read_parameters() || !find_dropped())
+    return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   tracks_ =
       has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
   if (!wide_.reserve(size_)) return Woven::kOutOfMemory;
@@ -259,6 +260,7 @@ bool Method::find_dropped() {
       ++item;
     }
   }
+  out_->failed = out_->failed || frames.no_memory();
   return !frames.is_bad();
 }
 

@@ -82,6 +82,7 @@ bool Method::write_frames() {
     frames_.full(at, locals.begin(), locals.size(), declared_.stack.begin(), declared_.stack.size(),
                  place_.begin(), size_);
   }
+  out_->failed = out_->failed || old.no_memory();
   if (frame_table_.at != nullptr && old.is_bad()) return false;
   write_inserted(kNowhere);
   if (table_.failed) out_->failed = true;

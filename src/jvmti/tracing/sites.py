@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
-
-import numpy
 
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
@@ -13,6 +12,7 @@ from jvmti.layouts.probe_memory import PROBE_SITE
 from jvmti.layouts.probes import RECORDED, RECORDED_OBJECT, RecordedKind
 from jvmti.text import modified_utf8 as text
 
+_DOUBLE = struct.Struct("<d")
 _BOXED: dict[str, Callable[[int], Any]] = {"C": chr, "Z": bool}
 
 
@@ -74,7 +74,7 @@ class Slot:
         if self.letter != "L":
             data = bytes(row[self.at : self.at + 8])
             if self.letter in "FD":
-                return float(numpy.frombuffer(data, "<f8")[0])
+                return float(_DOUBLE.unpack(data)[0])
             number = int.from_bytes(data, "little", signed=True)
             if self.letter == "Z":
                 return bool(number & 1)
@@ -92,7 +92,7 @@ class Slot:
         data = bytes(row[begin : begin + min(length, text_size)])
         if found is RecordedKind.BOXED:
             if chr(letter) in "FD":
-                return float(numpy.array([number], "<i8").view("<f8")[0])
+                return float(_DOUBLE.unpack(struct.pack("<q", number))[0])
             return _BOXED.get(chr(letter), int)(number)
         name = classes[number_of] if 0 < number_of < len(classes) else "?"
         said = text.decode(data) if length else None
