@@ -548,3 +548,16 @@ def test_calls_that_run_while_classes_get_probes_are_named(
         assert "Traced.main" in trace.running
         assert not any(name.startswith(ORDER) for name in trace.running)
     traced.ask("stop")
+
+
+def test_the_first_trace_leaves_class_files_byte_for_byte(java_program: JavaPrograms) -> None:
+    program = java_program("Traced")
+    program.expect("ready")
+    program.ask("add 1")
+    names = (ORDER, "Traced", "java.util.ArrayList", "java.lang.Thread")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        before = {name: bytes(vm.find_class(name).class_file) for name in names}
+        with vm.trace(*(f"{name}.*" for name in names), when="arg0 != 7") as trace:
+            program.ask("threads 2")
+            assert trace.classes == len(names)
+        assert {name: bytes(vm.find_class(name).class_file) for name in names} == before

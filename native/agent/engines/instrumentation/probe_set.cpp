@@ -53,6 +53,12 @@ void give_back_address(void* address) {
   spare_memory[spare_count++] = address;
 }
 
+// The set whose probes do anything, at a place.
+std::atomic<int64_t>& number_served(uint32_t place) {
+  uint8_t* line = reinterpret_cast<uint8_t*>(&probe_controls[place]);
+  return *reinterpret_cast<std::atomic<int64_t>*>(line + offsetof(layouts::ProbeControl, number));
+}
+
 uint64_t hash_of(const char* name, size_t length) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (size_t i = 0; i < length; ++i) {
@@ -181,8 +187,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
   control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
   control.lanes = reinterpret_cast<int64_t>(data);
-  reinterpret_cast<std::atomic<int64_t>*>(&control.number)
-      ->store(number_, std::memory_order_release);
+  number_served(number_ % kProbeSets).store(number_, std::memory_order_release);
   active_ = true;
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassFileLoadHook = class_file_load_hook;
@@ -193,7 +198,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
 }
 
 void ProbeSet::mute() {
-  reinterpret_cast<std::atomic<int64_t>*>(&probe_controls[number_ % kProbeSets].number)->store(0);
+  number_served(number_ % kProbeSets).store(0);
   active_ = false;
 }
 
