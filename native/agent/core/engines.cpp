@@ -16,12 +16,19 @@ extern const Engine kSuspensionEngine;
 extern const Engine kHeapPassEngine;
 extern const Engine kUndoEngine;
 
-// Where a session ends they let each other go in this order: waiters first, then the service
-// threads, then callbacks in flight, then what these used.
-const Engine* const kEngines[] = {
-    &kStopEngine,       &kSelfSuspensionEngine, &kSessionEngine, &kJniInterceptionEngine,
-    &kExtensionEngine,  &kEnvironmentEngine,    &kStreamEngine,  &kProbeEngine,
-    &kSuspensionEngine, &kHeapPassEngine,       &kUndoEngine};
+// Where a session ends they let each other go in this order: waiters first, then the classes, then
+// the service threads, then callbacks in flight, then what these used.
+const Engine* const kEngines[] = {&kStopEngine,
+                                  &kSelfSuspensionEngine,
+                                  &kProbeEngine,
+                                  &kSessionEngine,
+                                  &kJniInterceptionEngine,
+                                  &kExtensionEngine,
+                                  &kEnvironmentEngine,
+                                  &kStreamEngine,
+                                  &kSuspensionEngine,
+                                  &kHeapPassEngine,
+                                  &kUndoEngine};
 const int kEngineCount = sizeof kEngines / sizeof *kEngines;
 
 }  // namespace jvmti
