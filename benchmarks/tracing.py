@@ -229,7 +229,8 @@ def main() -> int:
     recorded = found["jvmti, each call recorded"]
     print()
     for other in ("the VM's MethodExit events, streamed", "Arthas, watch"):
-        if other in found:
+        # No figure is one that said nothing in time.
+        if found.get(other, 0) > 0:
             print(f"{other}: {found[other] / recorded:,.0f} × a recorded call of jvmti")
     return 0
 
