@@ -31,6 +31,9 @@ struct Text {
   bool operator==(const Text& other) const {
     return size == other.size && (size == 0 || std::memcmp(data, other.data, size) == 0);
   }
+  bool starts_with(Text other) const {
+    return size >= other.size && Text(data, other.size) == other;
+  }
   uint8_t operator[](uint32_t at) const { return at < size ? data[at] : 0; }
   Text from(uint32_t start) const {
     return start < size ? Text(data + start, size - start) : Text();

@@ -11,16 +11,17 @@ namespace {
 using layouts::Test;
 
 constexpr const char* kComparisons[] = {"(JJI)I", "(DDI)I", "(Ljava/lang/Object;I)I",
+                                        "(Ljava/lang/Object;Ljava/lang/String;I)I",
                                         "(IILjava/lang/Object;)I"};
 
-enum : uint8_t { kWhole, kReal, kNull, kInAgent };
+enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent };
 
 }  // namespace
 
 // The type of what a path of one field leads to from `this`, where the class itself has the field;
 // empty otherwise.
-Text Method::own_field(const Step& step) const {
-  if (step.operand->kind != OperandKind::kThis || step.path.size == 0 || is_constructor_ ||
+Text Method::own_field(const Operand& operand, Text path) const {
+  if (operand.kind != OperandKind::kThis || path.size == 0 || is_constructor_ ||
       method_->is_static() || parameters_[0].written) {
     return Text();
   }
@@ -33,9 +34,19 @@ Text Method::own_field(const Step& step) const {
       fields.u2();
       fields.take(fields.u4());
     }
-    if (name == step.path && (access & 0x0008) == 0) return type;
+    if (name == path && (access & 0x0008) == 0) return type;
   }
   return Text();
+}
+
+// Behind the object.
+void Method::get_own_field(Text name, Text type, const Place& place) {
+  if (place.is_unwind) {
+    op(kCheckcast, 0);
+    out_->u2(class_->index);
+  }
+  op(kGetfield, static_cast<int32_t>(slots(category(type))) - 1);
+  out_->u2(pool_.add_field(class_->name, name, type));
 }
 
 bool Method::is_possible(const Step& step, const Place& place) const {
@@ -72,7 +83,7 @@ void Method::condition(const Probe& probe, const Place& place) {
 void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   const Step& step = probe.steps[index];
   Text type = type_at(*step.operand, place);
-  Text field = own_field(step);
+  Text field = own_field(*step.operand, step.path);
   bool is_field = field.size != 0 && category(field) != '\0';
   char kind = is_field ? category(field) : category(type);
   bool is_number = kind != 'L' && (step.type == 'D' || step.type == 'J');
@@ -83,11 +94,13 @@ void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     double value = static_cast<double>(step.constant);
     std::memcpy(&constant, &value, sizeof constant);
   }
-  bool is_null_test = kind == 'L' && step.type == 'L' && (is_field || step.path.size == 0);
-  uint8_t comparison = !is_number && !is_null_test ? kInAgent
-                       : is_null_test              ? kNull
-                       : is_real                   ? kReal
-                                                   : kWhole;
+  bool is_at_hand = kind == 'L' && (is_field || step.path.size == 0);
+  // What the comparison of texts in Java calls must not call it.
+  bool serves_text = class_->name.starts_with("java/lang/String");
+  uint8_t comparison = is_number                                        ? (is_real ? kReal : kWhole)
+                       : is_at_hand && step.type == 'L'                 ? kNull
+                       : is_at_hand && step.type == 'S' && !serves_text ? kText
+                                                                        : kInAgent;
   if (comparison == kInAgent) {
     // The number of the set, as in the probe itself.
     hand_over(probe.operands[0], place);
@@ -95,17 +108,11 @@ void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     is_field = false;
   }
   hand_over(*step.operand, place);
-  if (is_field) {
-    if (place.is_unwind) {
-      op(kCheckcast, 0);
-      out_->u2(class_->index);
-    }
-    op(kGetfield, static_cast<int32_t>(slots(kind)) - 1);
-    out_->u2(pool_.add_field(class_->name, step.path, field));
-  }
+  if (is_field) get_own_field(step.path, field, place);
   if (comparison == kInAgent) {
     if (kind != 'L') box(type);
-  } else if (comparison == kNull) {
+  } else if (comparison == kNull || comparison == kText) {
+    if (comparison == kText) text(step.text);
     number(static_cast<int32_t>(step.holds));
   } else {
     convert(is_field ? field : type, is_real ? 'D' : 'J');

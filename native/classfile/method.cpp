@@ -288,17 +288,12 @@ bool Method::entry() {
     }
   }
   for (const Probe* probe : selected_) {
-    if (probe->outcome != Outcome::kKeep) continue;
+    // Those who read what is not kept are not possible either.
+    if (probe->outcome != Outcome::kKeep || !is_possible(*probe, place)) continue;
     if (!keep(kept_, {probe->number, temporary('J')})) return false;
     if (!keep(kept_types_, Type::of(Tag::kLong))) return false;
   }
   first_temporary_ = next_temporary_;
-  // A probe may turn out not to be possible here, and those who read what it kept are.
-  for (const Kept& one : kept_) {
-    depth_ = 0;
-    op(kLconst0, 2);
-    store('J', one.slot);
-  }
   return run(selected_, place);
 }
 
@@ -448,7 +443,7 @@ bool Method::unwind() {
 bool Method::insert_frame(uint32_t place) {
   if (!tracks_ || !tracker_.is_known()) return false;
   Inserted frame{place, inserted_types_.size(), 0, 0};
-  if (!tracker_.append_locals(&inserted_types_)) return false;
+  if (!tracker_.append_locals(&inserted_types_)) return !(out_->failed = true);
   if (!kept_types_.empty()) {
     uint32_t slot = 0;
     for (size_t i = frame.first; i < inserted_types_.size(); ++i)
@@ -462,7 +457,7 @@ bool Method::insert_frame(uint32_t place) {
   }
   frame.locals = inserted_types_.size() - frame.first;
   size_t before = inserted_types_.size();
-  if (!tracker_.append_stack(&inserted_types_)) return false;
+  if (!tracker_.append_stack(&inserted_types_)) return !(out_->failed = true);
   frame.stack = inserted_types_.size() - before;
   return keep(inserted_, frame);
 }

@@ -157,7 +157,8 @@ class Method {
 
   // conditions.cpp: whether a probe does anything
   bool is_possible(const Step& step, const Place& place) const;
-  Text own_field(const Step& step) const;
+  Text own_field(const Operand& operand, Text path) const;
+  void get_own_field(Text name, Text type, const Place& place);
   void condition(const Probe& probe, const Place& place);
   void compare(const Probe& probe, uint32_t step, const Place& place);
 
@@ -169,6 +170,8 @@ class Method {
   void record(const Probe& probe, const Place& place);
   bool fits(const Probe& probe, Text type, uint32_t at);
   void put(const Probe& probe, Text type, uint32_t* at);
+  void put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at);
+  void invoke_put(const Probe& probe, uint8_t kind);
   void hand_over(const Operand& operand, const Place& place);
   bool find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
@@ -270,9 +273,9 @@ class Method {
   Place after_;
   Output scratch_;
   Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
-  uint16_t puts_[5] = {};     // by category: of what puts a value into a record
+  uint16_t puts_[6] = {};     // by category: of what puts a value into a record
   uint16_t end_ = 0;
-  uint16_t comparisons_[4] = {};
+  uint16_t comparisons_[5] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

@@ -91,6 +91,7 @@ bool makes_sense(const Operand& operand, Site site) {
     case OperandKind::kNamed:
       return type == kAsItIs && operand.text.data != nullptr;
     case OperandKind::kThread:
+    case OperandKind::kStack:
       return type == kAsItIs;
     case OperandKind::kLocal:
       return type != 'S' && type != 'A' && type != 'T' && operand.text.data != nullptr;
@@ -132,9 +133,13 @@ Status Plan::read_operands(const uint8_t* at, uint32_t count) {
     operand.kind = static_cast<OperandKind>(one.kind);
     operand.type = static_cast<char>(one.type);
     operand.number = one.number;
-    if (!text(one.text, &operand.text)) return Status::kBadPlan;
+    if (!text(one.text, &operand.text) || !text(one.path, &operand.path)) return Status::kBadPlan;
     bool is_type = described(operand.type) != nullptr && operand.type != 'V';
     if (!is_type && operand.type != kAsItIs) return Status::kBadPlan;
+    bool has_path = operand.path.size != 0;
+    if (has_path && (operand.type != kAsItIs || operand.kind == OperandKind::kArguments)) {
+      return Status::kBadPlan;
+    }
     operands_.put(operand);
   }
   return Status::kOk;
@@ -227,6 +232,7 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
     return Status::kBadPlan;
   }
   probe.operands = operands_.begin() + one.first_operand;
+  probe.first_operand = one.first_operand;
   probe.operand_count = one.operands;
   if (one.first_test > steps_.size() || one.tests > steps_.size() - one.first_test ||
       one.conditional > 1 || (one.tests != 0 && one.conditional == 0)) {

@@ -17,6 +17,7 @@ struct Operand {
   char type;
   int64_t number;
   Text text;
+  Text path;  // of fields, from it
 };
 
 // Of a condition.
@@ -37,6 +38,7 @@ struct Probe {
   char result;
   int32_t at;  // a line or bytecode index; -1: all
   const Operand* operands;
+  uint32_t first_operand;
   uint32_t operand_count;
   uint32_t record_size;
   uint32_t text_size;
@@ -80,6 +82,7 @@ class Plan {
   Status read(const uint8_t* data, uint64_t size);
   const Vector<Probe>& probes() const { return probes_; }
   const Vector<Step>& steps() const { return steps_; }
+  const Vector<Operand>& operands() const { return operands_; }
   // Lets every probe call this class, whose name must outlive the plan, with a first operand of
   // this number; false where that is no int.
   bool bind(const char* helper, int32_t number);

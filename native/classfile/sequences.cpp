@@ -22,7 +22,9 @@ constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"}
                             {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
 
 // Of what puts a value into a record, by kind.
-constexpr const char* kPuts[] = {"(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J"};
+constexpr const char* kPuts[] = {
+    "(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J", "(JLjava/lang/Object;II)J"};
+constexpr uint8_t kPutPath = 5;
 
 constexpr const char* kCurrentThread = "()Ljava/lang/Thread;";
 
@@ -206,7 +208,7 @@ bool Method::emit(const Probe& probe, const Place& place) {
     }
     store(probe.result, place.value);
   }
-  return placed_.push({probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
+  return keep(placed_, {probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
 }
 
 // Behind `begin`, whose result each `put` takes and returns.
@@ -227,6 +229,8 @@ void Method::record(const Probe& probe, const Place& place) {
     Text type = type_at(operand, place);
     if (type[0] == 'V' || !is_possible(operand, place)) {
       shapes_.u1('V');
+    } else if (operand.path.size != 0 || operand.kind == OperandKind::kStack) {
+      put_path(probe, i, place, &at);
     } else if (fits(probe, type, at)) {
       hand_over(operand, place);
       put(probe, type, &at);
@@ -235,6 +239,28 @@ void Method::record(const Probe& probe, const Place& place) {
   shapes_.u1(0);
   if (end_ == 0) end_ = pool_.add_method(probe.helper, "end", kEnd);
   invoke(end_, kEnd);
+}
+
+// What the path of an operand leads to: a field of the class's own by its type, anything else by
+// the agent, an object.
+void Method::put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at) {
+  const Operand& operand = probe.operands[index];
+  Text field = own_field(operand, operand.path);
+  char kind = category(type_at(operand, place));
+  if (kind != 'L') return shapes_.u1('V');
+  if (field.size != 0 && category(field) != '\0') {
+    if (!fits(probe, field, *at)) return;
+    hand_over(operand, place);
+    get_own_field(operand.path, field, place);
+    return put(probe, field, at);
+  }
+  Text object = "Ljava/lang/Object;";
+  if (!fits(probe, object, *at)) return;
+  hand_over(operand, place);
+  number(static_cast<int32_t>(*at));
+  number(static_cast<int32_t>(probe.first_operand + index));
+  *at += size_in_record(probe, object);
+  invoke_put(probe, kPutPath);
 }
 
 // The type of what is handed over as it is; V for nothing.
@@ -269,10 +295,12 @@ bool Method::fits(const Probe& probe, Text type, uint32_t at) {
 void Method::put(const Probe& probe, Text type, uint32_t* at) {
   number(static_cast<int32_t>(*at));
   *at += size_in_record(probe, type);
-  uint8_t kind = kind_of(category(type));
-  const char* descriptor = kPuts[kind];
-  if (puts_[kind] == 0) puts_[kind] = pool_.add_method(probe.helper, "put", descriptor);
-  invoke(puts_[kind], descriptor);
+  invoke_put(probe, kind_of(category(type)));
+}
+
+void Method::invoke_put(const Probe& probe, uint8_t kind) {
+  if (puts_[kind] == 0) puts_[kind] = pool_.add_method(probe.helper, "put", kPuts[kind]);
+  invoke(puts_[kind], kPuts[kind]);
 }
 
 void Method::hand_over(const Operand& operand, const Place& place) {
@@ -344,6 +372,7 @@ void Method::hand_over(const Operand& operand, const Place& place) {
       return load(category(type), slot);
     }
     case OperandKind::kThread:
+    case OperandKind::kStack:  // the agent asks for its frames
       return invoke(pool_.add_method("java/lang/Thread", "currentThread", kCurrentThread),
                     kCurrentThread);
     case OperandKind::kKept:

@@ -80,6 +80,21 @@ _METHODS = {
         lreturn
         """,
     ),
+    # The same, where a condition holds.
+    "start (II)J": (
+        2,
+        2,
+        """
+        iload_0
+        ifeq off
+        iload_1
+        invokestatic THIS.start (I)J
+        lreturn
+        off:
+        lconst_0
+        lreturn
+        """,
+    ),
     # Whether a comparison holds for the outcome: the bits of 1 less, 2 equal, 4 greater.
     "test (JJI)I": (
         4,
@@ -145,6 +160,26 @@ _METHODS = {
         null:
         iconst_1
         iand
+        ireturn
+        """,
+    ),
+    # Null has no text: neither an equal one nor another.
+    "test (Ljava/lang/Object;Ljava/lang/String;I)I": (
+        3,
+        3,
+        """
+        aload_0
+        ifnull none
+        iload_2
+        aload_1
+        aload_0
+        invokevirtual java/lang/String.equals (Ljava/lang/Object;)Z
+        ishr
+        iconst_1
+        iand
+        ireturn
+        none:
+        iconst_0
         ireturn
         """,
     ),
@@ -342,8 +377,21 @@ _METHODS = {
         """,
     ),
     "put (JLjava/lang/Object;I)J": (
-        6,
+        5,
         4,
+        """
+        lload_0
+        aload_2
+        iload_3
+        iconst_m1
+        invokestatic THIS.put (JLjava/lang/Object;II)J
+        lreturn
+        """,
+    ),
+    # What the path of an operand leads to, or the object itself.
+    "put (JLjava/lang/Object;II)J": (
+        6,
+        5,
         """
         lload_0
         lconst_0
@@ -354,7 +402,8 @@ _METHODS = {
         lload_0
         aload_2
         iload_3
-        invokestatic THIS.object (JLjava/lang/Object;I)V
+        iload 4
+        invokestatic THIS.object (JLjava/lang/Object;II)V
         lload_0
         lreturn
         none:
@@ -531,10 +580,104 @@ for _letter, _load, _offset, _write in (
         """,
     )
 
+# What changes something is handed whether its condition holds, then the number of the set.
+_METHODS["counted (I)I"] = (
+    8,
+    7,
+    """
+    {is_gone}
+    getstatic THIS.unsafe L{unsafe};
+    {control}
+    invokevirtual {unsafe}.getLong (J)J
+    lstore_1
+    getstatic THIS.unsafe L{unsafe};
+    aconst_null
+    lload_1
+    ldc2_w {reached}
+    ladd
+    lconst_1
+    invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+    lstore_3
+    getstatic THIS.unsafe L{unsafe};
+    lload_1
+    ldc2_w {every}
+    ladd
+    invokevirtual {unsafe}.getLong (J)J
+    lstore 5
+    lload 5
+    lconst_1
+    lcmp
+    iflt off
+    lload_3
+    lload 5
+    lrem
+    lconst_0
+    lcmp
+    ifne off
+    lload_3
+    lload 5
+    ldiv
+    getstatic THIS.unsafe L{unsafe};
+    lload_1
+    ldc2_w {most}
+    ladd
+    invokevirtual {unsafe}.getLong (J)J
+    lcmp
+    ifge off
+    iconst_1
+    ireturn
+    off:
+    iconst_0
+    ireturn
+    """,
+)
+_IS_TO_BE = """
+    iload_0
+    ifeq off
+    iload_1
+    invokestatic THIS.counted (I)I
+    ifeq off
+"""
+for _value, _other, _size, _load, _made in (
+    ("I", "I", 1, "iload_2", "iload_3\nireturn"),
+    ("J", "J", 2, "lload_2", "lload 4\nlreturn"),
+    ("F", "I", 1, "fload_2", "iload_3\ninvokestatic java/lang/Float.intBitsToFloat (I)F\nfreturn"),
+    (
+        *("D", "J", 2, "dload_2"),
+        "lload 4\ninvokestatic java/lang/Double.longBitsToDouble (J)D\ndreturn",
+    ),
+    ("Ljava/lang/Object;", "Ljava/lang/String;", 1, "aload_2", "aload_3\nareturn"),
+    ("Ljava/lang/Object;", "", 1, "aload_2", "aconst_null\nareturn"),
+):
+    _METHODS[f"changed (II{_value}{_other}){_value}"] = (
+        2,
+        2 + 2 * _size,
+        f"{_IS_TO_BE}{_made}\noff:\n{_load}\n{_made.split()[-1]}",
+    )
+_METHODS["delay (IIJ)V"] = (
+    3,
+    4,
+    f"{_IS_TO_BE}iload_1\nlload_2\ninvokestatic THIS.pause (IJ)V\noff:\nreturn",
+)
+_METHODS["fail (IILjava/lang/String;Ljava/lang/String;)V"] = (
+    3,
+    4,
+    f"""{_IS_TO_BE}
+    iload_1
+    aload_2
+    aload_3
+    invokestatic THIS.raise (ILjava/lang/String;Ljava/lang/String;)V
+    off:
+    return
+    """,
+)
+
 # Those that probes call are public.
 _NATIVES = {
     "control ()J": _PRIVATE,
-    "object (JLjava/lang/Object;I)V": _PRIVATE,
+    "object (JLjava/lang/Object;II)V": _PRIVATE,
+    "pause (IJ)V": _PRIVATE,
+    "raise (ILjava/lang/String;Ljava/lang/String;)V": _PRIVATE,
     "test (IILjava/lang/Object;)I": _PUBLIC,
 }
 _FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
@@ -549,6 +692,9 @@ _NUMBERS = {
     "last_lane": LANES.COUNT - 1,
     "line": LANES.LINE,
     "tails": LANES.TAILS,
+    "reached": LANES.REACHED,
+    "every": LANES.TAILS + LANES.EVERY,
+    "most": LANES.TAILS + LANES.MOST,
     "lane_size": LANES.SIZE,
     "lane_end": LANES.SIZE - 1,
     **{name: _IN[name] for name in ("claimed", "time", "started", "thread", "site", "probes")},

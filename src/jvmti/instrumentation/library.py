@@ -150,7 +150,9 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
                 )
             number = keepers[operand.text]
         name = operand.text if operand.kind in (Kind.TEXT, Kind.LOCAL, Kind.NAMED) else None
-        return OPERAND.struct.pack(operand.kind, ord(operand.type), number, text(name), 0)
+        return OPERAND.struct.pack(
+            *(operand.kind, ord(operand.type), number, text(name), text(operand.path))
+        )
 
     rows: list[bytes] = []
     operands: list[bytes] = []

@@ -74,6 +74,7 @@ class Operand(NamedTuple):
     type: str
     number: int = 0
     text: str | None = None
+    path: str | None = None
 
 
 class Step(NamedTuple):

@@ -23,10 +23,18 @@ LANES = Constants(
     TAILS=_PAGE,
     RECORDS=2 * _PAGE,
     SIZE=_LANE_SIZE,
+    REACHED=16,
+    FAILED=24,
+    EVERY=8,
+    MOST=16,
 )
 """A thread writes to the lane of its number modulo ``COUNT``. Of each lane, ``LINE`` bytes apart:
 in the agent's page the records so far and those dropped, in the controller's those read. Record n
-of a lane is at n times the record's size modulo the lane's ``SIZE``."""
+of a lane is at n times the record's size modulo the lane's ``SIZE``.
+
+Probes that change something have, in the line of the first lane in the agent's page, how often they
+were reached and how many changes failed; and in the controller's, that each n-th is made, and how
+many at most."""
 
 TALLIES = Constants(
     "ProbeTallies",

@@ -70,6 +70,7 @@ class Operand(enum.IntEnum):
     KEPT = 17
     NAMED = 18
     THREAD = 19
+    STACK = 20
 
 
 @shared("uint32_t")
@@ -162,12 +163,13 @@ OPERAND = Record(
     type="uint32_t",
     number="int64_t",
     text="uint32_t",
-    unused="uint32_t",
+    path="uint32_t",
 )
 """The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
 Throwable, ``A`` for an array of Objects, ``X`` as it is, into a record. The number is a number, an
 argument's position, the probe that kept a value; the text is a text, or the name of a local
-variable, of a parameter first where it is ``NAMED``."""
+variable, of a parameter first where it is ``NAMED``. What goes into a record may have a path: it is
+then what the fields lead to from there, as in `TEST`, an object or a number in a box."""
 
 TEST = Record(
     "PlanTest",
@@ -225,6 +227,8 @@ class RecordedKind(enum.IntEnum):
     BOXED = 4
     ARRAY = 5
     CLASS = 6
+    ABSENT = 7
+    STACK = 8
 
 
 RECORDED_OBJECT = Record(
@@ -237,7 +241,9 @@ RECORDED_OBJECT = Record(
 )
 """An object in a record; its text follows, as UTF-8. The letter is the type of what a box has, or
 not 0 where the text was cut off; the number is the value in the box, an array's or a string's
-length, the number of the class that the object is, or the identity hash."""
+length, the number of the class that the object is, or the identity hash. ``ABSENT``: an object on
+the path to it has no such field. ``STACK``: the text has the numbers of frames, four bytes each, of
+callers from the nearest on, as far as there is space; the number is how many there are."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"

@@ -21,38 +21,6 @@ bool compared(T one, T other, uint32_t holds) {
   return holds == (kLess | kGreater);  // what is no number differs from everything
 }
 
-// A value that a path leads to: an object, or a number.
-struct Found {
-  bool is_object;
-  bool is_real;
-  int64_t number;
-  double real;
-};
-
-Found whole(int64_t number) { return {false, false, number, static_cast<double>(number)}; }
-
-Found primitive(JNIEnv* jni, jobject object, jfieldID field, char type) {
-  switch (type) {
-    case 'Z':
-      return whole(jni->GetBooleanField(object, field) != 0);
-    case 'B':
-      return whole(jni->GetByteField(object, field));
-    case 'C':
-      return whole(jni->GetCharField(object, field));
-    case 'S':
-      return whole(jni->GetShortField(object, field));
-    case 'I':
-      return whole(jni->GetIntField(object, field));
-    case 'J':
-      return whole(jni->GetLongField(object, field));
-    default: {
-      double value = type == 'F' ? static_cast<double>(jni->GetFloatField(object, field))
-                                 : jni->GetDoubleField(object, field);
-      return {false, true, 0, value};
-    }
-  }
-}
-
 bool is_text(JNIEnv* jni, jstring text, classfile::Text wanted) {
   char buffer[kLongestConstant + 4];
   if (wanted.size > kLongestConstant) return false;
@@ -108,40 +76,74 @@ ProbeSet::KnownField ProbeSet::field_of(JNIEnv* jni, jobject object, classfile::
   return found;
 }
 
-bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
-  LocalRef<> at(jni, jni->NewLocalRef(from));
-  Found found{true, false, 0, 0};
-  classfile::Text path = step.path;
+ProbeSet::Found ProbeSet::primitive(JNIEnv* jni, jobject object, jfieldID field, char type) {
+  auto whole = [type](int64_t number) { return Found{type, number, static_cast<double>(number)}; };
+  switch (type) {
+    case 'Z':
+      return whole(jni->GetBooleanField(object, field) != 0);
+    case 'B':
+      return whole(jni->GetByteField(object, field));
+    case 'C':
+      return whole(jni->GetCharField(object, field));
+    case 'S':
+      return whole(jni->GetShortField(object, field));
+    case 'I':
+      return whole(jni->GetIntField(object, field));
+    case 'J':
+      return whole(jni->GetLongField(object, field));
+    default: {
+      double value = type == 'F' ? static_cast<double>(jni->GetFloatField(object, field))
+                                 : jni->GetDoubleField(object, field);
+      return {type, 0, value};
+    }
+  }
+}
+
+// From an object on, which becomes the one that the path leads to; a path that meets null ends
+// there.
+ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* at) {
+  Found found{'L', 0, 0};
   while (path.size != 0) {
     uint32_t size = 0;
     while (size < path.size && path.data[size] != '.') ++size;
     classfile::Text name(path.data, size);
     path = path.from(size + 1);
-    if (!found.is_object || at == nullptr) return false;
-    LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
+    if (found.type != 'L') return {'\0', 0, 0};
+    if (*at == nullptr) return found;
+    LocalRef<jclass> klass(jni, jni->GetObjectClass(*at));
     RecordedKind kind = static_cast<RecordedKind>(number_of(jni, klass) >> 32 & 0xFF);
     if (name == classfile::Text("length") && kind == RecordedKind::kArray) {
-      found = whole(jni->GetArrayLength(static_cast<jarray>(at.get())));
+      jsize length = jni->GetArrayLength(static_cast<jarray>(at->get()));
+      found = {'I', length, static_cast<double>(length)};
       continue;
     }
     if (name == classfile::Text("length") && kind == RecordedKind::kString) {
-      found = whole(jni->GetStringLength(static_cast<jstring>(at.get())));
+      jsize length = jni->GetStringLength(static_cast<jstring>(at->get()));
+      found = {'I', length, static_cast<double>(length)};
       continue;
     }
-    KnownField field = field_of(jni, at, name);
-    if (field.type == 0) return false;
+    KnownField field = field_of(jni, *at, name);
+    if (field.type == 0) return {'\0', 0, 0};
     if (field.type == 'L') {
-      at.reset(jni->GetObjectField(at, field.id));
+      at->reset(jni->GetObjectField(*at, field.id));
     } else {
-      found = primitive(jni, at, field.id, field.type);
+      found = primitive(jni, *at, field.id, field.type);
     }
   }
+  return found;
+}
+
+bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
+  LocalRef<> at(jni, jni->NewLocalRef(from));
+  Found found = follow(jni, step.path, &at);
+  if (found.type == '\0') return false;
+  bool is_object = found.type == 'L';
   if (step.type == 'L') {
-    return found.is_object &&
+    return is_object &&
            compared(at == nullptr, true, (step.holds & kEqual) != 0 ? kEqual : kLess | kGreater);
   }
-  if (found.is_object && at == nullptr) return false;
-  if (found.is_object) {
+  if (is_object && at == nullptr) return false;
+  if (is_object) {
     LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
     uint64_t what = number_of(jni, klass);
     RecordedKind kind = static_cast<RecordedKind>(what >> 32 & 0xFF);
@@ -154,7 +156,7 @@ bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
     uint64_t box = what >> 40 & 7;
     found = primitive(jni, at, known_fields.boxed[box], "ZBCSIJFD"[box]);
   }
-  if (step.type == 'J' && !found.is_real) {
+  if (step.type == 'J' && !found.is_real()) {
     return compared(found.number, step.constant, step.holds);
   }
   double constant = static_cast<double>(step.constant);

@@ -49,6 +49,24 @@ bool find_fields(JNIEnv* jni) {
   return known.throwable != nullptr && known.enumeration != nullptr;
 }
 
+// Calls each native method once, for no set: the VM looks for one by Java code, which may have
+// probes later that call this very method.
+bool link_natives(JNIEnv* jni, jclass helper) {
+  layouts::RecordedProbe record{};
+  jvalue arguments[5] = {};
+  auto call = [&](const char* name, const char* descriptor) {
+    jmethodID method = jni->GetStaticMethodID(helper, name, descriptor);
+    if (method != nullptr) jni->CallStaticVoidMethodA(helper, method, arguments);
+    return method != nullptr && !jni->ExceptionCheck();
+  };
+  bool linked = call("pause", "(IJ)V") && call("raise", "(ILjava/lang/String;Ljava/lang/String;)V");
+  jmethodID test =
+      linked ? jni->GetStaticMethodID(helper, "test", "(IILjava/lang/Object;)I") : nullptr;
+  if (test != nullptr) jni->CallStaticIntMethodA(helper, test, arguments);
+  arguments[0].j = reinterpret_cast<jlong>(&record);
+  return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V");
+}
+
 const char* load(JNIEnv* jni) {
   if (existing(jni, kProbeHelper) != nullptr) {
     return "another copy of the agent has probes in this JVM: use that one's package";
@@ -60,7 +78,8 @@ const char* load(JNIEnv* jni) {
                                                  reinterpret_cast<const jbyte*>(kProbeHelperClass),
                                                  static_cast<jsize>(sizeof kProbeHelperClass)));
   // Asking for a method initializes the class.
-  bool ready = defined != nullptr && jni->GetStaticMethodID(defined, "start", "(I)J") != nullptr;
+  bool ready = defined != nullptr && jni->GetStaticMethodID(defined, "start", "(I)J") != nullptr &&
+               link_natives(jni, defined);
   if (jni->ExceptionCheck()) {
     jni->ExceptionDescribe();
     jni->ExceptionClear();
@@ -87,14 +106,23 @@ JNIEXPORT jlong JNICALL JVMTI_PROBE_HELPER(control)(JNIEnv*, jclass) {
 }
 
 JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(object)(JNIEnv* jni, jclass, jlong record, jobject value,
-                                                  jint offset) {
-  jvmti::ProbeSet::record_object(jni, reinterpret_cast<uint8_t*>(record), value, offset);
+                                                  jint offset, jint operand) {
+  jvmti::ProbeSet::record_object(jni, reinterpret_cast<uint8_t*>(record), value, offset, operand);
 }
 
 JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(test)(JNIEnv* jni, jclass, jint probes, jint step,
                                                 jobject from) {
   return jvmti::ProbeSet::test(jni, static_cast<uint32_t>(probes), static_cast<uint32_t>(step),
                                from);
+}
+
+JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(pause)(JNIEnv*, jclass, jint probes, jlong nanoseconds) {
+  jvmti::ProbeSet::pause(static_cast<uint32_t>(probes), nanoseconds);
+}
+
+JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(raise)(JNIEnv* jni, jclass, jint probes, jstring name,
+                                                 jstring message) {
+  jvmti::ProbeSet::raise(jni, static_cast<uint32_t>(probes), name, message);
 }
 
 }  // extern "C"

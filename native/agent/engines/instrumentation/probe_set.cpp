@@ -20,7 +20,6 @@ constexpr int32_t kLongestText = layouts::Plans::kLongestText;
 constexpr int32_t kSmallestRecord = 64;
 constexpr int32_t kLargestRecord = layouts::Plans::kLargestRecord;
 constexpr uint64_t kMostSites = 1 << 20;
-constexpr uint64_t kMostNames = 1 << 26;
 constexpr int64_t kLoading = 100;  // milliseconds from a class's hook until the class is loaded
 constexpr size_t kBatch = 256;     // of classes that are retransformed at once
 
@@ -71,16 +70,6 @@ uint64_t hash_of(const char* name, size_t length) {
 bool serves_probes(const char* name) {
   return std::strcmp(name, "jdk/internal/misc/Unsafe") == 0 ||
          std::strncmp(name, kProbeHelper, std::strlen("java/lang/JvmtiProbes")) == 0;
-}
-
-template <class T>
-bool append(Vector<uint8_t>* to, const T* from, size_t count) {
-  size_t size = count * sizeof(T);
-  size_t needed = to->size() + size;
-  if (needed > to->capacity() && !to->reserve(needed * 2 + 1024)) return false;
-  std::memcpy(to->end(), from, size);
-  to->grow(needed);
-  return true;
 }
 
 }  // namespace
@@ -179,6 +168,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   // Of any class, where the VM gives it.
   jvmtiCapabilities any{};
   any.can_retransform_any_class = 1;
+  any.can_get_line_numbers = 1;
   env_->AddCapabilities(&any);
   uint8_t* data = memory_.data();
   layouts::ProbeControl& control = probe_controls[number_ % kProbeSets];
@@ -374,155 +364,6 @@ jvmtiError ProbeSet::copy_sites(uint64_t offset, jint* count, unsigned char** by
 
 jvmtiError ProbeSet::copy_classes(uint64_t offset, jint* count, unsigned char** bytes) {
   return copy(names_, offset, count, bytes);
-}
-
-// ---- objects in records -------------------------------------------------------------------------
-
-namespace {
-
-// What a class's tag says beside its number.
-constexpr int kKindAt = 32;
-constexpr int kBoxAt = 40;
-constexpr int kEnumAt = 48;
-
-}  // namespace
-
-// The number of a class and what objects of it are; 0 where it cannot be noted.
-uint64_t ProbeSet::number_of(JNIEnv* jni, jclass klass) {
-  jlong tag = 0;
-  if (env_->GetTag(klass, &tag) == JVMTI_ERROR_NONE && tag != 0) return static_cast<uint64_t>(tag);
-  Deallocated<char> signature(env_);
-  if (env_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return 0;
-  RecordedKind kind = RecordedKind::kObject;
-  uint64_t more = 0;
-  size_t length = std::strlen(signature);
-  classfile::Text name(reinterpret_cast<const uint8_t*>(signature.get()) + 1,
-                       static_cast<uint32_t>(length < 2 ? 0 : length - 2));
-  if (signature[0] == '[') {
-    kind = RecordedKind::kArray;
-  } else if (name == classfile::Text("java/lang/String")) {
-    kind = RecordedKind::kString;
-  } else if (name == classfile::Text("java/lang/Class")) {
-    kind = RecordedKind::kClass;
-  } else if (jni->IsAssignableFrom(klass, known_fields.throwable)) {
-    kind = RecordedKind::kThrowable;
-  } else if (jni->IsAssignableFrom(klass, known_fields.enumeration)) {
-    more = uint64_t{1} << kEnumAt;
-  } else {
-    for (uint64_t i = 0; i < 8; ++i) {
-      if (!(name == classfile::Text(kBoxClasses[i]))) continue;
-      kind = RecordedKind::kBoxed;
-      more = i << kBoxAt;
-    }
-  }
-  uint32_t number;
-  {
-    Locked locked(mutex_);
-    if (names_.size() > kMostNames || !append(&names_, signature.get(), length + 1)) return 0;
-    number = ++named_;
-  }
-  uint64_t found = number | static_cast<uint64_t>(kind) << kKindAt | more;
-  env_->SetTag(klass, static_cast<jlong>(found));
-  return found;
-}
-
-// As much of a text as there is space for, cut between characters.
-void ProbeSet::write_text(JNIEnv* jni, jstring text, uint8_t* into,
-                          layouts::RecordedObject* about) {
-  char buffer[kLongestText * 3 + 1];
-  jsize length = jni->GetStringLength(text);
-  jsize taken = length < static_cast<jsize>(text_size_) ? length : static_cast<jsize>(text_size_);
-  jsize bytes = 0;
-  if (taken > 0) {
-    jni->GetStringUTFRegion(text, 0, taken, buffer);
-    bytes = static_cast<jsize>(strnlen(buffer, sizeof buffer));
-  }
-  bool is_cut = taken < length || bytes > static_cast<jsize>(text_size_);
-  if (bytes > static_cast<jsize>(text_size_)) {
-    bytes = static_cast<jsize>(text_size_);
-    while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;
-  }
-  std::memcpy(into, buffer, static_cast<size_t>(bytes));
-  about->text = static_cast<uint16_t>(bytes);
-  about->letter = is_cut ? 1 : 0;
-}
-
-void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset) {
-  layouts::RecordedProbe head;
-  std::memcpy(&head, record, sizeof head);
-  UsedProbes used(head.probes);
-  ProbeSet* set = used.get();
-  layouts::RecordedObject about{};
-  uint8_t* at = record + offset;
-  uint64_t found = 0;
-  // The controller can write there, too.
-  bool fits = set != nullptr && offset > 0 &&
-              static_cast<uint32_t>(offset) + sizeof about + set->text_size_ <= set->record_size_;
-  if (!fits) return;
-  LocalRef<jclass> klass(jni, jni->GetObjectClass(value));
-  found = set->number_of(jni, klass);
-  RecordedKind kind = static_cast<RecordedKind>(found >> kKindAt & 0xFF);
-  about.kind = static_cast<uint8_t>(kind);
-  about.klass = static_cast<uint32_t>(found);
-  uint8_t* text = at + sizeof about;
-  auto write_field = [&](jfieldID field) {
-    LocalRef<jstring> message(jni, jni->GetObjectField(value, field));
-    if (message != nullptr) set->write_text(jni, message, text, &about);
-  };
-  jint hash = 0;
-  switch (kind) {
-    case RecordedKind::kString:
-      about.number = jni->GetStringLength(static_cast<jstring>(value));
-      set->write_text(jni, static_cast<jstring>(value), text, &about);
-      break;
-    case RecordedKind::kThrowable:
-      write_field(known_fields.message);
-      set->env_->GetObjectHashCode(value, &hash);
-      about.number = hash;
-      break;
-    case RecordedKind::kBoxed: {
-      uint64_t box = found >> kBoxAt & 7;
-      jfieldID field = known_fields.boxed[box];
-      about.letter = static_cast<uint8_t>("ZBCSIJFD"[box]);
-      switch (about.letter) {
-        case 'Z':
-          about.number = jni->GetBooleanField(value, field) != 0;
-          break;
-        case 'B':
-          about.number = jni->GetByteField(value, field);
-          break;
-        case 'C':
-          about.number = jni->GetCharField(value, field);
-          break;
-        case 'S':
-          about.number = jni->GetShortField(value, field);
-          break;
-        case 'I':
-          about.number = jni->GetIntField(value, field);
-          break;
-        case 'J':
-          about.number = jni->GetLongField(value, field);
-          break;
-        default: {
-          double wide = about.letter == 'F' ? static_cast<double>(jni->GetFloatField(value, field))
-                                            : jni->GetDoubleField(value, field);
-          std::memcpy(&about.number, &wide, sizeof wide);
-        }
-      }
-      break;
-    }
-    case RecordedKind::kArray:
-      about.number = jni->GetArrayLength(static_cast<jarray>(value));
-      break;
-    case RecordedKind::kClass:
-      about.number = static_cast<uint32_t>(set->number_of(jni, static_cast<jclass>(value)));
-      break;
-    default:
-      if (found >> kEnumAt & 1) write_field(known_fields.name);
-      set->env_->GetObjectHashCode(value, &hash);
-      about.number = hash;
-  }
-  std::memcpy(at, &about, sizeof about);
 }
 
 }  // namespace jvmti

@@ -35,6 +35,17 @@ struct ProbeCounts {
   uint64_t omitted = 0;
 };
 
+// Bytes behind others; false without memory, with nothing changed.
+template <class T>
+bool append(Vector<uint8_t>* to, const T* from, size_t count) {
+  size_t size = count * sizeof(T);
+  size_t needed = to->size() + size;
+  if (needed > to->capacity() && !to->reserve(needed * 2 + 1024)) return false;
+  std::memcpy(to->end(), from, size);
+  to->grow(needed);
+  return true;
+}
+
 class ProbeSet;
 
 // A set that is not freed meanwhile; null when it is gone, whatever has its place now.
@@ -71,8 +82,13 @@ class ProbeSet {
 
   // Of the helper class: whether a step of a condition holds for what is behind an object.
   static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
+  // The same: waits while the set is there; throws an exception of a class, as the caller of the
+  // helper finds it.
+  static void pause(uint32_t number, int64_t nanoseconds);
+  static void raise(JNIEnv* jni, uint32_t number, jstring name, jstring message);
   // The same: writes what an object is.
-  static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset);
+  // or the stack of the current thread.
+  static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset, jint operand);
 
  private:
   explicit ProbeSet(uint32_t number) : number_(number) {}
@@ -92,7 +108,20 @@ class ProbeSet {
   };
   KnownField field_of(JNIEnv* jni, jobject object, classfile::Text name);
   KnownField find_field(JNIEnv* jni, jclass klass, classfile::Text name);
+  // What a path of fields leads to: an object, or a number.
+  struct Found {
+    char type;  // as in a descriptor, L for objects; 0: there is no such field
+    bool is_real() const { return type == 'F' || type == 'D'; }
+    int64_t number;
+    double real;
+  };
+  Found follow(JNIEnv* jni, classfile::Text path, LocalRef<>* at);
+  static Found primitive(JNIEnv* jni, jobject object, jfieldID field, char type);
   bool holds(JNIEnv* jni, const classfile::Step& step, jobject from);
+  void write_stack(JNIEnv* jni, uint8_t* into, layouts::RecordedObject* about);
+  LocalRef<> made(JNIEnv* jni, jstring name, jstring message);
+  uint32_t number_of(JNIEnv* jni, const jvmtiFrameInfo& frame);
+  int line_of(const jvmtiFrameInfo& frame);
   void write_text(JNIEnv* jni, jstring text, uint8_t* into, layouts::RecordedObject* about);
   jvmtiError copy(const Vector<uint8_t>& from, uint64_t offset, jint* count, unsigned char** bytes);
 
@@ -109,6 +138,7 @@ class ProbeSet {
   Vector<uint8_t> sites_;
   Vector<uint8_t> names_;  // of classes of objects, a zero behind each
   uint32_t named_ = 0;
+  Index frame_numbers_;  // of a method and a location, among those of classes
   Index field_numbers_;  // of a class and a name, from 1
   Vector<KnownField> fields_;
   Index woven_;             // hashes of the names of classes that have probes
