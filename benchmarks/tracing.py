@@ -117,6 +117,13 @@ def traced(vm: Any, **options: Any) -> Callable[[], contextlib.AbstractContextMa
 
 
 @contextlib.contextmanager
+def logged(vm: Any, text: str, **options: Any) -> Iterator[None]:
+    """A logpoint where the first method begins, and somebody who reads it."""
+    with vm.logpoint(METHODS[0], text, limit=None, **options) as log, drained(log):
+        yield
+
+
+@contextlib.contextmanager
 def arthas(pid: int, home: Path, java: Path) -> Iterator[None]:
     """Arthas watches one method after the other, into nothing."""
     client = [java, "-jar", home / "arthas-client.jar", "127.0.0.1", str(PORT)]
@@ -191,6 +198,9 @@ def main() -> int:
                 for what, options in (
                     ("jvmti, the time alone (--over 1h)", {"over": 3600.0}),
                     ("jvmti, a false condition of a number", {"when": "a == -1 and b == -2"}),
+                    ("jvmti, a false condition of a text", {"when": "name == 'another'"}),
+                    ("jvmti, a false condition of own fields", {"when": "this.total == -1"}),
+                    ("jvmti, a false condition of a path", {"when": "other.total == -1"}),
                     ("jvmti, summary", {"summary": True}),
                     ("jvmti, above the limit", {}),
                     ("jvmti, each call recorded", {"limit": None}),
@@ -200,6 +210,10 @@ def main() -> int:
                         options = {**options, "unloaded": True}
                     with traced(vm, **options)():
                         row(what, target, bare)
+                with logged(vm, "{a} {b}", when="a == -1"):
+                    row("jvmti, a logpoint of a false condition", target, bare)
+                with logged(vm, "{a} {b}"):
+                    row("jvmti, a logpoint with two ints", target, bare)
                 row("jvmti, afterwards", target, bare)
             if not given.no_arthas:
                 home = load_arthas(target.process.pid, java, folder)

@@ -48,7 +48,8 @@ TARGETS = ("MyServer", "4711", "Server", "Workload", "SparkSubmit", "Till", "Boo
 SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no command"}
 """Text that looks like a command line and is none."""
 FOR_EVER = re.compile(
-    r"--watch|jvmti attach|jvmti (?:events|trace) (?!.*--(?:duration|count))|Workload|stay"
+    r"--watch|jvmti attach|Workload|stay|"
+    r"jvmti (?:events|trace|logpoint|change) (?!.*--(?:duration|count|times))"
 )
 """Lines that go on until Ctrl-C."""
 LOOK = 2
@@ -158,6 +159,8 @@ def completed(line: str, pid: int) -> str:
         return line.replace(words[1], f"{words[1]} {pid}", 1)
     return {
         "jvmti trace": f"jvmti trace {pid} 'com.acme.*.*' --duration 1",
+        "jvmti change": f"jvmti change {pid} com.acme.Order.add --return 1 --times 1",
+        "jvmti logpoint": f"jvmti logpoint {pid} com.acme.Order:42 'n={{n}}' --count 1",
         "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
         "jvmti agent-options": "jvmti agent-options --reserve",
         "jvmti doctor --attach": f"jvmti doctor --attach {pid}",

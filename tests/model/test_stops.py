@@ -382,6 +382,8 @@ CONDITIONS = [
     ("c == 'c'", True),
     ("'d' > c", True),
     ("0 < s <= 299", False),
+    ("s <= 300 and i >= 70000 and d <= 2.5 and d >= 2.5", True),
+    ("s < 300 or s > 300 or d < 2.5 or d > 2.5", False),
     ("i == 70000 and l == 1099511627776", True),
     ("l > 1099511627776", False),
     ("f == 0.1", True),

@@ -285,8 +285,16 @@ def streamed(vm: Any) -> None:
 @piece
 def traced(vm: Any) -> None:
     when = "value > 2 or this.hash == 1 and thread.name != 'nobody'"
-    with vm.trace("Steady$Prey.*", limit=None, when=when) as trace:
+    with vm.trace("Steady$Prey.*", limit=None, when=when, stack=4) as trace:
         trace.read(0.1)
+    text = "{arg0} {this.aString} {this.anObject.nobody} {thread}"
+    with vm.logpoint("Steady$Prey.round", text, limit=None, when="arg0 >= 0") as log:
+        log.read(0.1)
+    thrown = "java.lang.IllegalStateException: x"
+    with vm.change("Steady$Prey.round", throws=thrown, times=3) as change:
+        change.wait(0.1)
+    with vm.change("Steady$Prey.*", returns=3, when="value != 4") as change:
+        change.wait(0.05)
     with vm.trace("Steady$Prey.*", "java.lang.Thread.*", unloaded=True) as trace:
         trace.read(0.1)
     with vm.trace("Steady$Prey.*", summary=True) as trace:

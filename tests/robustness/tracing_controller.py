@@ -32,6 +32,22 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
+def opened(vm: jvmti.VM, own: random.Random) -> Any:
+    """Something new that has probes."""
+    match own.randrange(4):
+        case 0:
+            text = "{arg0} {this.aString} {this.anObject.nobody} {thread}"
+            return vm.logpoint("Steady$Prey.*", text, limit=None)
+        case 1:
+            thrown = {"throws": "java.lang.IllegalStateException: x", "every": 3}
+            change = own.choice([{"delay": 5.0, "every": 7}, {"returns": 3}, thrown])
+            return vm.change("Steady$Prey.*", **change)
+    options = own.choice(OPTIONS)
+    made = vm.trace(*own.choice(PATTERNS), unloaded=True, **options)
+    made.read(0.01)
+    return made
+
+
 def main() -> None:
     vm = jvmti.attach(int(sys.argv[1]))
     rng = random.Random(int(sys.argv[2]))
@@ -45,9 +61,8 @@ def main() -> None:
         traces = []
         while True:
             try:
-                options = own.choice(OPTIONS)
-                traces.append(vm.trace(*own.choice(PATTERNS), unloaded=True, **options))
-                traces[-1].read(own.random() / 20)
+                traces.append(opened(vm, own))
+                time.sleep(own.random() / 20)
                 said.set()
                 if len(traces) > own.randrange(4):
                     traces.pop(own.randrange(len(traces))).close()

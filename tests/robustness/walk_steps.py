@@ -581,6 +581,19 @@ TRACED = (
 )
 
 
+def close_or_leave(walker: Walker, made: Any) -> None:
+    if walker.chance(0.7):
+        made.close()
+    else:
+        walker.left.append(made)
+
+
+def read_and_leave(walker: Walker, made: Any) -> None:
+    for _ in range(walker.random.randrange(4)):
+        made.read(0.1)
+    close_or_leave(walker, made)
+
+
 @step(2)
 def trace_calls(walker: Walker) -> None:
     patterns = walker.random.choice(TRACED)
@@ -593,13 +606,38 @@ def trace_calls(walker: Walker) -> None:
         when=walker.random.choice([None, None, "arg0 == 1 or this.anInt > 3", "value != None"]),
         max_pause=walker.random.choice([None, 0.01]),
         text=walker.random.choice([8, 48, 1000]),
+        stack=walker.random.choice([0, 0, 3, 100]),
     )
-    for _ in range(walker.random.randrange(4)):
-        made.read(0.1)
-    if walker.chance(0.7):
-        made.close()
-    else:
-        walker.left.append(made)
+    read_and_leave(walker, made)
+
+
+@step(1)
+def log_places(walker: Walker) -> None:
+    texts = ("x", "{arg0} {thread}", "{this.anObject.anInt} {len(this.aString)} {this}")
+    made = walker.vm.logpoint(
+        walker.random.choice(["Walked*.*", "Walked*.*@0", "java.lang.Thread.*", "Walked*:80"]),
+        walker.random.choice(texts),
+        limit=walker.random.choice([None, 100]),
+        when=walker.random.choice([None, "arg0 == 1 or this.anInt > 3"]),
+        unloaded=True,
+    )
+    read_and_leave(walker, made)
+
+
+@step(1)
+def change_calls(walker: Walker) -> None:
+    options: dict[str, Any] = walker.random.choice(
+        [{"delay": 0.01}, {"returns": 1}, {"returns": True, "when": "value == False"}]
+    )
+    made = walker.vm.change(
+        "Walked$Prey.*",
+        every=walker.random.choice([1, 3]),
+        times=walker.random.choice([None, 5]),
+        unloaded=True,
+        **options,
+    )
+    made.wait(0.1)
+    close_or_leave(walker, made)
 
 
 @step(1)

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 ORDER = "Traced$Order"
+SOURCE = Path(__file__).parents[1] / "java" / "Traced.java"
+LINES = dict(enumerate(SOURCE.read_text().splitlines(), 1))
+(MAIN,) = [f"Traced.main:{number}" for number, line in LINES.items() if "println(answer(" in line]
 
 
 @pytest.fixture(scope="module")
@@ -346,6 +350,29 @@ def test_virtual_threads_are_traced(java_program: JavaPrograms, jvm: Jvm) -> Non
     assert len({one.thread_id for one in calls}) == 20
 
 
+def test_calls_have_their_callers(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.deep", stack=3, arguments=False) as trace:
+        traced.ask("deep 4")
+        calls = calls_of(trace, 5)
+    deep = next(line for line in LINES if "1 + deep(levels - 1)" in LINES[line])
+    asked = next(line for line in LINES if '"" + order.deep(number)' in LINES[line])
+    inner = [f"{ORDER}.deep:{deep}"] * 4
+    for level, call in enumerate(calls):
+        assert list(call.stack) == [*inner[level:], f"Traced.answer:{asked}", MAIN][:3]
+        assert call.value == level
+    with vm.trace(f"{ORDER}.add", stack=1, text=8) as trace:
+        traced.ask("add 1")
+        (call,) = calls_of(trace, 1)
+    assert [one.rpartition(":")[0] for one in call.stack] == ["Traced.answer"]
+    assert call.arguments == (0, "tea 0")
+
+
+@pytest.mark.parametrize("stack", [-1, 257])
+def test_a_number_of_callers_that_makes_no_sense_is_refused(vm: jvmti.VM, stack: int) -> None:
+    with pytest.raises(BadProbe, match="a number of callers, at most 256"):
+        vm.trace(f"{ORDER}.deep", stack=stack)
+
+
 def test_columns_are_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
     pytest.importorskip("pyarrow")
     with vm.trace(f"{ORDER}.add", f"{ORDER}.check") as trace:
@@ -357,6 +384,7 @@ def test_columns_are_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
     assert [row["method"] for row in rows] == ["add", "add", "check"]
     assert rows[2]["exception"] == "java.lang.IllegalStateException: too long: abcd"
     assert rows[2]["value"] is None
+    assert rows[2]["stack"] == []
     assert Calls().to_arrow().schema == table.schema
 
 
@@ -432,6 +460,9 @@ def test_iterating_ends_with_the_trace(vm: jvmti.VM, traced: JavaProgram) -> Non
         ("this.nothing == 1", "add 2", []),
         ("what.nothing.more == 'a'", "add 2", []),
         ("pieces == 5000000000", "add 2", []),
+        ("pieces > 0 and value >= 0 and what == 'tea 2'", "add 5", [(2, "tea 2")]),
+        ("value >= 0 and (pieces == 1 or this.total < 0)", "add 5", [(1, "tea 1")]),
+        ("what != 'tea 0' and what != 'tea 1' and thread != None", "add 3", [(2, "tea 2")]),
         ("pieces < 5000000000 and pieces > 0", "add 2", [(1, "tea 1")]),
     ],
 )
@@ -452,6 +483,9 @@ def test_only_calls_for_which_a_condition_holds(
         ("boxed > 42", 0),
         ("boxed == None", 1),
         ("none == None", 1),
+        ("none == 'a text'", 0),
+        ("none != 'a text'", 1),
+        ("color != 'a text'", 1),
         ("color == None", 1),
         ("color.name == 'GREEN'", 1),
         ("color.ordinal == 1", 1),
@@ -564,3 +598,22 @@ def test_the_first_trace_leaves_class_files_byte_for_byte(java_program: JavaProg
             program.ask("threads 2")
             assert trace.classes == len(names)
         assert {name: bytes(vm.find_class(name).class_file) for name in names} == before
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"when": "arg0 == 'tea'"}], ids=["records", "a condition of a text"]
+)
+def test_what_links_and_compares_for_probes_has_probes_itself(
+    java_program: JavaPrograms, options: dict[str, str]
+) -> None:
+    program = java_program("Traced", jvm_args=["-Xint", "-Xss512k", "-Xmx64m"])
+    program.expect("ready")
+    patterns = ("java.lang.String*.*", "java.lang.ClassLoader.*", "jdk.internal.*.*")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        with vm.trace(*patterns, unloaded=True, **options) as trace:
+            program.ask("add 3")
+            vm.jni.find_class("java/util/concurrent/Phaser")
+            assert not trace.ended
+            program.ask("add 3")
+        assert program.ask("add 1")
+    assert program.running()

@@ -41,6 +41,8 @@ VERBS = {
     "attach": "Run agents that are Python files on a running JVM",
     "events": "Trace the events of a JVM",
     "trace": "Trace calls of methods: arguments, what they return or throw, and how long they take",
+    "logpoint": "Print a text, with values in it, whenever a place in the code is reached",
+    "change": "Let calls of methods return something else, throw, or take longer, for testing",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",

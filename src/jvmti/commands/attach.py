@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import signal
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import jvmti
 from jvmti.agents.script import Script, log_to_stderr, print_error
+from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import FAILED
 from jvmti.commands.options.targets import add_target, named_target
 
@@ -49,7 +48,7 @@ class Command:
         scripts = [Script.named(word) for word in given.scripts]
         target = named_target(given)
         log_to_stderr()
-        signal.signal(signal.SIGTERM, _interrupt)
+        end_at_sigterm()
         sessions: list[VM] = []
         try:
             for script in scripts:
@@ -78,7 +77,3 @@ def _leave(sessions: list[VM], scripts: list[Script]) -> None:
                 script.wait_unloaded(1.0)
         sys.stdout.flush()
         vm.detach()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

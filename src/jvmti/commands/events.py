@@ -6,17 +6,16 @@ import argparse
 import contextlib
 import difflib
 import fnmatch
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy
 
 import jvmti
+from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import (
@@ -139,7 +138,7 @@ class Command:
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)
         path = output(given)
-        signal.signal(signal.SIGTERM, _interrupt)
+        end_at_sigterm()
         clock = Clock(time.monotonic_ns(), time.time())
         with contextlib.ExitStack() as stack:
             # Before anything starts, because it reports missing packages.
@@ -537,7 +536,3 @@ def _chosen(column: NameColumn, wanted: Callable[[Any], bool]) -> Any:
     used = numpy.unique(column.codes)
     good = [code for code in used.tolist() if column.names[code] and wanted(column.names[code])]
     return numpy.isin(column.codes, good)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 import time
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.options.outputs import add_output, output
+from jvmti.commands.options.outputs import output
+from jvmti.commands.options.probes import add_probing, add_recording
 from jvmti.commands.options.targets import (
-    add_json,
     add_target,
     count,
     no_target_but_the_program,
     opened,
     seconds,
 )
-from jvmti.report.batch_files import BatchFile
+from jvmti.commands.record_watch import RecordWatch, json_value
 from jvmti.report.live_table import TableState, refresh_table
+from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
-from jvmti.tracing.calls import Call, Calls, MethodUse, shown, spent, tree_of
+from jvmti.tracing.calls import Call, Calls, MethodUse, spent, tree_of
 
 if TYPE_CHECKING:
     from jvmti.tracing.trace import Trace
 
-_LIMIT = 1000
 _TOP = 20
-_INTERVAL = 0.2
 _MANY = 2000
 """Methods; more of them are worth a warning."""
 _SUMMARY = ("method", "calls", "failed", "total", "mean", "p50", "p99", "longest")
@@ -74,26 +71,15 @@ class Command:
             metavar="TIME",
             help="only calls that took at least this long: 50ms, 0.5",
         )
-        parser.add_argument(
-            "--when",
-            metavar="CONDITION",
-            help="only calls for which it holds: 'n > 100 and order.customer.name == \"Ada\"', "
-            "'value == None', 'exception != None'",
-        )
-        parser.add_argument(
-            "--limit",
-            type=count,
-            default=_LIMIT,
-            metavar="N",
-            help=f"calls a second; further ones are dropped and counted (default: {_LIMIT})",
-        )
+        add_recording(parser, "calls")
+        add_probing(parser, "calls", ", 'value == None', 'exception != None'")
         parser.add_argument("--no-arguments", action="store_true", help="leave out the arguments")
         parser.add_argument(
-            "--text",
+            "--stack",
             type=count,
-            default=48,
+            default=0,
             metavar="N",
-            help="bytes of each string and message (default: 48)",
+            help="show N callers of each call",
         )
         shape = parser.add_mutually_exclusive_group()
         shape.add_argument(
@@ -116,8 +102,6 @@ class Command:
             metavar="TIME",
             help="between two summaries (default: 2)",
         )
-        parser.add_argument("--duration", type=seconds, metavar="TIME", help="end after this time")
-        parser.add_argument("--count", type=count, metavar="N", help="end after N calls")
         parser.add_argument(
             "--top", type=count, default=_TOP, metavar="N", help=f"rows (default: {_TOP})"
         )
@@ -127,13 +111,6 @@ class Command:
             metavar="TIME",
             help="give classes their probes in steps that stop the program about this long at most",
         )
-        parser.add_argument(
-            "--unloaded",
-            action="store_true",
-            help="wait for classes that are not loaded yet, as it is where -- starts a program",
-        )
-        add_output(parser, "the calls")
-        add_json(parser)
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Show calls until the trace ends."""
@@ -145,49 +122,36 @@ class Command:
         path = output(given)
         if path is not None and given.summary:
             given.parser.error("a file takes calls: leave out --summary")
-        file = None
-        if path is not None and not path.endswith(".jsonl"):
-            file = BatchFile(path)
-        lines = open(path, "w", encoding="utf-8") if path and file is None else None
-        signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            with opened(given) as vm:
-                began = time.monotonic()
+        end_at_sigterm()
+        with RecordFile(path) as file, opened(given) as vm:
+            began = time.monotonic()
+            try:
+                trace = vm.trace(
+                    *given.patterns,
+                    over=given.over,
+                    arguments=not given.no_arguments,
+                    text=given.text,
+                    limit=given.limit,
+                    summary=given.summary,
+                    max_pause=given.max_pause,
+                    when=given.when,
+                    stack=given.stack,
+                    unloaded=given.unloaded or given.launched is not None,
+                )
+            except LookupError as error:
+                raise CommandFailed(str(error)) from None
+            with trace:
+                _tell_beginning(trace, time.monotonic() - began)
+                watch = _Watch(given, trace, file)
                 try:
-                    trace = vm.trace(
-                        *given.patterns,
-                        over=given.over,
-                        arguments=not given.no_arguments,
-                        text=given.text,
-                        limit=given.limit,
-                        summary=given.summary,
-                        max_pause=given.max_pause,
-                        when=given.when,
-                        unloaded=given.unloaded or given.launched is not None,
-                    )
-                except LookupError as error:
-                    raise CommandFailed(str(error)) from None
-                with trace:
-                    _tell_beginning(trace, time.monotonic() - began)
-                    watch = _Watch(given, trace, file, lines)
-                    try:
-                        if given.watch:
-                            watch.refresh()
-                        else:
-                            watch.until_the_end()
-                    except KeyboardInterrupt:
-                        pass  # which is how it is meant to end
-                    watch.finish()
-        finally:
-            if file is not None:
-                file.close()
-            if lines is not None:
-                lines.close()
+                    if given.watch:
+                        watch.refresh()
+                    else:
+                        watch.until_the_end()
+                except KeyboardInterrupt:
+                    pass  # which is how it is meant to end
+                watch.finish()
         return None
-
-
-def _interrupt(signal_number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _tell_beginning(trace: Trace, passed: float) -> None:
@@ -215,39 +179,19 @@ def _tell_beginning(trace: Trace, passed: float) -> None:
     sys.stderr.flush()
 
 
-class _Watch:
-    """Reads a trace and passes its calls on."""
+class _Watch(RecordWatch):
+    one = "call"
 
-    def __init__(
-        self, given: argparse.Namespace, trace: Trace, file: BatchFile | None, lines: Any
-    ) -> None:
-        self._given = given
+    def __init__(self, given: argparse.Namespace, trace: Trace, file: RecordFile) -> None:
+        super().__init__(given, trace, file)
         self._trace = trace
-        self._file = file
-        self._lines = lines
-        self._began = time.monotonic()
-        self._offset = time.time() - time.monotonic()
-        self._seen = 0
         self._kept: list[Call] = []
 
-    def until_the_end(self) -> None:
-        """Read until the time is over, there are enough calls, or the target ends."""
-        given = self._given
-        while True:
-            left = _INTERVAL
-            if given.duration is not None:
-                left = min(left, self._began + given.duration - time.monotonic())
-                if left <= 0:
-                    return
-            if given.summary:
-                time.sleep(left)
-                ended = self._trace.ended
-            else:
-                found = self._trace.read(left)
-                self._take(found)
-                ended = not found and self._trace.ended
-            if ended or (given.count is not None and self._seen >= given.count):
-                return
+    def _look(self, seconds: float) -> bool:
+        if not self._given.summary:
+            return super()._look(seconds)
+        time.sleep(seconds)
+        return self._trace.ended
 
     def refresh(self) -> None:
         """Show the summary again and again."""
@@ -267,63 +211,33 @@ class _Watch:
 
     def finish(self) -> None:
         """Take the probes out, read the rest, and print what belongs to the end."""
-        given = self._given
-        uses = self._trace.summary() if given.summary else []
-        passed = time.monotonic() - self._began
-        self._trace.close()
-        if not given.summary and given.count is None:
-            self._take(self._trace.read())
-        if given.summary:
+        if self._given.summary:
+            uses = self._trace.summary()
+            passed = time.monotonic() - self._began
+            self._trace.close()
             self._print_summary(uses, passed)
             return
-        if given.tree:
+        super().finish()
+        if self._given.tree:
             self._print_tree()
-        calls = "1 call" if self._seen == 1 else f"{self._seen:,} calls"
-        text = f"{calls} in {duration(passed)}, {self._trace.dropped:,} dropped"
-        if self._trace.dropped:
-            text += f" above {given.limit:,} a second (--limit)"
-        if given.output is not None:
-            text += f", in {given.output}"
-        print(text, file=sys.stderr)
 
-    def _take(self, calls: Calls) -> None:
-        given = self._given
-        if given.count is not None:
-            calls = Calls(calls[: max(given.count - self._seen, 0)])
-        self._seen += len(calls)
-        if not calls:
-            return
-        if given.tree and len(self._kept) < _MOST_KEPT:
-            self._kept += calls
-        if self._file is not None:
-            for batch in calls.to_arrow().to_batches():
-                self._file.write(batch)
-            return
-        if given.tree and self._lines is None:
-            return
-        for one in calls:
-            if given.json or self._lines is not None:
-                print(json.dumps(self._json(one)), file=self._lines or sys.stdout)
-            else:
-                moment = self._offset + one.time / 1e9
-                text = time.strftime("%H:%M:%S", time.localtime(moment))
-                text += f"{moment % 1:.6f}"[1:]
-                print(f"{text} [{printable(one.thread)}] {one}")
-        sys.stdout.flush()
+    def _pass_on(self, records: Calls) -> None:
+        if self._given.tree and len(self._kept) < _MOST_KEPT:
+            self._kept += records
+        if self._file.is_open or not self._given.tree:
+            super()._pass_on(records)
 
-    def _json(self, one: Call) -> dict[str, Any]:
+    def _below(self, record: Call) -> list[str]:
+        return [f"at {printable(caller)}" for caller in record.stack]
+
+    def _json(self, record: Call) -> dict[str, Any]:
         return {
-            "time": round(self._offset + one.time / 1e9, 6),
-            "seconds": one.duration / 1e9,
-            "thread": one.thread,
-            "thread_id": one.thread_id,
-            "class": one.class_name,
-            "method": one.method,
-            "descriptor": one.descriptor,
-            "line": one.line or None,
-            "arguments": [_plain(value) for value in one.arguments],
-            "value": _plain(one.value),
-            "exception": None if one.exception is None else str(one.exception),
+            **self._place_json(record),
+            "seconds": record.duration / 1e9,
+            "arguments": [json_value(value) for value in record.arguments],
+            "value": json_value(record.value),
+            "exception": None if record.exception is None else str(record.exception),
+            "stack": list(record.stack),
         }
 
     def _print_summary(self, uses: list[MethodUse], passed: float) -> None:
@@ -346,8 +260,3 @@ class _Watch:
 def _row(use: MethodUse) -> list[object]:
     times = (use.total, use.mean, use.p50, use.p99, use.longest)
     return [printable(use.name), use.calls, use.failures, *(spent(round(one)) for one in times)]
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: other objects as text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else shown(value)

@@ -478,7 +478,7 @@ class StopRequest:
             return False
         if not self._changed.wait(left):
             session = self._vm._session
-            return session.closed is None and not session._ended(0)
+            return not session.has_ended()
         return self.is_active or bool(self._arrived)
 
     def _release_all(self) -> None:

@@ -64,6 +64,8 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.tracing.change import Change
+    from jvmti.tracing.logpoint import Logpoint
     from jvmti.tracing.trace import Trace
 
 log = logging.getLogger("jvmti")
@@ -360,6 +362,7 @@ class VM:
         max_pause: float | None = None,
         unloaded: bool = False,
         when: str | None = None,
+        stack: int = 0,
     ) -> Trace:
         """Record calls of methods: arguments, what they return or throw, and how long they take.
 
@@ -383,9 +386,11 @@ class VM:
             max_pause: seconds that the program may be stopped at a time while classes get their
                 probes; ``None`` is for the least time in all.
             unloaded: a pattern may match no class that is loaded; they get probes when they are.
-            when: a condition that the target evaluates when a call ends:
+            when: a condition that the target evaluates:
                 ``n > 100 and order.customer.name == "Ada"``, over parameters, ``this``, ``value``,
                 ``exception``, ``thread`` and fields of these; see `docs/tracing.md`.
+            stack: how many callers each call has in ``Call.stack``, at most 256. It costs about
+                a microsecond, and more where the stack is deep.
 
         Raises:
             BadProbe: a pattern makes no sense.
@@ -406,6 +411,109 @@ class VM:
             max_pause=max_pause,
             unloaded=unloaded,
             when=when,
+            stack=stack,
+        )
+
+    def logpoint(
+        self,
+        place: str,
+        text: str,
+        *,
+        when: str | None = None,
+        limit: int | None = 1000,
+        text_size: int = 48,
+        unloaded: bool = False,
+    ) -> Logpoint:
+        """Record a text, with values in it, whenever a place in the code is reached.
+
+        The program never waits for Python, and nobody must have prepared it::
+
+            with vm.logpoint("com.acme.Order:42", "n={n} total={this.total:,}") as log:
+                for hit in log:
+                    print(hit.moment, hit.thread, hit)
+
+        Args:
+            place: ``CLASS:LINE``, ``CLASS.METHOD:LINE``, ``CLASS.METHOD@INDEX`` (of the bytecode),
+                or ``CLASS.METHOD`` for where it begins. Classes and methods may be shell patterns.
+            text: values stand in braces: local variables and parameters by their names, ``arg0``
+                (what the caller passed), ``this``, ``thread``, fields of these to any depth,
+                ``len(x)``. What follows a colon is Python's format of the value.
+            when: a condition on these values, which the target evaluates, as for `trace`.
+            limit: hits a second; further ones are dropped and counted. ``None`` for all that there
+                is space for.
+            text_size: bytes of the text of a string, or of an exception's message, that are kept.
+            unloaded: the class may not be loaded yet; it gets its probe when it is.
+
+        Raises:
+            BadProbe: the place, the text or the condition makes no sense.
+            LookupError: no loaded class has such a place, or there is no such value there.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        from jvmti.tracing.logpoint import Logpoint
+
+        return Logpoint(
+            self,
+            place,
+            text,
+            when=when,
+            limit=limit,
+            text_size=text_size,
+            unloaded=unloaded,
+        )
+
+    def change(
+        self,
+        *patterns: str,
+        returns: object = ...,
+        throws: str | None = None,
+        delay: float = 0.0,
+        when: str | None = None,
+        every: int = 1,
+        times: int | None = None,
+        unloaded: bool = False,
+    ) -> Change:
+        """Let calls of methods return something else, throw, or take longer, for testing.
+
+        What does the program do if the database is slow, the network gone, the disk full? Nobody
+        must have prepared it, and nothing is restarted::
+
+            with vm.change("com.acme.Till.pay", throws="java.io.IOException: no route", every=10):
+                ...
+
+        Args:
+            patterns: as for `trace`.
+            returns: what they return instead: a number, a text, a truth value or ``None``. The call
+                runs all the same; only methods whose type fits are changed.
+            throws: what they throw where they begin: the name of a class, and a message behind a
+                colon. The class is that which the method's own class means by the name.
+            delay: seconds that they wait where they begin, at most an hour. The end of the change
+                ends the waiting.
+            when: a condition, as for `trace`, on what is known where a call begins, or for
+                ``returns`` where it ends.
+            every: only each n-th such call.
+            times: how many calls at most.
+            unloaded: a pattern may match no class that is loaded; they are changed when they are.
+
+        Raises:
+            BadProbe: a pattern, the condition or the change makes no sense.
+            LookupError: no loaded class has such a method, none whose type fits, or there is no
+                such exception.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        from jvmti.tracing.change import Change
+
+        return Change(
+            self,
+            patterns,
+            returns=returns,
+            throws=throws,
+            delay=delay,
+            when=when,
+            every=every,
+            times=times,
+            unloaded=unloaded,
         )
 
     def env_with(self, *capabilities: str) -> Env:

@@ -13,7 +13,7 @@ HELPER = "java.lang.JvmtiProbes"
 """What plans call the class that probes call; the agent puts its own there."""
 
 _NUMBERS = 24
-"""Numbers that a record has space for, besides two objects."""
+"""Numbers that a record has space for, besides its objects."""
 
 
 class RecordShape(NamedTuple):
@@ -25,10 +25,13 @@ class RecordShape(NamedTuple):
     """Bytes of the text of an object, a multiple of eight."""
 
     @staticmethod
-    def of(text: int) -> RecordShape:
-        """For objects whose text takes this many bytes."""
-        text_size = min(max(-(-text // 8) * 8, 8), PLAN.LONGEST_TEXT)
-        size = RECORDED.size + 2 * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
+    def of(text: int, objects: int = 2, frames: int = 0) -> RecordShape:
+        """With space for some numbers, and for objects with texts of a length in bytes."""
+        if text < 0:
+            raise BadProbe("a text has no negative number of bytes")
+        objects += frames > 0
+        text_size = min(max(-(-max(text, 4 * frames) // 8) * 8, 8), PLAN.LONGEST_TEXT)
+        size = RECORDED.size + objects * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
         return RecordShape(min(1 << (size - 1).bit_length(), PLAN.LARGEST_RECORD), text_size)
 
 
@@ -40,10 +43,12 @@ def call_probes(
     arguments: bool = True,
     summary: bool = False,
     condition: Condition | None = None,
+    stack: bool = False,
 ) -> list[Probe]:
     """The probes for calls of the methods that a pattern takes.
 
-    The first keeps the time when a call begins, the others record or count it where it ends.
+    The first keeps the time when a call begins, the others record or count it where it ends. It
+    keeps none where what a condition says about arguments fails: such a call costs hardly anything.
 
     Args:
         pattern: as `jvmti.VM.trace` takes it.
@@ -52,12 +57,14 @@ def call_probes(
         arguments: record what calls are handed.
         summary: count calls instead.
         condition: which of them.
+        stack: record the callers, behind the value.
 
     Raises:
         BadProbe: the pattern makes no sense.
     """
-    place = _place(pattern)
+    place = place_of(pattern)
     number = Operand(Kind.NUMBER, "I", 0)
+    early = () if condition is None else condition.entry_steps
     found = [
         Probe(
             **place,
@@ -67,15 +74,22 @@ def call_probes(
             outcome=Outcome.KEEP,
             result="J",
             keeps=name,
+            condition=early,
+            conditional=bool(early),
         )
     ]
     begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=name))
-    values = (Operand(Kind.VALUE, "X"), *[Operand(Kind.ARGUMENTS, "X")] * arguments)
+    values = (
+        Operand(Kind.VALUE, "X"),
+        *[Operand(Kind.STACK, "X")] * stack,
+        *[Operand(Kind.ARGUMENTS, "X")] * arguments,
+    )
     for site in (Site.RETURN, Site.UNWIND):
         if condition is not None:
             if not (condition.at_returns if site is Site.RETURN else condition.at_exceptions):
                 continue
-            place |= {"condition": condition.steps, "conditional": True}
+            late = condition.end_steps
+            place |= {"condition": late, "conditional": bool(late)}
         if summary:
             found.append(Probe(**place, site=site, name="tally", operands=begin))
         else:
@@ -83,7 +97,12 @@ def call_probes(
     return found
 
 
-def _place(pattern: str) -> dict[str, Any]:
+def place_of(pattern: str) -> dict[str, Any]:
+    """What the probes for methods that a pattern takes have in common.
+
+    Raises:
+        BadProbe: the pattern makes no sense.
+    """
     try:
         where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")
     except BadProbe:
@@ -116,4 +135,4 @@ def _recording(
     )
 
 
-__all__ = ["HELPER", "RecordShape", "call_probes"]
+__all__ = ["HELPER", "RecordShape", "call_probes", "place_of"]

@@ -35,6 +35,12 @@ def spent(nanoseconds: int) -> str:
     return f"{value:.3g} s"
 
 
+def local_time(monotonic: int) -> datetime.datetime:
+    """The local time of a time in nanoseconds of ``CLOCK_MONOTONIC``."""
+    since = (time.monotonic_ns() - monotonic) / 1e9
+    return datetime.datetime.fromtimestamp(time.time() - since)
+
+
 class Call(NamedTuple):
     """One call of a method that has ended.
 
@@ -65,6 +71,9 @@ class Call(NamedTuple):
     """What it returned."""
     exception: RecordedObject | None
     """The exception that left it."""
+    stack: tuple[str, ...] = ()
+    """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace was
+    opened for."""
 
     @property
     def name(self) -> str:
@@ -74,8 +83,7 @@ class Call(NamedTuple):
     @property
     def moment(self) -> datetime.datetime:
         """When it ended, in local time."""
-        since = (time.monotonic_ns() - self.time) / 1e9
-        return datetime.datetime.fromtimestamp(time.time() - since)
+        return local_time(self.time)
 
     @property
     def outcome(self) -> str:
@@ -96,7 +104,7 @@ class Calls(display.Rows[Call], display.Tabular):
 
     `to_arrow` has the columns ``time``, ``duration`` (both in nanoseconds), ``thread``,
     ``thread_id``, ``class``, ``method``, ``descriptor``, ``line``, ``arguments``, ``value`` and
-    ``exception``, values as text.
+    ``exception``, values as text, and ``stack``.
     """
 
     def to_arrow(self) -> Any:
@@ -138,6 +146,9 @@ class Calls(display.Rows[Call], display.Tabular):
                 "exception": pyarrow.array(
                     [None if one.exception is None else str(one.exception) for one in self],
                     pyarrow.string(),
+                ),
+                "stack": pyarrow.array(
+                    [list(one.stack) for one in self], pyarrow.list_(pyarrow.string())
                 ),
             }
         )
@@ -238,4 +249,4 @@ def tree_of(calls: Sequence[Call]) -> CallNode:
     return root
 
 
-__all__ = ["Call", "CallNode", "Calls", "MethodUse", "shown", "spent", "tree_of"]
+__all__ = ["Call", "CallNode", "Calls", "MethodUse", "local_time", "shown", "spent", "tree_of"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import struct
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeGuard
 
 from jvmti.instrumentation.probes import BadProbe, Operand, Step
 from jvmti.layouts.probes import PLAN, Outcomes, Test
@@ -34,6 +34,11 @@ class Condition(NamedTuple):
 
     steps: Sequence[Step]
     """Its steps."""
+    entry_steps: Sequence[Step]
+    """What is known where a call begins, because nothing changes it: joined by ``and`` with the
+    rest, it decides there."""
+    end_steps: Sequence[Step]
+    """The rest."""
     at_returns: bool
     """Whether it can hold where a call returns."""
     at_exceptions: bool
@@ -55,11 +60,33 @@ def compiled(text: str) -> Condition:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise BadProbe(f"the condition {text!r} is not an expression: {error}") from None
-    steps = _Compiler(text).steps(tree)
+    compiler = _Compiler(text)
+    parts = tree.values if _is_and(tree) else [tree]
+    entry: list[list[Step]] = []
+    end: list[list[Step]] = []
+    for part in parts:
+        steps = compiler.steps(part)
+        (entry if all(map(_is_constant_in_a_call, steps)) else end).append(steps)
     texts = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
     if "exception" in texts and "value" in texts:
         raise BadProbe(f"{text!r}: a call has a value or an exception, never both")
-    return Condition(steps, "exception" not in texts, "value" not in texts)
+    return Condition(
+        compiler.joined([*entry, *end], Test.AND),
+        compiler.joined(entry, Test.AND),
+        compiler.joined(end, Test.AND),
+        "exception" not in texts,
+        "value" not in texts,
+    )
+
+
+def _is_and(tree: ast.expr) -> TypeGuard[ast.BoolOp]:
+    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+
+
+def _is_constant_in_a_call(step: Step) -> bool:
+    """Whether a comparison is of an argument itself, or a step only joins others."""
+    kinds = (Kind.ARGUMENT, Kind.NAMED)
+    return step.operand is None or (step.operand.kind in kinds and step.path is None)
 
 
 class _Compiler:
@@ -81,14 +108,14 @@ class _Compiler:
                 pairs = zip([left, *others], operators, others, strict=False)
                 return self.joined([[self.compared(tree, *pair)] for pair in pairs], Test.AND)
             case ast.Name() | ast.Attribute():
-                alone, path = self.value(tree)
+                alone, path = value_of(tree, self._text, self.refuse)
                 return [Step(Test.COMPARE, alone, _EQUALITY[1], "J", 0, None, path)]
         raise self.refuse(tree, "a condition compares values with constants")
 
     def joined(self, parts: list[list[Step]], by: Test) -> list[Step]:
-        found = list(parts[0])
-        for part in parts[1:]:
-            found += [*part, Step(by)]
+        found: list[Step] = []
+        for number, part in enumerate(parts):
+            found += [*part, *[Step(by)] * (number > 0)]
         return found
 
     def compared(
@@ -105,7 +132,7 @@ class _Compiler:
             holds = turned
         if not _is_constant(right) or _is_constant(left):
             raise self.refuse(whole, "one side is a value, the other a constant")
-        operand, path = self.value(left)
+        operand, path = value_of(left, self._text, self.refuse)
         constant = ast.literal_eval(right)
         type_, number, text = "J", 0, None
         match constant:
@@ -128,32 +155,50 @@ class _Compiler:
             raise self.refuse(right, "the text is too long, or has a zero character")
         return Step(Test.COMPARE, operand, holds, type_, number, text, path)
 
-    def value(self, tree: ast.expr) -> tuple[Operand, str | None]:
-        """Where a value comes from, and the fields that lead on from there."""
-        path: list[str] = []
-        if isinstance(tree, ast.Call):
-            match tree:
-                case ast.Call(ast.Name("len"), [inner], []):
-                    path, tree = ["length"], inner
-                case _:
-                    raise self.refuse(tree, "no method is called; len(x) is the only function")
-        while isinstance(tree, ast.Attribute):
-            path.insert(0, tree.attr)
-            tree = tree.value
-        if not isinstance(tree, ast.Name):
-            raise self.refuse(tree, "neither a value nor a constant")
-        name = tree.id
-        if name == "this":
-            operand = Operand(Kind.THIS, "X")
-        elif name in ("value", "exception"):
-            operand = Operand(Kind.VALUE, "X")
-        elif name == "thread":
-            operand = Operand(Kind.THREAD, "X")
-        elif numbered := re.fullmatch(r"arg(\d{1,3})", name):
-            operand = Operand(Kind.ARGUMENT, "X", min(int(numbered[1]), 255))
-        else:
-            operand = Operand(Kind.NAMED, "X", text=name)
-        return operand, ".".join(path) or None
+
+def value_of(
+    tree: ast.expr, whole: str, refuse: Callable[[ast.AST, str], BadProbe] | None = None
+) -> tuple[Operand, str | None]:
+    """Where a value comes from, and the fields that lead on from there.
+
+    Args:
+        tree: the expression.
+        whole: the text that it is part of.
+        refuse: makes the exception about a part.
+
+    Raises:
+        BadProbe: the expression is no value.
+    """
+
+    def refused(part: ast.AST, why: str) -> BadProbe:
+        if refuse is not None:
+            return refuse(part, why)
+        return BadProbe(f"{ast.unparse(part)!r} in the text {whole!r}: {why}")
+
+    path: list[str] = []
+    if isinstance(tree, ast.Call):
+        match tree:
+            case ast.Call(ast.Name("len"), [inner], []):
+                path, tree = ["length"], inner
+            case _:
+                raise refused(tree, "no method is called; len(x) is the only function")
+    while isinstance(tree, ast.Attribute):
+        path.insert(0, tree.attr)
+        tree = tree.value
+    if not isinstance(tree, ast.Name):
+        raise refused(tree, "neither a value nor a constant")
+    name = tree.id
+    if name == "this":
+        operand = Operand(Kind.THIS, "X")
+    elif name in ("value", "exception"):
+        operand = Operand(Kind.VALUE, "X")
+    elif name == "thread":
+        operand = Operand(Kind.THREAD, "X")
+    elif numbered := re.fullmatch(r"arg(\d{1,3})", name):
+        operand = Operand(Kind.ARGUMENT, "X", min(int(numbered[1]), 255))
+    else:
+        operand = Operand(Kind.NAMED, "X", text=name)
+    return operand, ".".join(path) or None
 
 
 def _is_constant(tree: ast.expr) -> bool:
@@ -162,4 +207,4 @@ def _is_constant(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Constant)
 
 
-__all__ = ["Condition", "compiled"]
+__all__ = ["Condition", "compiled", "value_of"]

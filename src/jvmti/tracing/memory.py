@@ -57,6 +57,11 @@ class ProbeMemory:
         records = everything[LANES.RECORDS : LANES.RECORDS + LANES.COUNT * LANES.SIZE]
         self._records = records.reshape(LANES.COUNT, self._capacity, record_size)
         self._sequences = records.view("<i8").reshape(LANES.COUNT, self._capacity, record_size // 8)
+        self._reached, self._failed = (
+            counters[0, 0, LANES.REACHED // 8 : LANES.REACHED // 8 + 1],
+            counters[0, 0, LANES.FAILED // 8 : LANES.FAILED // 8 + 1],
+        )
+        self._changes = counters[1, 0]
         tallies = everything[TALLIES.START :].view("<i8")
         self._tallies = tallies.reshape(TALLIES.STRIPES, TALLIES.COUNT, TALLIES.SIZE // 8)
         self._read = numpy.zeros(LANES.COUNT, numpy.int64)
@@ -73,6 +78,21 @@ class ProbeMemory:
     def dropped(self) -> int:
         """Records for which there was no space, or no quota."""
         return int(self._dropped.sum())
+
+    def change(self, every: int, most: int) -> None:
+        """Say which changes are made: each n-th, up to a number of them."""
+        self._changes[LANES.MOST // 8] = most
+        self._changes[LANES.EVERY // 8] = every
+
+    @property
+    def changes_reached(self) -> int:
+        """Calls that reached a probe that changes something."""
+        return int(self._reached[0])
+
+    @property
+    def changes_failed(self) -> int:
+        """Changes that failed."""
+        return int(self._failed[0])
 
     def close_descriptor(self) -> None:
         """Once both sides have mapped it, it is not needed."""

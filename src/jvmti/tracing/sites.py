@@ -20,6 +20,8 @@ _BOXED: dict[str, Callable[[int], Any]] = {"C": chr, "Z": bool}
 class RecordedObject:
     """An object as a record has it: not a handle, because the object may be gone.
 
+    ``ABSENT``, shown as ``?``, stands for a value that there is not at that place.
+
     Attributes:
         class_name: the name of its class.
         kind: what it is.
@@ -48,6 +50,8 @@ class RecordedObject:
                 return self.class_name + (f": {self.text}{more}" if self.text else "")
             case RecordedKind.CLASS:
                 return f"{self.text}{more}.class"
+            case RecordedKind.ABSENT:
+                return "?"
         if self.text is not None:
             return f"{short}.{self.text}"
         return f"{short}@{self.number:x}"
@@ -70,7 +74,11 @@ class Slot:
         return RECORDED_OBJECT.size + text_size if self.letter == "L" else 8
 
     def read(self, row: memoryview, classes: list[str], text_size: int) -> Any:
-        """The value in a record: a number, a truth value, a string, `None`, or `RecordedObject`."""
+        """The value in a record.
+
+        It is a number, a truth value, a string, `None`, of a stack a tuple of strings, or a
+        `RecordedObject`.
+        """
         if self.letter != "L":
             data = bytes(row[self.at : self.at + 8])
             if self.letter in "FD":
@@ -90,6 +98,11 @@ class Slot:
             raise ProtocolError("a record has an object of an unknown kind") from None
         begin = self.at + RECORDED_OBJECT.size
         data = bytes(row[begin : begin + min(length, text_size)])
+        if found is RecordedKind.STACK:
+            frames = [number for (number,) in struct.iter_unpack("<I", data[: len(data) // 4 * 4])]
+            return tuple(classes[one] if 0 < one < len(classes) else "?" for one in frames)
+        if found is RecordedKind.ABSENT:
+            return RecordedObject("", found)
         if found is RecordedKind.BOXED:
             if chr(letter) in "FD":
                 return float(_DOUBLE.unpack(struct.pack("<q", number))[0])

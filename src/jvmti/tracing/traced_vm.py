@@ -18,3 +18,7 @@ class TracedVM(Protocol):
     threads: Any
     _session: Session
     _agent: Any
+
+    @property
+    def jni(self) -> Any:
+        """The functions of JNI."""

@@ -604,6 +604,10 @@ class Session:
         # A process that dies closes its descriptors one after the other.
         return self._ended(_GONE_WITHIN)
 
+    def has_ended(self) -> bool:
+        """Whether the agent has left by now; it does not wait, as `gone` does, for what is sure."""
+        return self.closed is not None or self._ended(0)
+
     def _ended(self, timeout: float | None) -> bool:
         """Whether the first connection has ended, or does within a time in seconds."""
         try:

@@ -1,8 +1,57 @@
 package com.acme;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+
+class Customer {
+    final String name;
+
+    Customer(String name) {
+        this.name = name;
+    }
+}
+
+/** What is sold; the documentation has logpoints in it. */
+class Order {
+    final int price;
+    final Customer customer;
+    long total;
+
+    Order(int price, Customer customer) {
+        this.price = price;
+        this.total = 2L * price;
+        this.customer = customer;
+    }
+
+    String buyer() {
+        return customer.name;
+    }
+
+    /**
+     * Adds some pieces, over and over in the server's thread "adder".
+     *
+     * @param n how many
+     * @return how much it is then
+     */
+    long add(int n) {
+        if (n < 0) {
+            throw new IllegalArgumentException("pieces: " + n);
+        }
+        total += (long) n * price;
+        return total;
+    }
+}
+
+/** Where it is paid for. */
+class Till {
+    static void pay(int amount) throws IOException {
+        if (amount < 0) {
+            throw new IOException("no such amount");
+        }
+    }
+}
 
 /**
  * The program that the documentation's command lines name MyServer, Server or 4711: it holds orders of
@@ -21,6 +70,7 @@ public class Server {
             start(name, Server::sell);
         }
         start("reader", Server::read);
+        start("adder", Server::add);
         System.out.println("ready");
         while (System.in.read() >= 0) {
             // until the test ends
@@ -52,31 +102,24 @@ public class Server {
         }
     }
 
+    static void add() {
+        for (int i = 0; open.get(); i++) {
+            orders.get(1).add(i % 3);
+            orders.get(1).buyer();
+            try {
+                Till.pay(i);
+            } catch (IOException failed) {
+                System.err.println(failed.getMessage());
+            }
+            pause(20);
+        }
+    }
+
     static void pause(int milliseconds) {
         try {
             Thread.sleep(milliseconds);
         } catch (InterruptedException ended) {
             Thread.currentThread().interrupt();
         }
-    }
-}
-
-class Order {
-    final int price;
-    final long total;
-    final Customer customer;
-
-    Order(int price, Customer customer) {
-        this.price = price;
-        this.total = 2L * price;
-        this.customer = customer;
-    }
-}
-
-class Customer {
-    final String name;
-
-    Customer(String name) {
-        this.name = name;
     }
 }

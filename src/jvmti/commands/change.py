@@ -1,0 +1,145 @@
+"""``jvmti change``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from jvmti.commands.ending import end_at_sigterm
+from jvmti.commands.failure import CommandFailed
+from jvmti.commands.options.probes import add_probing
+from jvmti.commands.options.targets import (
+    add_target,
+    count,
+    no_target_but_the_program,
+    opened,
+    seconds,
+)
+from jvmti.report.tables import print_json
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
+
+if TYPE_CHECKING:
+    from jvmti.tracing.change import Change
+
+
+class Command:
+    """Let calls of methods return something else, throw, or take longer, for testing.
+
+      jvmti change 4711 com.acme.Till.pay --throw 'java.io.IOException: no route' --every 10
+      jvmti change MyServer com.acme.Order.buyer --return '"nobody"' --times 3
+      jvmti change MyServer 'com.acme.Order.*' --delay 200ms --when 'this.price > 100'
+
+    It works on a JVM that nobody prepared, without a restart. A pattern is CLASS.METHOD with *, ?
+    and […], as for jvmti trace. Calls are what they were when this command ends, however it ends;
+    Ctrl-C ends it.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        parser.usage = (
+            f"{parser.prog} [options] TARGET PATTERN … "
+            "(--return VALUE | --throw 'CLASS: MESSAGE' | --delay TIME)\n"
+            f"       {parser.prog} [options] PATTERN … -- java …"
+        )
+        parser.add_argument(
+            "patterns",
+            nargs="*",
+            metavar="PATTERN",
+            help="CLASS.METHOD: com.acme.Order.add, com.acme.*.*, java.net.Socket.connect",
+        )
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument(
+            "--return",
+            dest="returns",
+            type=_json_value,
+            default=...,
+            metavar="VALUE",
+            help="what they return, as JSON: 42, 1.5, true, null, '\"a text\"'",
+        )
+        what.add_argument(
+            "--throw",
+            dest="throws",
+            metavar="'CLASS: MESSAGE'",
+            help="what they throw where they begin",
+        )
+        what.add_argument(
+            "--delay",
+            type=seconds,
+            default=0.0,
+            metavar="TIME",
+            help="how long they wait where they begin: 200ms, 1.5",
+        )
+        parser.add_argument(
+            "--every", type=count, default=1, metavar="N", help="only each N-th of these"
+        )
+        parser.add_argument("--times", type=count, metavar="N", help="end after N changes")
+        add_probing(parser, "calls")
+
+    def run(self, given: argparse.Namespace) -> int | None:
+        """Change calls until the end."""
+        no_target_but_the_program(given, given.patterns)
+        if not given.patterns:
+            given.parser.error("a pattern is missing: CLASS.METHOD, such as com.acme.Order.*")
+        end_at_sigterm()
+        with opened(given) as vm:
+            began = time.monotonic()
+            try:
+                change = vm.change(
+                    *given.patterns,
+                    returns=given.returns,
+                    throws=given.throws,
+                    delay=given.delay,
+                    when=given.when,
+                    every=given.every,
+                    times=given.times,
+                    unloaded=given.unloaded or given.launched is not None,
+                )
+            except LookupError as error:
+                raise CommandFailed(str(error)) from None
+            with change:
+                _tell_beginning(change, time.monotonic() - began)
+                began = time.monotonic()
+                try:
+                    change.wait(given.duration)
+                except KeyboardInterrupt:
+                    pass  # which is how it is meant to end
+            _tell_end(change, time.monotonic() - began, given.json)
+        return None
+
+
+def _json_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no JSON: 42, 1.5, true, null, or '\"a text\"' with both quotes"
+        ) from None
+
+
+def _tell_beginning(change: Change, passed: float) -> None:
+    methods = "1 method" if change.methods == 1 else f"{change.methods:,} methods"
+    classes = "1 class" if change.classes == 1 else f"{change.classes:,} classes"
+    print(f"changing {methods} of {classes}, ready in {duration(passed)}", file=sys.stderr)
+    for name, why in list(change.refused.items())[:3]:
+        print(f"jvmti: {printable(name)} is not changed: {printable(why)}", file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _tell_end(change: Change, passed: float, as_json: bool) -> None:
+    if as_json:
+        counts = {"reached": change.reached, "changed": change.made, "failed": change.failed}
+        print_json({"seconds": round(passed, 3), **counts})
+        return
+    reached = "1 call" if change.reached == 1 else f"{change.reached:,} calls"
+    print(f"{change.made:,} of {reached} changed in {duration(passed)}", file=sys.stderr)
+    if change.failed:
+        print(
+            f"jvmti: {change.failed:,} changes failed: the class to throw is not found from there, "
+            "is no exception, or has no constructor that takes a text or nothing",
+            file=sys.stderr,
+        )

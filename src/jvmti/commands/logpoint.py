@@ -1,0 +1,108 @@
+"""``jvmti logpoint``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from jvmti.commands.ending import end_at_sigterm
+from jvmti.commands.failure import CommandFailed
+from jvmti.commands.options.outputs import output
+from jvmti.commands.options.probes import add_probing, add_recording
+from jvmti.commands.options.targets import add_target, no_target_but_the_program, opened
+from jvmti.commands.record_watch import RecordWatch, json_value
+from jvmti.report.record_files import RecordFile
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
+
+if TYPE_CHECKING:
+    from jvmti.tracing.logpoint import Hit, Logpoint
+
+
+class Command:
+    """Print a text, with values in it, whenever a place in the code is reached.
+
+      jvmti logpoint 4711 com.acme.Order:42 'n={n} total={this.total:,}'
+      jvmti logpoint MyServer com.acme.Order.add 'add({arg0}) by {thread}' --when 'arg0 > 100'
+      jvmti logpoint MyServer 'com.acme.*.close' 'closed {this.name}' --duration 60 -o hits.parquet
+
+    It works on a JVM that nobody prepared, without a restart, and the program never waits. A place
+    is CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for
+    where it begins. Values are local variables and parameters, arg0, this, thread, their fields to
+    any depth and len(x); what follows a colon is Python's format. Ctrl-C ends it.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        parser.usage = (
+            f"{parser.prog} [options] TARGET PLACE TEXT\n"
+            f"       {parser.prog} [options] PLACE TEXT -- java …"
+        )
+        parser.add_argument(
+            "place_and_text",
+            nargs="*",
+            metavar="PLACE TEXT",
+            help="com.acme.Order:42 'n={n} total={this.total}'",
+        )
+        add_recording(parser, "hits")
+        add_probing(parser, "hits")
+
+    def run(self, given: argparse.Namespace) -> int | None:
+        """Print hits until the end."""
+        no_target_but_the_program(given, given.place_and_text)
+        if len(given.place_and_text) != 2:
+            given.parser.error(
+                "a place and a text are expected: com.acme.Order:42 'n={n}'; quote the text"
+            )
+        place, text = given.place_and_text
+        path = output(given)
+        end_at_sigterm()
+        with RecordFile(path) as file, opened(given) as vm:
+            began = time.monotonic()
+            try:
+                log = vm.logpoint(
+                    place,
+                    text,
+                    when=given.when,
+                    limit=given.limit,
+                    text_size=given.text,
+                    unloaded=given.unloaded or given.launched is not None,
+                )
+            except LookupError as error:
+                raise CommandFailed(str(error)) from None
+            with log:
+                _tell_beginning(log, time.monotonic() - began)
+                watch = _Watch(given, log, file)
+                try:
+                    watch.until_the_end()
+                except KeyboardInterrupt:
+                    pass  # which is how it is meant to end
+                watch.finish()
+        return None
+
+
+def _tell_beginning(log: Logpoint, passed: float) -> None:
+    places = "1 place" if log.places == 1 else f"{log.places:,} places"
+    print(f"logging at {places}, ready in {duration(passed)}", file=sys.stderr)
+    for name in log.running:
+        print(
+            f"jvmti: a call of {printable(name)} runs now; it has no logpoint until it returns",
+            file=sys.stderr,
+        )
+    for name, why in list(log.refused.items())[:3]:
+        print(f"jvmti: {printable(name)} gets no logpoint: {printable(why)}", file=sys.stderr)
+    sys.stderr.flush()
+
+
+class _Watch(RecordWatch):
+    one = "hit"
+
+    def _json(self, record: Hit) -> dict[str, Any]:
+        return {
+            **self._place_json(record),
+            "values": {name: json_value(value) for name, value in record.values.items()},
+            "text": record.text,
+        }

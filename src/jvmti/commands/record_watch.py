@@ -1,0 +1,127 @@
+"""Records of probes, printed or written to a file as they come."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from jvmti.report.record_files import RecordFile
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
+from jvmti.tracing.calls import shown
+
+if TYPE_CHECKING:
+    from jvmti.tracing.recorder import Recorder
+
+__all__ = ["RecordWatch", "json_value"]
+
+_INTERVAL = 0.2
+
+
+class RecordWatch(ABC):
+    """Reads what is recorded and passes it on.
+
+    Args:
+        given: the options of the verb.
+        recorder: the trace or logpoint.
+        file: where records go instead of the screen, if it is open.
+    """
+
+    one: str
+    """What a record is called."""
+
+    def __init__(
+        self, given: argparse.Namespace, recorder: Recorder[Any, Any], file: RecordFile
+    ) -> None:
+        self._given = given
+        self._recorder = recorder
+        self._file = file
+        self._began = time.monotonic()
+        self._offset = time.time() - time.monotonic()
+        self._seen = 0
+
+    @abstractmethod
+    def _json(self, record: Any) -> dict[str, Any]:
+        """A record as JSON has it."""
+
+    def _below(self, record: Any) -> list[str]:
+        """Further lines about a record."""
+        return []
+
+    def until_the_end(self) -> None:
+        """Read until the time is over, there are enough records, or the target ends."""
+        given = self._given
+        while given.count is None or self._seen < given.count:
+            left = _INTERVAL
+            if given.duration is not None:
+                left = min(left, self._began + given.duration - time.monotonic())
+                if left <= 0:
+                    return
+            if self._look(left):
+                return
+
+    def _look(self, seconds: float) -> bool:
+        """Take what comes within a time; whether that was the last."""
+        found = self._recorder.read(seconds)
+        self._take(found)
+        return not found and self._recorder.ended
+
+    def finish(self) -> None:
+        """Take the probes out, read the rest, and say how many records there were."""
+        given = self._given
+        passed = time.monotonic() - self._began
+        self._recorder.close()
+        if given.count is None:
+            self._take(self._recorder.read())
+        records = f"1 {self.one}" if self._seen == 1 else f"{self._seen:,} {self.one}s"
+        dropped = self._recorder.dropped
+        text = f"{records} in {duration(passed)}, {dropped:,} dropped"
+        if dropped:
+            text += f" above {given.limit:,} a second (--limit)"
+        if given.output is not None:
+            text += f", in {given.output}"
+        print(text, file=sys.stderr)
+
+    def _take(self, records: Any) -> None:
+        given = self._given
+        if given.count is not None:
+            records = type(records)(records[: max(given.count - self._seen, 0)])
+        self._seen += len(records)
+        if records:
+            self._pass_on(records)
+
+    def _pass_on(self, records: Any) -> None:
+        if self._file.is_open:
+            self._file.write(records, self._json)
+            return
+        for one in records:
+            if self._given.json:
+                print(json.dumps(self._json(one)))
+                continue
+            moment = self._offset + one.time / 1e9
+            text = time.strftime("%H:%M:%S", time.localtime(moment)) + f"{moment % 1:.6f}"[1:]
+            print(f"{text} [{printable(one.thread)}] {one}")
+            for line in self._below(one):
+                print(f"    {line}")
+        sys.stdout.flush()
+
+    def _place_json(self, record: Any) -> dict[str, Any]:
+        """When, in which thread and where it was."""
+        return {
+            "time": round(self._offset + record.time / 1e9, 6),
+            "thread": record.thread,
+            "thread_id": record.thread_id,
+            "class": record.class_name,
+            "method": record.method,
+            "descriptor": record.descriptor,
+            "line": record.line or None,
+        }
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON has it: other objects as text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else shown(value)

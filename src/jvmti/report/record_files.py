@@ -1,0 +1,63 @@
+"""Files of records: columns in Parquet or Arrow's own format, or JSON, an object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import TracebackType
+from typing import IO, Any
+
+from jvmti.report.batch_files import BatchFile
+
+__all__ = ["RecordFile"]
+
+
+class RecordFile:
+    """A file that takes records as they come; use it in a ``with`` block.
+
+    Args:
+        path: its name; ``None`` for no file at all.
+
+    Attributes:
+        is_open: whether there is one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._columns: BatchFile | None = None
+        self._lines: IO[str] | None = None
+        self.is_open = path is not None
+        if path is not None and path.endswith(".jsonl"):
+            self._lines = open(path, "w", encoding="utf-8")
+        elif path is not None:
+            self._columns = BatchFile(path)
+
+    def write(self, records: Any, as_json: Callable[[Any], object]) -> None:
+        """Write some records.
+
+        Args:
+            records: a list that has `to_arrow`.
+            as_json: makes an object that JSON takes of one of them.
+        """
+        if self._columns is not None:
+            for batch in records.to_arrow().to_batches():
+                self._columns.write(batch)
+        if self._lines is not None:
+            for one in records:
+                print(json.dumps(as_json(one)), file=self._lines)
+
+    def __enter__(self) -> RecordFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._columns is not None:
+            self._columns.close()
+        if self._lines is not None:
+            self._lines.close()

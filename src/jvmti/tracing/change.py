@@ -1,0 +1,248 @@
+"""Changes: calls in a running JVM that return something else, throw, or take longer."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
+from jvmti.interface.errors import Error
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Outcome
+from jvmti.layouts.probes import Site as Where
+from jvmti.text.printable import escaped
+from jvmti.tracing.call_probes import RecordShape, place_of
+from jvmti.tracing.conditions import Condition, compiled
+from jvmti.tracing.probe_set import ProbeSet, values_of
+from jvmti.tracing.traced_vm import TracedVM
+
+_WHOLE = {"B": 7, "S": 15, "I": 31, "J": 63}
+"""Bits of the numbers that have a sign."""
+_TEXTS = tuple(f"Ljava/lang/{name};" for name in ("String", "Object", "CharSequence", "Comparable"))
+_MOST = (1 << 62) - 1
+
+
+UNCHANGED = ...
+"""In place of a value that calls return: as it is."""
+
+
+def _bits(packing: str, unpacking: str, value: float) -> int:
+    return int(struct.unpack(unpacking, struct.pack(packing, value))[0])
+
+
+def _returning(value: object) -> list[tuple[str, str, tuple[Operand, ...]]]:
+    """For each type that the value fits: its descriptor, how the VM holds it, and the constant.
+
+    Raises:
+        BadProbe: it fits none.
+    """
+    number = Operand(Kind.NUMBER, "I")
+    match value:
+        case None:
+            return [("L*", "L", ()), ("[*", "L", ())]
+        case bool():
+            return [("Z", "I", (number._replace(number=int(value)),))]
+        case int():
+            found = [
+                (letter, "J" if letter == "J" else "I")
+                for letter, bits in _WHOLE.items()
+                if -(1 << bits) <= value < 1 << bits
+            ]
+            if 0 <= value < 1 << 16:
+                found.append(("C", "I"))
+            if not found:
+                raise BadProbe(f"{value} does not fit a long")
+            return [(letter, held, (Operand(Kind.NUMBER, held, value),)) for letter, held in found]
+        case float():
+            single = _bits("<f", "<i", value) if abs(value) < 3.4e38 or value != value else None
+            double = ("D", "D", (Operand(Kind.NUMBER, "J", _bits("<d", "<q", value)),))
+            if single is None:
+                return [double]
+            return [double, ("F", "F", (Operand(Kind.NUMBER, "I", single),))]
+        case str():
+            constant = (Operand(Kind.TEXT, "S", text=value),)
+            return [(one, "L", constant) for one in _TEXTS]
+    raise BadProbe(f"{value!r} cannot be returned: a number, a text, True, False or None")
+
+
+def _probes(
+    pattern: str,
+    returns: object,
+    throws: tuple[str, str] | None,
+    delay: float,
+    condition: Condition | None,
+) -> list[Probe]:
+    place = place_of(pattern)
+    begin = Operand(Kind.NUMBER, "I", 0)
+    steps: Sequence[Step] = () if condition is None else condition.steps
+    always: dict[str, Any] = {"condition": steps, "conditional": True}
+    found = []
+    if delay:
+        wait = Operand(Kind.NUMBER, "J", int(delay * 1e9))
+        found.append(
+            Probe(**place, **always, site=Where.ENTRY, name="delay", operands=(begin, wait))
+        )
+    if throws is not None:
+        texts = [Operand(Kind.TEXT, "S", text=one) for one in throws]
+        found.append(
+            Probe(**place, **always, site=Where.ENTRY, name="fail", operands=(begin, *texts))
+        )
+    if returns is not UNCHANGED:
+        given = place["descriptors"]
+        if given is not None:
+            given = given.removesuffix("*")
+        for descriptor, held, constant in _returning(returns):
+            placed = {**place, "descriptors": f"{given or '(*)'}{descriptor}"}
+            found.append(
+                Probe(
+                    **placed,
+                    **always,
+                    site=Where.RETURN,
+                    name="changed",
+                    operands=(begin, Operand(Kind.VALUE, held), *constant),
+                    outcome=Outcome.REPLACE,
+                    result=held,
+                )
+            )
+    return found
+
+
+def _thrown(text: str) -> tuple[str, str]:
+    """The class and the message of an exception.
+
+    Raises:
+        BadProbe: the text names no class.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"throws= is a text such as 'java.io.IOException: no route', not {text!r}")
+    name, _, message = text.partition(":")
+    if not name.strip():
+        raise BadProbe(f"throws={text!r} names no class: java.io.IOException: no route")
+    return name.strip(), message.strip()
+
+
+class Change(ProbeSet):
+    """Calls that behave otherwise; leaving its ``with`` block, or `close`, ends that at once.
+
+    If this process dies, the agent ends it.
+
+    Attributes:
+        patterns: which calls.
+        when: the condition.
+        classes: the number of classes that got probes at the beginning; those that are loaded later
+            get them, too.
+        refused: classes that could not get any, with the reason.
+        running: how many threads were in a call of which methods of these classes, which goes on
+            as it is.
+    """
+
+    def __init__(
+        self,
+        vm: TracedVM,
+        patterns: Sequence[str],
+        *,
+        returns: object,
+        throws: str | None,
+        delay: float,
+        when: str | None,
+        every: int,
+        times: int | None,
+        unloaded: bool,
+    ) -> None:
+        if not patterns:
+            raise BadProbe("a change needs a pattern, such as com.acme.Order.total")
+        if returns is UNCHANGED and throws is None and not delay:
+            raise BadProbe("say what changes: returns=, throws= or delay=")
+        if throws is not None and returns is not UNCHANGED:
+            raise BadProbe("a call that throws returns nothing: either returns= or throws=")
+        if delay and (throws is not None or returns is not UNCHANGED):
+            raise BadProbe("one change at a time: delay= alone, or open another one for it")
+        if not 0 <= delay <= 3600:
+            raise BadProbe("a delay is of 0 to 3,600 seconds")
+        if every < 1 or (times is not None and times < 1):
+            raise BadProbe("every= and times= count from 1")
+        self.patterns = tuple(patterns)
+        self.when = when
+        self._every = every
+        self._times = _MOST if times is None else min(times, _MOST)
+        condition = None if when is None else compiled(when)
+        if condition is not None and returns is UNCHANGED:
+            if not (condition.at_returns and condition.at_exceptions):
+                raise BadProbe(f"{when!r}: where a call begins nothing is returned or thrown yet")
+        elif condition is not None and not condition.at_returns:
+            raise BadProbe(f"{when!r}: a call that returns has thrown nothing")
+        thrown = None
+        if throws is not None:
+            thrown = _thrown(throws)
+            self._check_exception(vm, thrown[0])
+        probes: list[Probe] = []
+        of_probe: dict[int, int] = {}
+        for number, pattern in enumerate(patterns):
+            for probe in _probes(pattern, returns, thrown, delay, condition):
+                of_probe[len(probes)] = number
+                probes.append(probe)
+        needed = values_of(when)
+        if returns is not UNCHANGED:
+            needed = f"can return {returns!r}" + ("" if needed is None else f", and {needed}")
+        super().__init__(vm, probes, RecordShape.of(8))
+        try:
+            self._memory.change(self._every, self._times)
+            self._arm(None)
+            if not unloaded:
+                self._check_patterns(patterns, of_probe, needed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_exception(self, vm: TracedVM, name: str) -> None:
+        """Refuse the name of a class that there is not.
+
+        Raises:
+            LookupError: no class of that name is loaded, nor can be from the VM's own.
+        """
+        if len(vm.classes(name)):
+            return
+        try:
+            vm.jni.find_class(name.replace(".", "/"))
+        except (Error, ValueError):
+            alike = vm.classes.near(name)
+            hint = f"; similar ones: {', '.join(alike)}" if alike else ""
+            raise LookupError(f"no class {name!r} is loaded{hint}") from None
+
+    @property
+    def reached(self) -> int:
+        """Calls for which the condition held so far."""
+        return self._memory.changes_reached
+
+    @property
+    def made(self) -> int:
+        """Calls that were changed so far."""
+        due = -(-self.reached // self._every)
+        return max(min(due, self._times) - self.failed, 0)
+
+    @property
+    def failed(self) -> int:
+        """Changes that failed: the exception's class cannot be found or made from there."""
+        return self._memory.changes_failed
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all ``times`` changes are made.
+
+        It is false when the time, in seconds, passes first, or the target ends.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while self.made + self.failed < self._times:
+            if self.ended or (until is not None and time.monotonic() >= until):
+                return False
+            time.sleep(0.02)
+        return True
+
+    @escaped
+    def __repr__(self) -> str:
+        state = ", closed" if self._closed else ""
+        return f"<Change of {', '.join(self.patterns)}: {self.made:,} calls so far{state}>"
+
+
+__all__ = ["UNCHANGED", "Change"]

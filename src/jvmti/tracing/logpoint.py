@@ -1,0 +1,359 @@
+"""Logpoints: a line of text, with values in it, whenever a place in the code is reached."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import fnmatch
+import re
+import string
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from jvmti import display
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Outcome, RecordedKind
+from jvmti.layouts.probes import Site as Where
+from jvmti.text.printable import escaped, printable
+from jvmti.tracing.call_probes import HELPER, RecordShape
+from jvmti.tracing.calls import local_time, shown
+from jvmti.tracing.conditions import compiled, value_of
+from jvmti.tracing.probe_set import values_of
+from jvmti.tracing.recorder import Recorder
+from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.traced_vm import TracedVM
+
+_BEGAN = 1
+"""What a record has for the time at which a call began: it is about no call."""
+
+
+class Hit(NamedTuple):
+    """A logpoint was reached."""
+
+    time: int
+    """When, in nanoseconds of ``CLOCK_MONOTONIC``."""
+    thread: str
+    """The name of the thread, or its number where that has ended."""
+    thread_id: int
+    """Its ``Thread.threadId``."""
+    class_name: str
+    """The class whose code it is."""
+    method: str
+    """The method's name."""
+    descriptor: str
+    """Its descriptor."""
+    line: int
+    """The line, 0 where that is unknown."""
+    values: dict[str, Any]
+    """What stands between braces in the text, and the value: a number, a truth value, a string,
+    ``None``, or `RecordedObject` for all else."""
+    text: str
+    """The text with the values in it."""
+
+    @property
+    def moment(self) -> datetime.datetime:
+        """When it was, in local time."""
+        return local_time(self.time)
+
+    @escaped
+    def __str__(self) -> str:
+        return printable(self.text)
+
+
+class Hits(display.Rows[Hit], display.Tabular):
+    """Hits of a logpoint in their order: a list, and a table.
+
+    `to_arrow` has the columns ``time`` (nanoseconds), ``thread``, ``thread_id``, ``class``,
+    ``method``, ``descriptor``, ``line`` and ``text``.
+    """
+
+    def to_arrow(self) -> Any:
+        """The hits as a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        import pyarrow
+
+        return pyarrow.table(
+            {
+                "time": pyarrow.array([one.time for one in self], pyarrow.int64()),
+                "thread": pyarrow.array([one.thread for one in self], pyarrow.string()),
+                "thread_id": pyarrow.array([one.thread_id for one in self], pyarrow.int64()),
+                "class": pyarrow.array([one.class_name for one in self], pyarrow.string()),
+                "method": pyarrow.array([one.method for one in self], pyarrow.string()),
+                "descriptor": pyarrow.array([one.descriptor for one in self], pyarrow.string()),
+                "line": pyarrow.array([one.line for one in self], pyarrow.int32()),
+                "text": pyarrow.array([one.text for one in self], pyarrow.string()),
+            }
+        )
+
+
+class Template(NamedTuple):
+    """The text of a logpoint: ``n={n} total={this.total:.2f}``."""
+
+    text: str
+    """The text itself."""
+    parts: tuple[tuple[str, int | None, str], ...]
+    """Text as it is, then the position of a value, and how Python is to format it."""
+    names: tuple[str, ...]
+    """What stands between braces, each once."""
+    operands: tuple[Operand, ...]
+    """Where these values come from."""
+
+    @staticmethod
+    def of(text: str) -> Template:
+        """The template of a text, with values in braces; doubled braces stand for themselves.
+
+        Raises:
+            BadProbe: it makes no sense; the message names the part.
+        """
+        parts: list[tuple[str, int | None, str]] = []
+        names: list[str] = []
+        operands: list[Operand] = []
+        try:
+            parsed = list(string.Formatter().parse(text))
+        except ValueError as error:
+            raise BadProbe(f"the text {text!r}: {error}") from None
+        for literal, name, format_spec, conversion in parsed:
+            if name is None:
+                parts.append((literal, None, ""))
+                continue
+            if conversion:
+                raise BadProbe(f"the text {text!r}: '!{conversion}' has no meaning here")
+            name = name.strip()
+            if name not in names:
+                operands.append(_operand(name, text))
+                names.append(name)
+            parts.append((literal, names.index(name), format_spec or ""))
+        return Template(text, tuple(parts), tuple(names), tuple(operands))
+
+    def filled(self, values: list[Any]) -> str:
+        """The text with values in it."""
+        found = []
+        for literal, place, format_spec in self.parts:
+            found.append(literal)
+            if place is None:
+                continue
+            value = values[place]
+            if format_spec:
+                try:
+                    found.append(format(value, format_spec))
+                    continue
+                except (TypeError, ValueError):
+                    pass  # null, or an object: shown as it is
+            found.append(value if isinstance(value, str) else shown(value))
+        return "".join(found)
+
+
+def _operand(name: str, text: str) -> Operand:
+    try:
+        tree = ast.parse(name, mode="eval").body
+    except (SyntaxError, ValueError):
+        raise BadProbe(
+            f"{name!r} in the text {text!r} is no value, such as n or this.total"
+        ) from None
+    operand, path = value_of(tree, text)
+    if operand.kind is Kind.VALUE:
+        raise BadProbe(f"{name!r} in the text {text!r}: vm.trace shows what calls return and throw")
+    if operand.kind is Kind.THREAD and path is None:
+        path = "name"
+    return _at_place(operand)._replace(path=path)
+
+
+def _at_place(operand: Operand) -> Operand:
+    """A value as it is there, also where it is a parameter that was assigned to."""
+    return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
+
+
+def _condition(text: str | None) -> list[Step]:
+    if text is None:
+        return []
+    condition = compiled(text)
+    if not (condition.at_returns and condition.at_exceptions):
+        raise BadProbe(f"{text!r}: vm.trace knows what calls return and throw, a logpoint does not")
+    return [
+        step if step.operand is None else step._replace(operand=_at_place(step.operand))
+        for step in condition.steps
+    ]
+
+
+class _Place(NamedTuple):
+    """Where a logpoint is: ``com.acme.Order:42``, ``com.acme.Order.add:42`` or ``….add``."""
+
+    site: Where
+    number: int
+    owners: tuple[tuple[str, str | None], ...]
+    """Patterns of classes and methods that it may mean."""
+
+    @staticmethod
+    def of(text: str) -> _Place:
+        match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
+        if match is None or match["name"].startswith(".") or match["name"].endswith("."):
+            raise BadProbe(
+                f"{text!r} is no place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
+                "CLASS.METHOD, such as com.acme.Order:42"
+            )
+        classes, _, method = match["name"].rpartition(".")
+        both = ((classes, method),) if classes else ()
+        if match["mark"] == ":":
+            return _Place(Where.LINE, int(match["number"]), ((match["name"], None), *both))
+        if not classes:
+            raise BadProbe(f"{text!r} has no method: {text}.METHOD, or {text}:LINE")
+        if match["mark"] == "@":
+            return _Place(Where.INDEX, int(match["number"]), both)
+        return _Place(Where.ENTRY, -1, both)
+
+
+def _probes(
+    place: _Place, template: Template, shape: RecordShape, condition: Sequence[Step]
+) -> list[Probe]:
+    begin = (
+        Operand(Kind.NUMBER, "I", 0),
+        Operand(Kind.SITE, "I"),
+        Operand(Kind.NUMBER, "J", _BEGAN),
+    )
+    return [
+        Probe(
+            site=place.site,
+            classes=classes,
+            methods=method,
+            number=place.number,
+            helper=HELPER,
+            name="begin",
+            operands=(*begin, *template.operands),
+            outcome=Outcome.RECORD,
+            result="J",
+            record_size=shape.size,
+            text_size=shape.text_size,
+            condition=condition,
+            conditional=bool(condition),
+        )
+        for classes, method in place.owners
+    ]
+
+
+class Logpoint(Recorder[Hit, Hits]):
+    """A text that a running JVM records whenever a place is reached; `close` ends it.
+
+    Iterating gives hits until the logpoint is closed or the target ends. The program never waits.
+
+    Attributes:
+        place: where it is.
+        text: what it records.
+        when: the condition.
+        classes: the number of classes that got probes at the beginning.
+        refused: classes that could not get any, with the reason.
+        running: how many threads were in a call of which methods of these classes. Such a call goes
+            on in the interpreter, and without the logpoint, until it returns.
+    """
+
+    def __init__(
+        self,
+        vm: TracedVM,
+        place: str,
+        text: str,
+        *,
+        when: str | None,
+        limit: int | None,
+        text_size: int,
+        unloaded: bool,
+    ) -> None:
+        for name, value in (("place", place), ("text", text)):
+            if not isinstance(value, str):
+                raise TypeError(f"the {name} of a logpoint is a text, not {value!r}")
+        self.place = place
+        self.text = text
+        self.when = when
+        self._template = Template.of(text)
+        self._place_of = _Place.of(place)
+        shape = RecordShape.of(text_size, objects=len(self._template.names))
+        probes = _probes(self._place_of, self._template, shape, _condition(when))
+        super().__init__(vm, probes, shape, limit=limit)
+        try:
+            self._arm(None)
+            self._read_sites()
+            there = {site.name for site in self._sites}
+            self.running = {name: many for name, many in self.running.items() if name in there}
+            if not unloaded:
+                self._check_place()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_place(self) -> None:
+        """Refuse a place that there is not, or where no value is known."""
+        if not self._sites:
+            self._refuse_place()
+        for number, name in enumerate(self._template.names):
+            if all(site.slots[number] is None for site in self._sites):
+                if any(site.shape[number] == "-" for site in self._sites):
+                    raise BadProbe(f"{self.text!r} has too many values for a record: {name!r}")
+                raise LookupError(
+                    f"there is no value {name!r} at {self.place}; arg0 and so on, and this.FIELD, "
+                    "are there also where a class was compiled without -g"
+                )
+
+    def _refuse_place(self) -> None:
+        loaded = self._classes_named([classes for classes, _ in self._place_of.owners])
+        cls = loaded[-1]
+        _, method = next(
+            one for one in reversed(self._place_of.owners) if cls in self._vm.classes(one[0])
+        )
+        methods = [one for one in cls.methods if fnmatch.fnmatchcase(one.name, method or "*")]
+        self._failed_for(self.place)
+        if methods and self._place_of.site is Where.LINE:
+            self._refuse_line(cls, methods)
+        no_code = "has an instruction that begins there"
+        self._refuse(self.place, loaded, method or "*", values_of(self.when) or no_code)
+
+    def _refuse_line(self, cls: Any, methods: list[Any]) -> None:
+        line = self._place_of.number
+        lines = {entry.line_number for one in methods for entry in one.lines}
+        if not lines:
+            raise LookupError(
+                f"{cls.name} was compiled without line numbers (javac -g:none); name a bytecode "
+                "index, CLASS.METHOD@INDEX"
+            )
+        if line not in lines:
+            nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
+            raise LookupError(
+                f"{cls.name} has no code at line {line}; the nearest lines with code: "
+                f"{', '.join(map(str, nearest))}"
+            )
+
+    @property
+    def places(self) -> int:
+        """How many places have it so far."""
+        with self._lock:
+            self._read_sites()
+        return len(self._sites)
+
+    def _records(self, found: list[Hit]) -> Hits:
+        return Hits(found)
+
+    def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Hit:
+        values = [
+            RecordedObject("", RecordedKind.ABSENT) if slot is None else value
+            for slot, value in zip(site.slots, self._values(site, row), strict=True)
+        ]
+        return Hit(
+            ended,
+            self._threads.get(thread, f"#{thread}"),
+            thread,
+            site.class_name,
+            site.method,
+            site.descriptor,
+            site.line,
+            dict(zip(self._template.names, values, strict=True)),
+            self._template.filled(values),
+        )
+
+    @escaped
+    def __repr__(self) -> str:
+        state = ", closed" if self._closed else ""
+        return f"<Logpoint at {self.place}: {self.text!r}{state}>"
+
+
+__all__ = ["Hit", "Hits", "Logpoint", "Template"]

@@ -1,0 +1,274 @@
+"""Sets of probes in a JVM: they are put into classes, and taken out."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+
+from jvmti.instrumentation.library import plan_of
+from jvmti.instrumentation.probes import Probe
+from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
+from jvmti.operations.agent import AgentOperations
+from jvmti.tracing.call_probes import RecordShape
+from jvmti.tracing.memory import ProbeMemory
+from jvmti.tracing.sites import Site, read_sites
+from jvmti.tracing.traced_vm import TracedVM
+
+_OUT_OF_MEMORY, _TOO_LARGE = 1, 4
+"""Statuses of ``jvmti_classfile.h``."""
+_FAILURES = {_TOO_LARGE: "it has no space for more constants"}
+
+_BATCH = 100
+"""Classes that get their probes in one pause at first."""
+
+Self = TypeVar("Self", bound="ProbeSet")
+
+
+def values_of(condition: str | None) -> str | None:
+    """What a method has to have for the sake of a condition, if there is one."""
+    if condition is None:
+        return None
+    return (
+        f"has the values of the condition {condition!r}; arg0 and so on are there also where a "
+        "class was compiled without -g"
+    )
+
+
+class ProbeSet:
+    """A set of probes in a JVM; leaving its ``with`` block, or `close`, takes them out.
+
+    Args:
+        vm: the VM.
+        probes: the probes.
+        shape: of their records.
+        over: seconds that what is recorded must have taken.
+
+    Attributes:
+        classes: the number of classes that got probes at the beginning; those that are loaded later
+            get them, too.
+        refused: classes that could not get any, with the reason.
+        running: how many threads were in a call of which methods of these classes. Such a call goes
+            on in the interpreter, and without probes, until it returns.
+    """
+
+    def __init__(
+        self, vm: TracedVM, probes: Sequence[Probe], shape: RecordShape, *, over: float = 0.0
+    ) -> None:
+        self.classes = 0
+        self.refused: dict[str, str] = {}
+        self.running: dict[str, int] = {}
+        self._vm = vm
+        self._plan = probes
+        self._shape = shape
+        self._failure: int | None = None
+        self._counted_sites = 0
+        self._lock = threading.Lock()
+        self._sites: list[Site] = []
+        self._sites_read = 0
+        self._closed = False
+        plan = plan_of(probes)
+        self._memory = ProbeMemory(shape.size)
+        agent = AgentOperations(vm._session, descriptor=self._memory.descriptor)
+        try:
+            self._number = agent.open_probes(plan, int(over * 1e9), *shape)
+        finally:
+            self._memory.close_descriptor()
+
+    # ---- the classes -----------------------------------------------------------------------------
+
+    def _arm(self, max_pause: float | None) -> None:
+        """Give the classes that are loaded their probes."""
+        classes = self._loaded()
+        self._find_running({one.name for one in classes})
+        batch = _BATCH if max_pause is None else 1
+        at = 0
+        while at < len(classes):
+            part = classes[at : at + batch]
+            began = time.monotonic()
+            self._place(part)
+            took = time.monotonic() - began
+            at += len(part)
+            if max_pause is None:
+                batch = len(classes)
+            elif took < max_pause / 2:
+                batch *= 2
+            elif took > max_pause:
+                batch = max(batch // 2, 1)
+        counts = self._vm._agent.count_probes(self._number)
+        self.classes = int(counts.classes)
+        if counts.failed:
+            self._failure = int(counts.reason)
+        self._counted_sites = int(counts.sites)
+
+    def _find_running(self, names: set[str]) -> None:
+        for thread in self._vm.threads.snapshot():
+            inside = {frame.method for frame in thread.frames if frame.location >= 0}
+            for method in inside:
+                if method.class_name in names:
+                    name = f"{method.class_name}.{method.name}"
+                    self.running[name] = self.running.get(name, 0) + 1
+
+    def _loaded(self) -> list[Any]:
+        """The loaded classes whose names match, and that can be changed."""
+        names = {probe.classes for probe in self._plan}
+        every = list({one for name in names for one in self._vm.classes(name or "*")})
+        if not every:
+            return []
+        modifiable = self._vm.env.map.is_modifiable_class(every).check().value
+        return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
+
+    def _place(self, classes: list[Any]) -> None:
+        """Give classes their probes; one that is refused does not keep the others from it."""
+        if not classes:
+            return
+        try:
+            self._vm._agent.place_probes(self._number, classes)
+        except JvmtiError as error:
+            if len(classes) == 1:
+                self.refused[classes[0].name] = str(error)
+                return
+            middle = len(classes) // 2
+            self._place(classes[:middle])
+            self._place(classes[middle:])
+
+    def _failed_for(self, pattern: str) -> None:
+        """Raise the reason why classes of a pattern, which are loaded, have no probes, if any.
+
+        Raises:
+            Error: there is one.
+        """
+        refused = "; ".join(f"{name}: {why}" for name, why in list(self.refused.items())[:3])
+        if refused:
+            raise Error(f"no class of {pattern!r} could get probes: {refused}")
+        if self._failure == _OUT_OF_MEMORY:
+            raise OutOfMemory(None, "trace", f"no memory for the probes of {pattern!r}")
+        if self._failure is not None:
+            why = _FAILURES.get(self._failure, "its code makes no sense")
+            raise Error(f"a class of {pattern!r} can have no probes: {why}")
+
+    def _check_patterns(
+        self, patterns: Sequence[str], of_probe: Mapping[int, int], needed: str | None
+    ) -> None:
+        """Refuse a pattern that takes nothing.
+
+        Args:
+            patterns: the patterns.
+            of_probe: of probes that each of its methods has to have, the pattern that each is for.
+            needed: what a method must be or have to get one, as the end of a sentence.
+
+        Raises:
+            LookupError: there is no such class or method, or none that has what is needed.
+            Error: the class could get no probes.
+        """
+        self._read_sites()
+        taken = {of_probe[site.probe] for site in self._sites if site.probe in of_probe}
+        for number, pattern in enumerate(patterns):
+            if number not in taken:
+                name, _, method = pattern.partition("(")[0].rpartition(".")
+                self._refuse(pattern, self._classes_named([name]), method, needed)
+
+    def _classes_named(self, names: Sequence[str]) -> list[Any]:
+        """The loaded classes that patterns take.
+
+        Raises:
+            LookupError: there is none; the message has similar names.
+        """
+        found = [one for name in names for one in self._vm.classes(name)]
+        if not found:
+            alike = [one for name in names for one in self._vm.classes.near(name)]
+            hint = f"; similar ones: {', '.join(alike)}" if alike else ""
+            raise LookupError(
+                f"no loaded class matches {' or '.join(map(repr, names))}{hint}; to wait for one, "
+                "say so (unloaded)"
+            )
+        return found
+
+    def _refuse(self, what: str, classes: list[Any], method: str, needed: str | None) -> NoReturn:
+        """Say why nothing in classes that are loaded has a probe.
+
+        Raises:
+            LookupError: they have no such method, or none that has what is needed.
+            Error: they could get no probes.
+        """
+        self._failed_for(what)
+        names = {one.name for cls in classes[:20] for one in cls.methods}
+        if needed is not None and any(fnmatch.fnmatchcase(name, method) for name in names):
+            raise LookupError(f"no method of {what!r} {needed}")
+        alike = difflib.get_close_matches(method, names, 3) or sorted(names)[:5]
+        raise LookupError(
+            f"{classes[0].name} is loaded, and has no method {method!r} with code: it has "
+            f"{', '.join(alike)}"
+        )
+
+    @property
+    def methods(self) -> int:
+        """How many methods have probes so far."""
+        with self._lock:
+            self._read_sites()
+        return len({(site.name, site.descriptor) for site in self._sites})
+
+    @property
+    def ended(self) -> bool:
+        """Whether the probes are taken out, or the target is gone."""
+        return self._closed or self._vm._session.has_ended()
+
+    def _read_sites(self) -> None:
+        data = self._ask("read_probe_sites", self._sites_read)
+        self._sites_read += len(data)
+        for site in read_sites(data):
+            if site.probe >= len(self._plan):
+                raise ProtocolError("a place is of a probe that there is not")
+            site.lay_out(self._shape.text_size)
+            self._sites.append(site)
+
+    def _ask(self, operation: str, offset: int) -> bytes:
+        if self.ended:
+            return b""
+        try:
+            found: bytes = getattr(self._vm._agent, operation)(self._number, offset)
+        except Error:
+            if not self._vm._session.gone():
+                raise
+            return b""
+        return found
+
+    # ---- the end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Take the probes out of the classes; what was recorded can be read still."""
+        if self._closed:
+            return
+        session = self._vm._session
+        try:
+            if session.closed is None:
+                with self._lock:
+                    self._read_rest()
+                self._vm._agent.close_probes(self._number)
+        except Error:
+            if session.closed is None and not session.gone():
+                raise
+        finally:
+            self._closed = True
+
+    def _read_rest(self) -> None:
+        """Read what cannot be read later."""
+        self._read_sites()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+__all__ = ["ProbeSet", "values_of"]

@@ -1,0 +1,195 @@
+"""Probes that record, and how their records are read."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy
+
+from jvmti.instrumentation.probes import BadProbe, Probe
+from jvmti.interface.errors import Error, ProtocolError
+from jvmti.interface.signatures import java_name
+from jvmti.text import modified_utf8 as text
+from jvmti.tracing.call_probes import RecordShape
+from jvmti.tracing.memory import HEAD
+from jvmti.tracing.probe_set import ProbeSet
+from jvmti.tracing.sites import Site
+from jvmti.tracing.traced_vm import TracedVM
+
+TICK = 0.05
+"""Seconds between two looks at the records."""
+
+_HEAD = numpy.dtype(
+    [
+        ("sequence", "<i8"),
+        ("claimed", "<i8"),
+        ("time", "<i8"),
+        ("started", "<i8"),
+        ("thread", "<i8"),
+        ("site", "<u4"),
+        ("probes", "<u4"),
+    ]
+)
+
+
+Record = TypeVar("Record")
+Records = TypeVar("Records", bound="list[Any]")
+
+
+def _named(noted: str) -> str:
+    """A class as Java names it, or a frame as stack traces do: ``com.acme.Order.add:42``."""
+    signature, _, frame = noted.partition("\1")
+    if not frame:
+        return java_name(signature)
+    method, _, line = frame.partition("\1")
+    return f"{java_name(signature)}.{method}" + (f":{line}" if line != "0" else "")
+
+
+class Recorder(ProbeSet, ABC, Generic[Record, Records]):
+    """A set of probes that record.
+
+    Args:
+        vm: the VM.
+        probes: the probes.
+        shape: of their records.
+        limit: records a second; ``None`` for all that there is space for.
+        over: seconds that what is recorded must have taken.
+    """
+
+    def __init__(
+        self,
+        vm: TracedVM,
+        probes: Sequence[Probe],
+        shape: RecordShape,
+        *,
+        limit: int | None,
+        over: float = 0.0,
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise BadProbe("limit= counts from 1; None records all that there is space for")
+        self._limit = limit
+        self._class_names = ["?"]
+        self._classes_read = 0
+        self._threads: dict[int, str] = {}
+        self._left_out = 0
+        self._since = time.monotonic()
+        self._taken = 0
+        super().__init__(vm, probes, shape, over=over)
+        self._memory.allow(limit)
+
+    @abstractmethod
+    def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Record:
+        """What a record says."""
+
+    @abstractmethod
+    def _records(self, found: list[Record]) -> Records:
+        """The list that `read` returns."""
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    @property
+    def dropped(self) -> int:
+        """Records that were left out: there were more than the limit, or than were read in time."""
+        return self._memory.dropped + self._memory.lost + self._left_out
+
+    def read(self, timeout: float | None = 0.0) -> Records:
+        """What was recorded since the last time, in order.
+
+        Args:
+            timeout: seconds to wait for one; ``None`` is for ever.
+
+        Raises:
+            ProtocolError: what the target has written makes no sense.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            ended = self.ended
+            with self._lock:
+                found = self._records(self._take())
+            if found or ended:
+                return found
+            left = TICK if until is None else min(TICK, until - time.monotonic())
+            if left <= 0:
+                return found
+            time.sleep(left)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Records as they are made, until the probes are taken out or the target ends."""
+        while True:
+            found = self.read(1.0)
+            yield from found
+            if not found and self.ended:
+                return
+
+    def _take(self) -> list[Record]:
+        now = time.monotonic()
+        if now - self._since >= 1:
+            self._since, self._taken = now, 0
+        allowed = None if self._limit is None else max(self._limit - self._taken, 0)
+        rows = self._memory.take()
+        # Where there are enough for this second, the program writes no more either.
+        self._memory.allow(None if allowed is None else max(allowed - len(rows), 0))
+        if not len(rows):
+            return []
+        heads = rows[:, :HEAD].copy().view(_HEAD)[:, 0]
+        # A frame may go on with the probes of a set that had this one's place before.
+        ours = heads["probes"] == self._number
+        rows, heads = rows[ours], heads[ours]
+        order = numpy.argsort(heads["time"], kind="stable")[:allowed]
+        self._left_out += len(rows) - len(order)
+        self._taken += len(order)
+        rows, heads = rows[order], heads[order]
+        self._learn(heads)
+        found: list[Record] = []
+        for row, head in zip(rows, heads.tolist(), strict=True):
+            _, _, ended, started, thread, site, _ = head
+            if site >= len(self._sites):
+                if self.ended:  # of a class that was loaded at the very end
+                    self._left_out += 1
+                    continue
+                raise ProtocolError("a record is from a place that has no probe")
+            found.append(self._record(self._sites[site], memoryview(row), ended, started, thread))
+        return found
+
+    def _learn(self, heads: Any) -> None:
+        """Ask for the names behind numbers that are new."""
+        if not len(heads):
+            return
+        if int(heads["site"].max()) >= len(self._sites):
+            self._read_sites()
+        self._read_classes()
+        unknown = set(heads["thread"].tolist()) - set(self._threads)
+        if unknown and not self.ended:
+            try:
+                threads = self._vm.threads
+                live = list(threads)
+                ids = threads.ids(live)
+                names = [one.name for one in live]
+            except Error:
+                if not self._vm._session.gone():
+                    raise
+            else:
+                self._threads.update(zip(ids, names, strict=True))
+        for number in unknown:
+            self._threads.setdefault(number, f"#{number}")
+
+    def _read_classes(self) -> None:
+        data = self._ask("read_recorded_classes", self._classes_read)
+        self._classes_read += len(data)
+        self._class_names += [_named(text.decode(one)) for one in data.split(b"\0")[:-1]]
+
+    def _read_rest(self) -> None:
+        super()._read_rest()
+        self._read_classes()
+
+    def _values(self, site: Site, row: memoryview) -> list[Any]:
+        return [
+            None if slot is None else slot.read(row, self._class_names, self._shape.text_size)
+            for slot in site.slots
+        ]
+
+
+__all__ = ["Record", "Recorder", "Records"]
