@@ -16,9 +16,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
-import cloudpickle
-
 import jvmti
+from jvmti.integrations.copying import copied
 from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
@@ -108,7 +107,7 @@ def _keep(value: Any) -> tuple[str, str]:
 
 def _success(value: Any) -> bytes:
     try:
-        answer: bytes = cloudpickle.dumps((True, value, ""))
+        answer = copied((True, value, ""))
     except Exception as error:
         raise TypeError(
             f"the result cannot be copied to the calling process ({error}): return names, numbers "
@@ -120,12 +119,12 @@ def _success(value: Any) -> bytes:
 def _failure(error: BaseException) -> bytes:
     where = "".join(traceback.format_exception(error))
     try:
-        answer: bytes = cloudpickle.dumps((False, error, where))
+        answer = copied((False, error, where))
         pickle.loads(answer)
     except Exception:
         # What it carries stays here, such as the throwable of a JavaException.
         told = Error(f"{type(error).__name__}: {error}")
-        answer = cloudpickle.dumps((False, told, where))
+        answer = copied((False, told, where))
     return answer
 
 

@@ -161,8 +161,11 @@ class Controller:
         return self._ask((function, args, kwargs, keeping))
 
     def _ask(self, question: Any) -> Any:
+        # Only here, because cloudpickle is an extra.
+        from jvmti.integrations.copying import copied
+
         try:
-            request = _cloudpickle().dumps(question)
+            request = copied(question)
         except Exception as error:
             raise TypeError(
                 f"the function or an argument cannot be copied to the controller: {error}"
@@ -219,7 +222,7 @@ def attach_self(
         NotAvailable: a capability is not available.
         ImportError: cloudpickle is not installed; ``pip install jvmti[jpype]`` does it.
     """
-    _cloudpickle()
+    _need_cloudpickle()
     try:
         inspect(os.getpid())
     except NotAJvm:
@@ -262,15 +265,14 @@ def _kept_object(key: str, description: str) -> Any:
     return controller.kept_object(key, description)
 
 
-def _cloudpickle() -> Any:
+def _need_cloudpickle() -> None:
     try:
-        import cloudpickle
+        import cloudpickle  # noqa: F401
     except ImportError:
         raise ImportError(
             "cloudpickle, which copies functions to the controller, is not installed: "
             "pip install jvmti[jpype]"
         ) from None
-    return cloudpickle
 
 
 __all__ = ["Controller", "Kept", "attach_self"]
