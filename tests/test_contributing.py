@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 import jvms
 
 TEXT = (jvms.ROOT / "CONTRIBUTING.md").read_text()
@@ -66,10 +68,13 @@ def imported_when_run(file: Path) -> set[str]:
     return found
 
 
-def test_the_debugger_imports_the_model_for_annotations_only() -> None:
-    files = sorted((jvms.ROOT / "src" / "jvmti" / "debug").glob("*.py"))
-    assert len(files) > 8
-    assert "jvmti.wire.codecs" in {name for file in files for name in imported_when_run(file)}
+@pytest.mark.parametrize(
+    ("folder", "below"), [("debug", "jvmti.wire.codecs"), ("emulation", "jvmti.env.interface")]
+)
+def test_a_layer_below_the_model_imports_it_for_annotations_only(folder: str, below: str) -> None:
+    files = sorted((jvms.ROOT / "src" / "jvmti" / folder).glob("*.py"))
+    assert len(files) > 3
+    assert below in {name for file in files for name in imported_when_run(file)}
     wrong = {
         file.name: name
         for file in files

@@ -44,6 +44,7 @@ def attach(
     *,
     timeout: float = 10.0,
     capabilities: str | Iterable[str] = (),
+    emulate: bool = False,
     options: AgentOptions | None = None,
     library: str | os.PathLike[str] | None = None,
 ) -> VM:
@@ -53,6 +54,9 @@ def attach(
         target: a process id, or part of a main class or jar name that matches exactly one JVM.
         timeout: seconds for everything until the session stands.
         capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` for all available.
+        emulate: environments also get capabilities that the VM does not grant and this package
+            does by other means; `docs/emulation.md` says how these differ.  Without it ``vm.env``
+            is the VM's JVM TI as it is.  The model uses them always.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
 
@@ -68,7 +72,7 @@ def attach(
     from jvmti.target import attach as way
 
     connection = way.attach(target, timeout=timeout, options=options, library=library)
-    vm = VM(connection, timeout=timeout)
+    vm = VM(connection, timeout=timeout, emulate=emulate)
     try:
         add_capabilities(vm, capabilities)
     except BaseException:
@@ -82,6 +86,7 @@ def launch(
     *,
     hold: bool = False,
     capabilities: str | Iterable[str] = (),
+    emulate: bool = False,
     timeout: float = 30.0,
     options: AgentOptions | None = None,
     library: str | os.PathLike[str] | None = None,
@@ -96,6 +101,7 @@ def launch(
             when it is live.
         capabilities: names of capabilities to add to ``vm.env`` in the OnLoad phase, or
             ``"all"`` for all that are available.
+        emulate: as for `attach`: for what is asked of the VM when it is live.
         timeout: seconds for everything until the session stands.
         options: further options for the agent.
         library: the agent library, where not the packaged one.
@@ -119,7 +125,7 @@ def launch(
     assert popen is not None
     vm = None
     try:
-        vm = VM(connection, timeout=timeout)
+        vm = VM(connection, timeout=timeout, emulate=emulate)
         add_capabilities(vm, capabilities)
         if not hold:
             vm.proceed(timeout)

@@ -77,6 +77,7 @@ def _found(vm: VM) -> dict[str, Any]:
         "capabilities": {
             "held": _names(allows.held),
             "available": _names(allows.available),
+            "emulated": _names(allows.emulated),
             "unavailable": [
                 {"name": str(one.capability.name), "why": one.why, "how": one.how}
                 for one in allows.unavailable
@@ -123,6 +124,13 @@ def _print(found: dict[str, Any], properties: bool) -> None:
     out.print(f"\ncapabilities available now ({len(capabilities['available'])}):")
     for name in capabilities["available"]:
         out.print(f"  {name}")
+    if capabilities["emulated"]:
+        out.print(
+            f"\nemulated, see docs/emulation.md ({len(capabilities['emulated'])}); environments "
+            "get them by attach(…, emulate=True):"
+        )
+        for name in capabilities["emulated"]:
+            out.print(f"  {name}")
     groups: dict[tuple[str, str], list[str]] = {}
     for one in capabilities["unavailable"]:
         groups.setdefault((one["why"], one["how"]), []).append(one["name"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.agents.script import log_to_stderr
 from jvmti.commands.options.python_code import add_code, code, is_plain, words_after_target
-from jvmti.commands.options.targets import add_target, opened
+from jvmti.commands.options.targets import add_emulate, add_target, opened
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -49,6 +49,7 @@ class Command:
             metavar="NAMES",
             help="take these for vm.env: names separated by commas, or all that are available",
         )
+        add_emulate(parser)
         parser.add_argument(
             "--hold",
             action="store_true",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.interface import FUNCTIONS, Functions
@@ -11,7 +12,7 @@ from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.interface.declaration import Declaration, name_of
 from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
-from jvmti.wire.columns import Columns, map_call
+from jvmti.wire.columns import Columns, map_call, map_here
 from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class Env(Functions):
         self._timeout = timeout
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        overrides = self._session.overrides
+        if overrides and (stand_in := overrides.get((self._number, declaration.name))) is not None:
+            return stand_in(self, arguments)
+        return self.call_natively(declaration, arguments)
+
+    def call_natively(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
+        """Call a function in the VM, whatever stands in for it here."""
         session = self._session
         if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
             return lender.call(self, declaration, arguments)
@@ -60,7 +68,7 @@ class Env(Functions):
         ``env.map.get_thread_state(threads)`` sends one message and gives `Columns` with NumPy
         arrays; a failing row has its error code in ``status`` and the others their results.
         """
-        return Mapped(self._session, FUNCTIONS, self._number, self._timeout)
+        return Mapped(self._session, FUNCTIONS, self._number, self._timeout, self)
 
     def function(self, name: str) -> Callable[..., Any]:
         """A function by its name in the specification: ``env.function("GetJLocationFormat")``.
@@ -83,7 +91,7 @@ class Env(Functions):
             print(signature.result(), status.result())
         """
         batch = Batch(self._session)
-        yield BatchedEnv(batch, self._number)
+        yield BatchedEnv(batch, self)
         batch.send()
 
     def on(
@@ -262,15 +270,19 @@ class Env(Functions):
 class BatchedEnv(Functions):
     """An environment inside a batch: methods give a `Deferred`."""
 
-    __slots__ = ("_batch", "_number")
+    __slots__ = ("_batch", "_env", "_number")
 
-    def __init__(self, batch: Batch, number: int) -> None:
+    def __init__(self, batch: Batch, env: Env) -> None:
         self._batch = batch
-        self._number = number
+        self._env = env
+        self._number = env._number
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Deferred:
         if declaration.callback:
             raise TypeError(f"{declaration.name}() calls back, which a batch has no time for")
+        stand_in = self._batch.session.overrides.get((self._number, declaration.name))
+        if stand_in is not None:
+            return self._batch.add_here(declaration, partial(stand_in, self._env, arguments))
         _make_way(self._batch.session, declaration, self._number)
         return self._batch.add(declaration, self._number, arguments)
 
@@ -278,7 +290,7 @@ class BatchedEnv(Functions):
 class Mapped:
     """Functions over columns; every attribute is a declared function's map form."""
 
-    __slots__ = ("_functions", "_number", "_session", "_timeout")
+    __slots__ = ("_env", "_functions", "_number", "_session", "_timeout")
 
     def __init__(
         self,
@@ -286,7 +298,9 @@ class Mapped:
         functions: dict[str, Declaration],
         number: int,
         timeout: float | None = None,
+        env: Env | None = None,
     ) -> None:
+        self._env = env
         self._session = session
         self._functions = functions
         self._number = number
@@ -308,6 +322,9 @@ class Mapped:
                     raise TypeError(f"{name}() needs {parameter.name}")
             if named or len(given) > len(declaration.parameters):
                 raise TypeError(f"{name}() got arguments it does not have: {[*named]}")
+            stand_in = self._session.overrides.get((self._number, name))
+            if stand_in is not None and self._env is not None:
+                return map_here(declaration, partial(stand_in, self._env), tuple(given))
             _make_way(self._session, declaration, self._number)
             return map_call(self._session, declaration, self._number, tuple(given), self._timeout)
 

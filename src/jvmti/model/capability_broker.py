@@ -6,8 +6,9 @@ The model, the commands, the prompt and the errors all ask here.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
+from jvmti.emulation.natively import Native
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import ALL, ONLOAD_ONLY, SOLO, Capabilities
@@ -33,18 +34,6 @@ class Source(Enum):
     """The VM does not grant it, but an engine does the same by other means."""
     UNAVAILABLE = "unavailable"
     """It is not available now."""
-
-
-class Engine(Protocol):
-    """Stands in for capabilities that the VM does not grant."""
-
-    @property
-    def name(self) -> str:
-        """The engine's name in reasons."""
-
-    @property
-    def emulates(self) -> Capabilities:
-        """The capabilities that it can stand in for on this VM, at this moment."""
 
 
 @frozen
@@ -83,42 +72,48 @@ class CapabilityStatus(NamedTuple):
     """Those that it holds."""
     available: Capabilities
     """Those that it could add."""
+    emulated: Capabilities
+    """Those that the VM does not grant and an engine emulates.
+
+    The model uses them; `add_capabilities` gives them in a session opened with ``emulate=True``.
+    """
     unavailable: list[Unavailable]
     """Those that it cannot add now."""
 
 
 class CapabilityBroker:
-    """Answers for every capability of a VM; engines register with it."""
+    """Answers for every capability of a VM."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
-        self._engines: list[Engine] = []
-
-    def register(self, engine: Engine) -> None:
-        """Ask an engine from now on, after the VM and the engines before it."""
-        self._engines.append(engine)
 
     def status(self) -> CapabilityStatus:
-        """The capabilities of ``vm.env`` now; those that an engine emulates are available.
+        """The capabilities of ``vm.env`` now.
 
         JVM TI: GetCapabilities, GetPotentialCapabilities.
         """
-        held, potential = self._vm.env.get_capabilities(), self._vm.env.get_potential_capabilities()
+        env, emulation = self._vm.env, self._vm.emulation
+        held, potential = env.get_capabilities(), env.get_potential_capabilities()
         available = potential & ~held
-        for engine in self._engines:
-            available |= engine.emulates & ~held
+        emulated = emulation.emulates & ~self._native()
         unavailable = [
-            Unavailable(one, *self.reason(one, potential)) for one in ALL & ~held & ~available
+            Unavailable(one, *self.reason(one, potential))
+            for one in ALL & ~held & ~available & ~emulated
         ]
-        return CapabilityStatus(held, available, unavailable)
+        return CapabilityStatus(held, available, emulated, unavailable)
+
+    def _native(self) -> Capabilities:
+        """What the VM itself has granted ``vm.env``, or would."""
+        env = Native(self._vm.env)
+        granted: Capabilities = env.get_capabilities() | self._vm._lending.potential(self._vm.env)
+        return granted
 
     def supports(self) -> list[Support]:
         """The state of each capability for ``vm.env`` now, in their order.
 
         JVM TI: GetCapabilities, GetPotentialCapabilities.
         """
-        potential = self._vm.env.get_potential_capabilities()
-        native = potential | self._vm.env.get_capabilities()
+        potential = native = self._native()
         return [self._support(one, native, potential) for one in ALL]
 
     def reason(self, one: Capabilities, potential: Capabilities) -> tuple[str, str]:
@@ -146,7 +141,7 @@ class CapabilityBroker:
     def _support(self, one: Capabilities, native: Capabilities, potential: Capabilities) -> Support:
         source, why, how = Source.NATIVE, "", ""
         if one not in native:
-            engine = next((engine for engine in self._engines if one in engine.emulates), None)
+            engine = self._vm.emulation.engine(one)
             if engine is not None:
                 source, why = Source.EMULATED, engine.name
             else:
@@ -162,4 +157,4 @@ class CapabilityBroker:
         return Support(one, source, why, how, tuple(functions), tuple(events))
 
 
-__all__ = ["CapabilityBroker", "CapabilityStatus", "Engine", "Source", "Support", "Unavailable"]
+__all__ = ["CapabilityBroker", "CapabilityStatus", "Source", "Support", "Unavailable"]

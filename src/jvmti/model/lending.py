@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.environment import Env
+from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import SOLO, Capabilities
 from jvmti.interface.errors import Error, NotAvailable
 
@@ -47,23 +48,34 @@ class Lending:
                 self._others.discard(env)  # disposed of
         return None
 
-    def environment(self, wanted: Capabilities) -> Env:
+    def environment(self, wanted: Capabilities, *, emulated: bool = True) -> Env:
         """An environment that has all of these: the model's own, or one of the program's.
+
+        Args:
+            wanted: the capabilities.
+            emulated: take what only an engine gives, too.
 
         Raises:
             NotAvailable: they are not available now.
         """
         with self._lock:
-            if self._own is not None and not wanted & ~self._held:
-                return self._own
+            own = self._own
+            if own is not None and not wanted & ~self._held and self._fits(own, wanted, emulated):
+                return own
             env = self.holder(wanted)
-            if env is not None:
+            if env is not None and self._fits(env, wanted, emulated):
                 return env
-            if self._own is None:
-                self._own = self._vm.own_env()
-            self._own.add_capabilities(wanted)
+            if own is None:
+                own = self._own = self._vm.own_env()
+            if emulated:
+                own.add_capabilities(wanted)
+            else:
+                self._add(own, wanted)
             self._held |= wanted
-            return self._own
+            return own
+
+    def _fits(self, env: Env, wanted: Capabilities, emulated: bool) -> bool:
+        return emulated or not wanted & self._vm.emulation.held(env)
 
     @contextmanager
     def lent(self, wanted: Capabilities) -> Iterator[Env]:
@@ -93,18 +105,51 @@ class Lending:
                     env.relinquish_capabilities(missing)
 
     def call(self, env: Env, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
-        """Call a function that requests capabilities, as if the model's environments had none."""
-        session = self._vm._session
-        adds = declaration.name == "add_capabilities"
-        try:
-            given = session.call(declaration, env._number, arguments, env._timeout)
-        except NotAvailable:
-            if not adds or not self._given_back(env, Capabilities.of(arguments[0])):
-                raise
-            return session.call(declaration, env._number, arguments, env._timeout)
-        if adds or env not in self._others:
+        """Call a function that requests capabilities, as if the model's environments had none.
+
+        What the VM does not grant, and an engine emulates, comes from there: for the model's own
+        environments always, for those of the program in a session opened with ``emulate=True``.
+        """
+        emulation = self._vm.emulation
+        emulates = emulation.emulates
+        if declaration.name != "add_capabilities":
+            potential = self.potential(env)
+            return potential | emulates if self._may_emulate(env) else potential
+        wanted = Capabilities.of(arguments[0])
+        if not wanted & emulates:
+            return self._add(env, wanted)
+        beyond = wanted & emulates & ~self.potential(env)
+        if beyond and not self._may_emulate(env):
+            try:
+                return self._add(env, wanted)
+            except NotAvailable as error:
+                how = f"jvmti.attach(…, emulate=True) gives {beyond} emulated"
+                raise NotAvailable(error.code, error.function, f"{error.detail}; {how}") from None
+        self._add(env, wanted & ~beyond)
+        if beyond:
+            emulation.add(env, beyond)
+
+    def _may_emulate(self, env: Env) -> bool:
+        return self._vm.emulation.open or env not in self._others
+
+    def potential(self, env: Env) -> Capabilities:
+        """What the VM would grant an environment, were it not for the model's own."""
+        given: Capabilities = self._natively(env, "get_potential_capabilities")
+        if env not in self._others:
             return given
         return given | (self._held & SOLO) | self._vm.breakpoints.could_give
+
+    def _add(self, env: Env, wanted: Capabilities) -> None:
+        try:
+            self._natively(env, "add_capabilities", wanted)
+        except NotAvailable:
+            if not self._given_back(env, wanted):
+                raise
+            self._natively(env, "add_capabilities", wanted)
+
+    def _natively(self, env: Env, name: str, *arguments: Any) -> Any:
+        session = self._vm._session
+        return session.call(FUNCTIONS[name], env._number, arguments, env._timeout)
 
     def make_way(self, env: Env) -> None:
         """Relinquish all exclusive capabilities that nothing needs now."""

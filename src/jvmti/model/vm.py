@@ -15,6 +15,7 @@ from jvmti.debug.breakpoint_table import BreakpointTable
 from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
+from jvmti.emulation.registry import Emulation
 from jvmti.env.environment import Env, Mapped
 from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
 from jvmti.events.callbacks import Callbacks
@@ -38,6 +39,7 @@ from jvmti.model.classes.modules import (
 )
 from jvmti.model.classes.sources import SourcePath
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
+from jvmti.model.engines import ENGINES
 from jvmti.model.lending import Lending
 from jvmti.model.objects.java_object import (
     PRIMITIVE_ARRAYS,
@@ -124,6 +126,7 @@ class VM:
         jni: the JNI functions.
         threads: the live threads.
         capabilities: where each capability comes from, and what needs it.
+        emulation: the engines that do what the VM does not grant.
         heap: the objects of the VM: histograms, scans, referrers.
         breakpoints: the active breakpoints, watchpoints, catchpoints and steps of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
@@ -131,7 +134,9 @@ class VM:
         methods: the names of the methods that this session has seen.
     """
 
-    def __init__(self, connection: Connection, *, timeout: float = 10.0) -> None:
+    def __init__(
+        self, connection: Connection, *, timeout: float = 10.0, emulate: bool = False
+    ) -> None:
         self.process: Process = connection.process
         self.popen: subprocess.Popen[bytes] | None = connection.popen
         self.loaded_at_startup = connection.loaded_at_startup
@@ -147,6 +152,9 @@ class VM:
         self.jni = JNI(self._session)
         self.threads = Threads(self)
         self.capabilities = CapabilityBroker(self)
+        self.emulation = Emulation(self._session, open=emulate)
+        for engine in ENGINES:
+            self.emulation.register(engine(self))
         self._heap: LiveHeap | None = None
         self.classes = Classes(self)
         self.source_path = SourcePath(self)
@@ -516,7 +524,7 @@ class VM:
             unloaded=unloaded,
         )
 
-    def env_with(self, *capabilities: str) -> Env:
+    def env_with(self, *capabilities: str, emulated: bool = True) -> Env:
         """An environment that has certain capabilities: the model's own, unless another has them.
 
         The model takes capabilities that have a cost here, at the first use, and keeps them until
@@ -525,13 +533,14 @@ class VM:
 
         Args:
             capabilities: their names.
+            emulated: take what the VM does not grant from an engine that emulates it.
 
         Raises:
             NotAvailable: they are not available now; the message says what to do.
 
         JVM TI: AddCapabilities.
         """
-        return self._lending.environment(Capabilities.of(*capabilities))
+        return self._lending.environment(Capabilities.of(*capabilities), emulated=emulated)
 
     @property
     def tag_env(self) -> Env:

@@ -83,6 +83,9 @@ def banner(vm: VM, *, bold: bool = False) -> str:
             'vm.env.add_capabilities({"can_…"}) takes one, %env lists them',
         ),
     ]
+    if allows.emulated:
+        said = f"{_count(allows.emulated)}: {_in_words(allows.emulated)}"
+        lines.append(entry("emulated", f"{said}; the model does them without the VM's grant"))
     reasons: dict[tuple[str, str], Capabilities] = {}
     for one in allows.unavailable:
         reason = (one.why, one.how)

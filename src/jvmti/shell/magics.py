@@ -353,8 +353,13 @@ def env(vm: VM, names: Mapping[str, Any], text: str) -> None:
         return
     rows = [[one.name, "held", ""] for one in allows.held]
     rows += [[one.name, "available", ""] for one in allows.available]
+    beyond = allows.emulated & ~allows.held & ~allows.available
+    rows += [[one.name, "emulated", "by the model; for vm.env, with --emulate"] for one in beyond]
     rows += [[one.capability.name, "unavailable", one.why] for one in allows.unavailable]
-    styles = ["green"] * len(allows.held) + [None] * len(allows.available)
+    for row in rows:
+        if row[0] in allows.emulated.names() and row[1] != "emulated":
+            row[2] = "emulated"
+    styles = ["green"] * len(allows.held) + [None] * (len(allows.available) + len(beyond))
     styles += ["dim"] * len(allows.unavailable)
     print_table(["CAPABILITY", "STATE", "REASON"], rows, styles=styles)
     for how in dict.fromkeys(one.how for one in allows.unavailable if one.how):

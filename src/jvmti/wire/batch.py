@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jvmti.interface.declaration import Declaration
@@ -46,6 +47,8 @@ class Batch:
         self.session = session
         self._parts: list[bytes] = []
         self._calls: list[tuple[Declaration, Deferred]] = []
+        self._here: list[tuple[Deferred, Callable[[], Any]]] = []
+        """Calls that something on this side stands in for."""
         self._arguments: list[Any] = []
         """Kept until the batch is sent: handles given up before would be stale in it."""
 
@@ -60,8 +63,24 @@ class Batch:
         self._arguments.append(arguments)
         return deferred
 
+    def add_here(self, declaration: Declaration, call: Callable[[], Any]) -> Deferred:
+        """Add a call that something on this side stands in for; it is made after the message."""
+        deferred = Deferred(declaration.name)
+        self._here.append((deferred, call))
+        return deferred
+
     def send(self) -> None:
         """Send what has been collected and settle every `Deferred`."""
+        self._send()
+        here, self._here = self._here, []
+        for deferred, call in here:
+            try:
+                deferred._value = call()
+            except Error as error:
+                deferred._error = error
+            deferred.done = True
+
+    def _send(self) -> None:
         if not self._calls:
             return
         payload = U32.pack(len(self._calls)) + b"".join(self._parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -20,6 +20,7 @@ from jvmti.interface.declaration import Declaration
 from jvmti.interface.errors import (
     ForeignHandle,
     JavaException,
+    JvmtiError,
     NotInThisVersion,
     ProtocolError,
     error_for,
@@ -321,6 +322,48 @@ def map_call(
     return _decode(session, codec.results, reply.payload)
 
 
+def map_here(
+    declaration: Declaration, stand_in: Callable[[tuple[Any, ...]], Any], arguments: tuple[Any, ...]
+) -> Columns:
+    """The same for a function that something on this side stands in for, row by row.
+
+    Its columns are lists, with ``None`` where a row has failed.
+
+    Raises:
+        ValueError: the columns are not of one length.
+    """
+    shapes_of = [shape for _, shape in codec_of(declaration).inputs]
+    columns = [
+        one if _as_column(one, shape) else None
+        for one, shape in zip(arguments, shapes_of, strict=True)
+    ]
+    counts = {len(one) for one in columns if one is not None}
+    if len(counts) > 1:
+        raise ValueError(f"{declaration.name}() has columns of {sorted(counts)} rows")
+    statuses: list[int] = []
+    results: list[Any] = []
+    for row in range(counts.pop() if counts else 1):
+        its = (
+            one if column is None else column[row]
+            for one, column in zip(arguments, columns, strict=True)
+        )
+        try:
+            results.append(stand_in(tuple(its)))
+            statuses.append(0)
+        except JvmtiError as error:
+            results.append(None)
+            statuses.append(error.code)
+    names = [name or "value" for name, _ in codec_of(declaration).results]
+    if len(names) > 1:
+        found = {
+            name: [None if one is None else one[at] for one in results]
+            for at, name in enumerate(names)
+        }
+    else:
+        found = dict.fromkeys(names, results)
+    return Columns(numpy.array(statuses, "<u2"), found)
+
+
 def _encode_column(
     session: Session, put: Any, shape: shapes.Shape, value: Any, where: str
 ) -> bytes:
@@ -403,4 +446,4 @@ def _decode(
     return Columns(status, columns)
 
 
-__all__ = ["Columns", "HandleColumn", "ListColumn", "TextColumn", "map_call"]
+__all__ = ["Columns", "HandleColumn", "ListColumn", "TextColumn", "map_call", "map_here"]

@@ -182,6 +182,11 @@ class Session:
         self.describe_exception: Callable[[Any], tuple[str, str | None]] | None = None
         self.services = Services()
         """What the upper layers provide for the lower ones."""
+        self.overrides: dict[tuple[int, str], Callable[[Any, tuple[Any, ...]], Any]] = {}
+        """What stands in for functions of environments, by the environment's number and their name.
+
+        It takes the environment and the arguments.
+        """
         self.openings = Openings()
         """Who handles the conversations that the agent begins."""
         self.expects_events: Callable[[], bool] = _never

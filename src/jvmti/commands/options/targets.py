@@ -76,6 +76,16 @@ def add_max_pause(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_emulate(parser: argparse.ArgumentParser) -> None:
+    """Add ``--emulate``."""
+    parser.add_argument(
+        "--emulate",
+        action="store_true",
+        help="environments also get capabilities that the JVM does not grant and that this package "
+        "emulates, see docs/emulation.md",
+    )
+
+
 def no_target_but_the_program(given: argparse.Namespace, words: list[str]) -> None:
     """If a program is started, the word in the target's place is the first word after it."""
     if given.launched is not None and given.target is not None:
@@ -109,7 +119,8 @@ def opened(given: argparse.Namespace, *, apart: bool = False, hold: bool = False
     if given.launched is None:
         if hold:
             given.parser.error("--hold is for a program that is started: -- java …")
-        with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
+        emulate = getattr(given, "emulate", False)
+        with jvmti.attach(named_target(given), timeout=given.timeout, emulate=emulate) as vm:
             yield vm
         return
     if given.target is not None:
@@ -257,6 +268,7 @@ def seconds(text: str) -> float:
 
 
 __all__ = [
+    "add_emulate",
     "add_java",
     "add_json",
     "add_max_pause",
