@@ -413,7 +413,7 @@ def test_a_deadlock_says_who_waits_for_whom(
             assert one.owner != one.thread
             assert f'"{one.name}" #{one.id} waits for monitor Deadlock$' in str(of_monitors)
         assert "at Deadlock.monitors(Deadlock.java:" in str(of_monitors)
-        if not reserved:
-            # What an agent that came late is not given says how it could be had.
-            with pytest.raises(jvmti.errors.NotAvailable, match="options --reserve"):
-                vm.threads["first"].owned_monitors  # noqa: B018
+        [owned] = vm.threads["first"].owned_monitors
+        assert owned == vm.threads["second"].contended_monitor
+        waits = next(one for one in of_monitors.waiting if one.name == "second")
+        assert waits.waits_for.key == f"{owned.identity_hash & 0xFFFFFFFF:x}"

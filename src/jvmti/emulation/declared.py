@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.interface.capabilities import Capabilities
+    from jvmti.model.vm import VM
 
 StandIn = Callable[..., Any]
 """What is called instead of a function of the VM: it takes the environment and the arguments.
@@ -47,6 +48,8 @@ class Engine(Protocol):
     """The engine's name in reasons: by what means it emulates."""
     emulated: ClassVar[tuple[Emulated, ...]]
     """What it stands in for."""
+
+    def __init__(self, vm: VM) -> None: ...
 
     @property
     def emulates(self) -> Capabilities:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jvmti.emulation.monitors import MonitorEngine
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jvmti.emulation.declared import Engine
-    from jvmti.model.vm import VM
 
-ENGINES: tuple[Callable[[VM], Engine], ...] = ()
+ENGINES: tuple[type[Engine], ...] = (MonitorEngine,)
 """Later ones are asked first."""
 
 __all__ = ["ENGINES"]

@@ -693,11 +693,11 @@ class VM:
         """The deadlocks: threads that wait in a circle; ``str()`` of each has the details.
 
         It covers monitors, and locks of ``java.util.concurrent`` that know their owner. If the
-        agent was attached late, the monitors come from the VM's own thread dump. It returns only
-        circles that a second sample confirms.
+        agent was attached late, the monitors are emulated, and threads that wait for one are
+        suspended for a moment. It returns only circles that a second sample confirms.
 
         Args:
-            timeout: seconds that the dump may take.
+            timeout: seconds that the VM's own thread dump may take, where it is needed.
 
         JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
         """

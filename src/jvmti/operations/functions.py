@@ -550,7 +550,8 @@ class Operations(Calling):
 
         Args:
             thread: the thread, suspended or at an event.
-            depth: the only frame to look at, 0 for the most recent; -1 for all.
+            depth: the only frame to look at, 0 for the most recent; -1 for all, and for what
+                native code of the thread holds, which has the slot -1.
 
         JVM TI: FollowReferences, which goes no further than to the roots.
         """

@@ -8,6 +8,9 @@
 // walked by itself; the VM walks it where it comes by the thread object, to which our own handle
 // leads.  There the walk counts frames at the top that other functions leave out, those in which
 // the thread gives up its carrier; so depths are found out by comparing with the stack.
+//
+// Whoever wants to know all frames also gets what has no variable: what native methods hold, and
+// the objects whose monitors the thread that calls has entered for its controller.
 
 #include "agent/engines/heap/heap_pass.h"
 #include "generated/own.h"
@@ -17,6 +20,7 @@ namespace jvmti {
 namespace {
 
 constexpr jlong kThread = 1;  // the mark of the thread; those of other objects come behind
+constexpr jint kNoSlot = -1;  // held by native code
 
 struct Variable {
   jlong mark;
@@ -40,8 +44,16 @@ jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReference
   if (!walk.control.go_on()) return JVMTI_VISIT_ABORT;
   if (referrer_tag != nullptr) return 0;
   if (kind == JVMTI_HEAP_REFERENCE_JNI_GLOBAL && *tag == kThread) return JVMTI_VISIT_OBJECTS;
-  if (kind != JVMTI_HEAP_REFERENCE_STACK_LOCAL) return 0;
-  const jvmtiHeapReferenceInfoStackLocal& local = info->stack_local;
+  jvmtiHeapReferenceInfoStackLocal local{};
+  if (kind == JVMTI_HEAP_REFERENCE_STACK_LOCAL) {
+    local = info->stack_local;
+  } else if (kind == JVMTI_HEAP_REFERENCE_JNI_LOCAL) {
+    local.thread_tag = info->jni_local.thread_tag;
+    local.depth = info->jni_local.depth;
+    local.slot = kNoSlot;
+  } else {
+    return 0;
+  }
   // One stack comes after the other: where the next one begins there is nothing left to see.
   if (local.thread_tag != kThread) return walk.met ? JVMTI_VISIT_ABORT : 0;
   walk.met = true;
@@ -74,10 +86,32 @@ class Marked : public PassTags {
 // Whether the frames of a walk are those of a stack, with a number of frames above.
 bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
   for (const Variable& one : variables) {
-    if (one.depth < more) continue;
+    if (one.depth < more || one.slot == kNoSlot) continue;
     size_t depth = static_cast<size_t>(one.depth - more);
     if (depth >= frames.size() || frames[depth].method != one.method ||
         frames[depth].location != one.location) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_current(Call& call, jthread thread) {
+  jthread current = nullptr;
+  if (call.env->GetCurrentThread(&current) != JVMTI_ERROR_NONE) return false;
+  bool same = call.jni->IsSameObject(current, thread) == JNI_TRUE;
+  call.jni->DeleteLocalRef(current);
+  return same;
+}
+
+// Adds the objects whose monitors the thread has entered for its controller.
+bool note_entered(Call& call, jvmtiEnv* env, Walk* walk) {
+  for (const HeldObject& held : call.channel.objects_held) {
+    jlong mark = 0;
+    if (env->GetTag(held.object, &mark) != JVMTI_ERROR_NONE) return false;
+    if (mark == 0) mark = ++walk->marks;
+    if (env->SetTag(held.object, mark) != JVMTI_ERROR_NONE ||
+        !walk->variables.push(Variable{mark, -1, nullptr, -1, kNoSlot})) {
       return false;
     }
   }
@@ -130,6 +164,9 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
     call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
     return JVMTI_ERROR_THREAD_NOT_SUSPENDED;
   }
+  if (depth.c() < 0 && is_current(call, thread.c()) && !note_entered(call, tags.env(), &walk)) {
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
   Vector<jlong> numbers;
   Vector<jlong> wanted;
   Vector<bool> asked;  // for each mark
@@ -137,11 +174,15 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   for (jlong mark = 0; fine && mark <= walk.marks; ++mark) fine = asked.push(false);
   if (!fine) return JVMTI_ERROR_OUT_OF_MEMORY;
   for (const Variable& one : walk.variables) {
-    if (depth.c() >= 0 ? one.depth != depth.c() : one.depth < 0) continue;
-    // Behind its variables is what a frame has on its operand stack.
-    jint size = 0;
-    if (tags.env()->GetMaxLocals(one.method, &size) != JVMTI_ERROR_NONE || one.slot >= size) {
-      continue;
+    if (one.slot == kNoSlot) {
+      if (depth.c() >= 0) continue;
+    } else {
+      if (depth.c() >= 0 ? one.depth != depth.c() : one.depth < 0) continue;
+      // Behind its variables is what a frame has on its operand stack.
+      jint size = 0;
+      if (tags.env()->GetMaxLocals(one.method, &size) != JVMTI_ERROR_NONE || one.slot >= size) {
+        continue;
+      }
     }
     const jlong place[] = {one.mark, one.depth, one.slot};
     for (jlong part : place) fine = fine && numbers.push(part);

@@ -131,7 +131,7 @@ class Frame:
         """
         env, refused = None, ""
         try:
-            env = self._vm.env_with("can_access_local_variables", *self._virtual)
+            env = self._vm.env_with("can_access_local_variables", *self._virtual, emulated=False)
         except NotAvailable as error:
             refused = error.detail
         if env is None:
@@ -162,11 +162,11 @@ class Frame:
         """The objects whose monitors were entered in this frame, the latest first.
 
         The model takes the capability in an environment of its own; with it, compiled code keeps
-        track of more monitors.
+        track of more monitors. If the agent was attached late, it is emulated, see
+        `Thread.owned_monitors`.
 
         Raises:
             FrameGone: the thread has moved on.
-            NotAvailable: the agent was attached late; ``str(thread)`` shows them all the same.
 
         JVM TI: GetOwnedMonitorStackDepthInfo.
         """

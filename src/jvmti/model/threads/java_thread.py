@@ -193,11 +193,10 @@ class Thread(Attributes, refs.Thread):
         """The objects whose monitors it owns.
 
         At the first use the model takes the capability in an environment of its own; with it,
-        compiled code keeps track of more monitors.
+        compiled code keeps track of more monitors. If the agent was attached late, it is emulated:
+        the thread is suspended for the moment, and the VM stopped for a part of it.
 
         Raises:
-            NotAvailable: the agent was attached late; ``str(thread)`` and ``vm.deadlocks()`` know
-                their classes all the same.
             ThreadNotAlive: it has ended.
 
         JVM TI: GetOwnedMonitorInfo.
@@ -209,8 +208,11 @@ class Thread(Attributes, refs.Thread):
     def contended_monitor(self) -> Object | None:
         """The object whose monitor it waits for, to enter or to be notified.
 
+        If the agent was attached late, it is emulated, as for `owned_monitors`.
+
         Raises:
-            NotAvailable: the agent was attached late.
+            NotAvailable: the agent was attached late, and only native or compiled code refers to
+                the object.
             ThreadNotAlive: it has ended.
 
         JVM TI: GetCurrentContendedMonitor.

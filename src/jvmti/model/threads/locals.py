@@ -117,7 +117,7 @@ class Locals(Mapping[Any, Any]):
         if self._refused is None:
             more = ("can_support_virtual_threads",) if self._frame.thread.is_virtual else ()
             try:
-                return self._frame._vm.env_with("can_access_local_variables", *more)
+                return self._frame._vm.env_with("can_access_local_variables", *more, emulated=False)
             except NotAvailable as refused:
                 self._refused = refused.detail
         return None

@@ -1,12 +1,14 @@
 """Which thread holds which lock, which threads wait for it, and deadlocks.
 
-Monitors come from JVM TI if the VM allows it; after a late attach they come from HotSpot's own
-thread dump, over the attach mechanism. Locks of ``java.util.concurrent`` come from the objects
+Monitors come from JVM TI if the VM allows it. After a late attach, those of deadlocks are emulated,
+for the threads that wait; others come from HotSpot's own thread dump, over the attach mechanism,
+which stops no single thread. Locks of ``java.util.concurrent`` come from the objects
 themselves: from ``Thread.parkBlocker`` to ``AbstractOwnableSynchronizer.exclusiveOwnerThread``.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti import display
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import ThreadState
-from jvmti.interface.errors import JavaException
+from jvmti.interface.errors import JavaException, JvmtiError
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 from jvmti.target.errors import AttachError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread, ThreadSnapshot
     from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
 
 _MONITORS = Capabilities.of("can_get_owned_monitor_info", "can_get_current_contended_monitor")
 
@@ -72,7 +76,8 @@ class LockSnapshot:
 
     #: The locks that each thread holds and waits for, by its id.
     threads: dict[int, ThreadLocks]
-    #: The source of the monitors: ``jvmti``, ``dump``, or empty if there was none.
+    #: The source of the monitors: ``jvmti``, ``emulated`` (those that threads wait for), ``dump``,
+    #: or empty if there was none.
     source: str
     #: Why the monitors are unknown, if they are.
     reason: str = ""
@@ -166,6 +171,7 @@ class LockFinder:
         timeout: float = 10.0,
         *,
         only_waiting: bool = False,
+        contended: bool = False,
     ) -> LockSnapshot:
         """Find out which locks these threads hold and wait for.
 
@@ -173,6 +179,8 @@ class LockFinder:
             threads: the threads.
             timeout: seconds that the VM's own dump may take where it is needed.
             only_waiting: look up monitors only if a thread waits to enter one.
+            contended: those that threads wait for are enough; after a late attach they are
+                emulated, and each thread that waits is suspended for a moment.
         """
         found = {thread.id: ThreadLocks() for thread in threads}
         source, reason = "jvmti", ""
@@ -181,6 +189,8 @@ class LockFinder:
             source = ""
         elif self._env is not None:
             self._monitors(self._env, threads, found)
+        elif contended and self._contended(threads, found):
+            source = "emulated"
         else:
             source, reason = self._dump(found, timeout)
         self._synchronizers(threads, found)
@@ -195,14 +205,14 @@ class LockFinder:
         if not circles:
             return []
         wanted = {number for circle in circles for number in circle}
-        again = self.look([thread for thread in threads if thread.id in wanted])
+        again = self.look([one for one in threads if one.id in wanted], contended=True)
         stand = {frozenset(circle) for circle in again.cycles()}
         return [circle for circle in circles if frozenset(circle) in stand]
 
     def found(self, timeout: float = 10.0) -> list[Deadlock]:
         """The deadlocks among all threads."""
         threads = self._vm.threads.snapshot()
-        look = self.look(threads, timeout)
+        look = self.look(threads, timeout, contended=True)
         known = {thread.id: thread for thread in threads}
         found: list[Deadlock] = display.Rows()
         for circle in self.deadlocks(threads, look):
@@ -258,6 +268,27 @@ class LockFinder:
             # A thread in Object.wait waits to be notified, not for the owner.
             if thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER and its.waits_for:
                 its.owner = owners.get(its.waits_for)
+
+    def _contended(self, threads: Sequence[ThreadSnapshot], found: dict[int, ThreadLocks]) -> bool:
+        """The monitors that threads wait for, and who owns these; whether that could be told."""
+        waiting = [one for one in threads if one.state & ThreadState.BLOCKED_ON_MONITOR_ENTER]
+        try:
+            env = self._vm.env_with("can_get_current_contended_monitor")
+            handles = [one.thread for one in waiting]
+            objects = env.map.get_current_contended_monitor(handles).check().value
+        except JvmtiError as error:
+            log.debug("the thread dump has to tell of monitors: %s", error)
+            return False
+        pairs = [(one, item) for one, item in zip(waiting, objects, strict=True) if item]
+        ids = {one.thread: one.id for one in threads}
+        usages = self._vm.lookup_env.map.get_object_monitor_usage([item for _, item in pairs])
+        locks = self._locks("monitor", [item for _, item in pairs])
+        for (one, _), lock, owner in zip(pairs, locks, list(usages.owner), strict=True):
+            found[one.id].waits_for = lock
+            found[one.id].owner = ids.get(owner)
+            if owner in ids and lock not in found[ids[owner]].owned:
+                found[ids[owner]].owned.append(lock)
+        return True
 
     def _dump(self, found: dict[int, ThreadLocks], timeout: float) -> tuple[str, str]:
         try:
