@@ -45,6 +45,10 @@ struct Text {
 };
 
 inline uint16_t read2(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+inline void write2(uint8_t* at, uint32_t value) {
+  at[0] = static_cast<uint8_t>(value >> 8);
+  at[1] = static_cast<uint8_t>(value);
+}
 inline uint32_t read4(const uint8_t* at) {
   return static_cast<uint32_t>(at[0]) << 24 | static_cast<uint32_t>(at[1]) << 16 |
          static_cast<uint32_t>(at[2]) << 8 | at[3];
@@ -103,7 +107,7 @@ class Output {
     if (uint8_t* at = room(1)) at[0] = static_cast<uint8_t>(value);
   }
   void u2(uint32_t value) {
-    if (uint8_t* at = room(2)) put2(at, value);
+    if (uint8_t* at = room(2)) write2(at, value);
   }
   void u4(uint32_t value) {
     if (uint8_t* at = room(4)) put4(at, value);
@@ -116,23 +120,7 @@ class Output {
     if (size == 0 || from == nullptr) return;
     if (uint8_t* at = room(size)) std::memcpy(at, from, size);
   }
-  void set2(uint32_t where, uint32_t value) {
-    if (!failed) put2(data() + where, value);
-  }
-  void set4(uint32_t where, uint32_t value) {
-    if (!failed) put4(data() + where, value);
-  }
-
- private:
-  static constexpr uint64_t kMost = UINT64_C(1) << 30;
-  static void put2(uint8_t* at, uint32_t value) {
-    at[0] = static_cast<uint8_t>(value >> 8);
-    at[1] = static_cast<uint8_t>(value);
-  }
-  static void put4(uint8_t* at, uint32_t value) {
-    put2(at, value >> 16);
-    put2(at + 2, value);
-  }
+  // Space for so many bytes; null without memory.
   uint8_t* room(uint64_t size) {
     uint64_t used = bytes_.size();
     if (failed) return nullptr;
@@ -145,6 +133,19 @@ class Output {
     }
     bytes_.grow(used + size);
     return bytes_.begin() + used;
+  }
+  void set2(uint32_t where, uint32_t value) {
+    if (!failed) write2(data() + where, value);
+  }
+  void set4(uint32_t where, uint32_t value) {
+    if (!failed) put4(data() + where, value);
+  }
+
+ private:
+  static constexpr uint64_t kMost = UINT64_C(1) << 30;
+  static void put4(uint8_t* at, uint32_t value) {
+    write2(at, value >> 16);
+    write2(at + 2, value);
   }
   Vector<uint8_t> bytes_;
 };

@@ -52,6 +52,7 @@ bool FrameReader::read_types(uint32_t count, Vector<Type>* into) {
     if (rest_.bad || tag > static_cast<uint8_t>(Tag::kUninitialized)) return !(bad_ = true);
     Type type = Type::of(static_cast<Tag>(tag));
     uint32_t value = tag >= static_cast<uint8_t>(Tag::kObject) ? rest_.u2() : 0;
+    has_places = has_places || type.tag == Tag::kUninitialized;
     if (into == nullptr) continue;
     if (type.tag == Tag::kObject) {
       type = Type::object(pool_.class_name(value), static_cast<uint16_t>(value));
@@ -71,6 +72,7 @@ bool FrameReader::next() {
   uint32_t delta = kind < 64 ? kind : kind < 128 ? kind - 64u : rest_.u2();
   at = first_ ? delta : at + delta + 1;
   first_ = false;
+  has_places = false;
   const uint8_t* start = rest_.at;
   if (frame_ != nullptr) {
     frame_->stack.clear();
@@ -96,7 +98,8 @@ bool FrameReader::next() {
 
 // ---- writing
 
-void FrameWriter::begin() {
+void FrameWriter::begin(uint32_t code_size) {
+  code_size_ = code_size;
   start_ = out_.size();
   count_ = 0;
   out_.u2(0);
@@ -109,19 +112,18 @@ uint32_t FrameWriter::delta(uint32_t at) {
   return found;
 }
 
-void FrameWriter::types(Bytes& from, uint32_t count, const uint32_t* places, uint32_t code_size) {
+void FrameWriter::types(Bytes& from, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     uint8_t tag = from.u1();
     out_.u1(tag);
     if (tag < static_cast<uint8_t>(Tag::kObject)) continue;
     uint32_t value = from.u2();
-    bool is_place = tag == static_cast<uint8_t>(Tag::kUninitialized) && value < code_size;
-    out_.u2(is_place ? places[value] : value);
+    bool is_place = tag == static_cast<uint8_t>(Tag::kUninitialized) && value < code_size_;
+    out_.u2(is_place ? moves_.place(value) : value);
   }
 }
 
-void FrameWriter::copy(const FrameReader& frame, uint32_t at, const uint32_t* places,
-                       uint32_t code_size) {
+void FrameWriter::copy(const FrameReader& frame, uint32_t at) {
   uint32_t moved = delta(at);
   Bytes from = frame.types;
   uint8_t kind = frame.kind;
@@ -133,26 +135,29 @@ void FrameWriter::copy(const FrameReader& frame, uint32_t at, const uint32_t* pl
   if (kind < 128 || kind == 247) {
     out_.u1(moved < 64 ? 64 + moved : 247);
     if (moved >= 64) out_.u2(moved);
-    types(from, 1, places, code_size);
-    return;
+  } else {
+    out_.u1(kind);
+    out_.u2(moved);
   }
-  out_.u1(kind);
-  out_.u2(moved);
-  if (kind == 255) {
+  if (!frame.has_places) {
+    out_.copy(from.at, from.left());
+  } else if (kind < 128 || kind == 247) {
+    types(from, 1);
+  } else if (kind == 255) {
     for (int part = 0; part < 2; ++part) {
       uint32_t count = from.u2();
       out_.u2(count);
-      types(from, count, places, code_size);
+      types(from, count);
     }
   } else if (kind >= 252) {
-    types(from, kind - 251u, places, code_size);
+    types(from, kind - 251u);
   }
 }
 
-void FrameWriter::type(const Type& one, const uint32_t* places, uint32_t code_size) {
+void FrameWriter::type(const Type& one) {
   out_.u1(static_cast<uint8_t>(one.tag));
   if (one.tag == Tag::kUninitialized) {
-    out_.u2(one.origin < code_size ? places[one.origin] : 0);
+    out_.u2(one.origin < code_size_ ? moves_.place(one.origin) : 0);
   } else if (one.tag == Tag::kObject) {
     if (one.index != 0 && one.dimensions == 0) {
       out_.u2(one.index);
@@ -172,13 +177,13 @@ void FrameWriter::type(const Type& one, const uint32_t* places, uint32_t code_si
 }
 
 void FrameWriter::full(uint32_t at, const Type* locals, size_t local_count, const Type* stack,
-                       size_t stack_count, const uint32_t* places, uint32_t code_size) {
+                       size_t stack_count) {
   out_.u1(255);
   out_.u2(delta(at));
   out_.u2(static_cast<uint32_t>(local_count));
-  for (size_t i = 0; i < local_count; ++i) type(locals[i], places, code_size);
+  for (size_t i = 0; i < local_count; ++i) type(locals[i]);
   out_.u2(static_cast<uint32_t>(stack_count));
-  for (size_t i = 0; i < stack_count; ++i) type(stack[i], places, code_size);
+  for (size_t i = 0; i < stack_count; ++i) type(stack[i]);
 }
 
 bool FrameWriter::end() {

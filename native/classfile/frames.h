@@ -3,6 +3,7 @@
 
 #include "classfile/class_file.h"
 #include "classfile/instructions.h"
+#include "classfile/moves.h"
 
 namespace jvmti {
 namespace classfile {
@@ -67,7 +68,8 @@ class FrameReader {
 
   uint32_t at = 0;  // where it is in the code
   uint8_t kind = 0;
-  Bytes types;  // as they stand in the table
+  Bytes types;              // as they stand in the table
+  bool has_places = false;  // among them: where objects are made that are not initialized
 
  private:
   bool read_types(uint32_t count, Vector<Type>* into);
@@ -83,21 +85,25 @@ class FrameReader {
 // Writes a table.
 class FrameWriter {
  public:
-  FrameWriter(ConstantPool& pool, Output& out) : pool_(pool), out_(out) {}
-  void begin();
-  // As it was read, at another place.  `places` says where each instruction is now.
-  void copy(const FrameReader& frame, uint32_t at, const uint32_t* places, uint32_t code_size);
+  FrameWriter(ConstantPool& pool, const Moves& moves, Output& out)
+      : pool_(pool), moves_(moves), out_(out) {}
+  // For code that had this size.
+  void begin(uint32_t code_size);
+  // As it was read, at another place.
+  void copy(const FrameReader& frame, uint32_t at);
   void full(uint32_t at, const Type* locals, size_t local_count, const Type* stack,
-            size_t stack_count, const uint32_t* places, uint32_t code_size);
+            size_t stack_count);
   // Returns false when nothing was written.
   bool end();
 
  private:
   uint32_t delta(uint32_t at);
-  void types(Bytes& from, uint32_t count, const uint32_t* places, uint32_t code_size);
-  void type(const Type& one, const uint32_t* places, uint32_t code_size);
+  void types(Bytes& from, uint32_t count);
+  void type(const Type& one);
   ConstantPool& pool_;
+  const Moves& moves_;
   Output& out_;
+  uint32_t code_size_ = 0;
   uint32_t start_ = 0;
   uint32_t count_ = 0;
   uint32_t last_ = 0;

@@ -6,6 +6,7 @@ namespace classfile {
 uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   uint8_t op = code[at];
   uint32_t left = size - at;
+  if (op > kJsrW) return 0;
   if (op == kWide) {
     if (left < 4) return 0;
     uint8_t of = code[at + 1];

@@ -81,8 +81,8 @@ enum Op : uint8_t {
   kJsrW = 201
 };
 
-// Of each operation code its length; 0 where it varies.
-constexpr uint8_t kLengths[202] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 2, 3,  //
+// Of each operation code its length; 0 where it varies, and where there is none.
+constexpr uint8_t kLengths[256] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 2, 3,  //
                                    3, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  //
                                    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 1,  //
                                    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  //
@@ -100,7 +100,6 @@ uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size);
 // The length of the instruction at a place in the code, 0 when it is none or breaks off.
 inline uint32_t length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   uint8_t op = code[at];
-  if (op > kJsrW) return 0;
   uint32_t length = kLengths[op] != 0 ? kLengths[op] : varying_length_at(code, at, size);
   return length <= size - at ? length : 0;
 }
@@ -187,6 +186,17 @@ inline char category(Text type) {
 }
 inline uint32_t slots(char category) {
   return category == 'J' || category == 'D' ? 2 : category == 'V' ? 0 : 1;
+}
+
+// What calling a static method adds to the stack.
+inline int32_t depth_of_call(Text descriptor) {
+  int32_t depth = 0;
+  for (Types types(descriptor); !types.at_end();) {
+    Text type = types.next();
+    if (type.size == 0) break;
+    depth -= static_cast<int32_t>(slots(category(type)));
+  }
+  return depth + static_cast<int32_t>(slots(category(Types::result(descriptor))));
 }
 
 }  // namespace classfile

@@ -76,23 +76,24 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       if (!matches_any(probe->descriptors, method.descriptor.slice())) continue;
       if (!of_method_.push(probe)) return Status::kOutOfMemory;
     }
-    uint32_t where = body_.size();
-    body_.copy(begin, static_cast<uint64_t>(bytes.at - begin));
-    if (of_method_.empty()) continue;
-    // Once more, with new code.
+    if (of_method_.empty()) {
+      body_.copy(begin, static_cast<uint64_t>(bytes.at - begin));
+      continue;
+    }
     Bytes rest(attributes, static_cast<uint64_t>(bytes.at - attributes));
     size_t placed = placed_.size();
-    body_.cut(where);
     body_.copy(begin, static_cast<uint64_t>(attributes - begin) + 2);
     bool is_changed_here = false;
     for (uint32_t left = rest.u2(); left > 0; --left) {
       const uint8_t* attribute = rest.at;
       uint32_t index = rest.u2();
       Bytes contents = rest.part(rest.u4());
+      if (is_changed_here || !(pool_.utf8(index) == Text("Code"))) {
+        body_.copy(attribute, static_cast<uint64_t>(rest.at - attribute));
+        continue;
+      }
       uint32_t start = body_.size();
-      body_.copy(attribute, static_cast<uint64_t>(rest.at - attribute));
-      if (is_changed_here || !(pool_.utf8(index) == Text("Code"))) continue;
-      body_.cut(start + 6);
+      body_.copy(attribute, 6);
       Woven woven = method_.weave(class_, method, contents, of_method_, first_site, body_);
       if (woven == Woven::kOutOfMemory || body_.failed) return Status::kOutOfMemory;
       if (pool_.is_full()) return Status::kTooLarge;
@@ -136,7 +137,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   skip_members(bytes);
   if (bytes.bad || class_.name.size == 0) return Status::kMalformed;
   Bytes ahead = bytes;
-  skip_members(ahead);
+  if (plan.asks_for_annotations()) skip_members(ahead);
   if (ahead.bad) return Status::kMalformed;
   if (!choose(plan, interfaces, super, ahead)) return Status::kOutOfMemory;
   if (of_class_.empty()) return Status::kOk;

@@ -1,5 +1,4 @@
-// The code of a method as it is, and its copy with probes: each instruction moves, and what
-// branches to it follows.
+// The code of a method as it is: its instructions, lines, handlers and parameters.
 #include "classfile/method.h"
 
 namespace jvmti {
@@ -35,6 +34,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   size_t first_omitted = omitted_.size();
   wanted_ = 0;
   uses_parameters_ = false;
+  bool needs_parameters = false;
   bool uses_this = false;
   bool uses_locals = false;
   for (const Probe* probe : probes) {
@@ -43,6 +43,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
     bool hands_named = probe->hands_over(OperandKind::kNamed);
     bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
                            probe->hands_over(OperandKind::kArguments) || hands_named;
+    needs_parameters = needs_parameters || hands_this || hands_arguments;
     if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
     if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
       uses_this = true;
@@ -52,13 +53,12 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   is_constructor_ = method.name == Text("<init>");
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
-  if (!read_parameters() || !find_dropped())
+  parameters_.clear();
+  if (needs_parameters && (!read_parameters() || !find_dropped()))
     return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   tracks_ =
       has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
-  if (!wide_.reserve(size_)) return Woven::kOutOfMemory;
-  wide_.grow(size_);
-  std::memset(wide_.begin(), 0, size_);
+  wide_.clear();
   uint32_t head = out.size();
   for (int tries = 0; tries < 16; ++tries) {
     out.cut(head);
@@ -125,42 +125,84 @@ bool Method::jumps() const {
 
 // Finds where the instructions are, and what is done to them.
 bool Method::scan() {
-  if (!target_.reserve(size_ + 1) || !place_.reserve(size_ + 1) || !marks_.reserve(size_ + 1) ||
-      !line_at_.reserve(size_ + 1)) {
+  if (!marks_.reserve(size_) || !busy_.reserve(size_ + 1) || !branches_.reserve(size_ + 1)) {
     out_->failed = true;
     return false;
   }
-  target_.grow(size_ + 1);
-  place_.grow(size_ + 1);
-  marks_.grow(size_ + 1);
-  std::memset(target_.begin(), 0xFF, (size_ + 1) * sizeof target_[0]);
-  std::memset(marks_.begin(), 0, size_ + 1);
+  marks_.grow(size_);
+  std::memset(marks_.begin(), 0, size_);
   choose_busy();
-  for (uint32_t at = 0, length; at < size_; at += length) {
-    length = length_at(code_, at, size_);
-    if (length == 0) return false;
-    target_[at] = 0;
-    marks_[at] = busy_[code_[at]];
+  return find_instructions() && find_lines() && find_handlers();
+}
+
+bool Method::find_instructions() {
+  const uint8_t* code = code_;
+  uint32_t size = size_;
+  uint8_t* marks = marks_.begin();
+  // Both are written without asking, and count only where they are meant.
+  uint16_t* busy = busy_.begin();
+  uint16_t* branches = branches_.begin();
+  uint32_t busy_count = 0;
+  uint32_t branch_count = 0;
+  uint32_t at = 0;
+  while (at < size) {
+    uint8_t op = code[at];
+    uint8_t mark = marks_of_[op];
+    uint32_t length = kLengths[op];
+    if (length == 0) {
+      length = length_at(code, at, size);
+      if (length == 0) return false;
+    }
+    marks[at] = mark;
+    busy[busy_count] = branches[branch_count] = static_cast<uint16_t>(at);
+    busy_count += static_cast<uint32_t>((mark & kBusy) != 0 || at == 0);
+    branch_count += static_cast<uint32_t>((mark & kBranch) != 0);
+    at += length;
   }
-  line_at_.grow(size_ + 1);
-  std::memset(line_at_.begin(), 0, (size_ + 1) * sizeof line_at_[0]);
-  Bytes lines = line_table_;
-  for (uint32_t left = lines.at == nullptr ? 0 : lines.u2(); left > 0; --left) {
-    uint32_t at = lines.u2();
-    uint32_t line = lines.u2();
-    if (lines.bad || at >= size_) return false;
-    if (target_[at] == kNowhere) continue;
+  busy_.grow(busy_count);
+  branches_.grow(branch_count);
+  return at == size;
+}
+
+bool Method::find_lines() {
+  lines_.clear();
+  Bytes table = line_table_;
+  uint32_t left = table.at == nullptr ? 0 : table.u2();
+  if (!lines_.reserve(left)) return !(out_->failed = true);
+  bool is_sorted = true;
+  uint32_t last = 0;
+  for (; left > 0; --left) {
+    uint32_t at = table.u2();
+    uint16_t number = table.u2();
+    if (table.bad || at >= size_) return false;
+    if (!is_start(at)) continue;
     marks_[at] |= kLineStart;
-    line_at_[at] = static_cast<uint16_t>(line);
+    is_sorted = is_sorted && last <= at;
+    last = at;
+    lines_.put({static_cast<uint16_t>(at), number});
   }
+  if (is_sorted) return true;
+  // Of each place the last one.
+  Vector<uint16_t> numbers;
+  if (!numbers.reserve(size_)) return !(out_->failed = true);
+  numbers.grow(size_);
+  for (const Line& one : lines_) numbers[one.at] = one.number;
+  lines_.clear();
+  for (uint32_t at = 0; at < size_; ++at) {
+    if ((marks_[at] & kLineStart) != 0) lines_.put({static_cast<uint16_t>(at), numbers[at]});
+  }
+  return true;
+}
+
+bool Method::find_handlers() {
   Bytes handlers = handlers_;
   for (uint32_t left = handler_count_; left > 0; --left) {
     uint32_t start = handlers.u2();
     uint32_t end = handlers.u2();
     uint32_t handler = handlers.u2();
     handlers.u2();
-    if (end > size_ || start >= end || handler >= size_ || target_[start] == kNowhere ||
-        (end < size_ && target_[end] == kNowhere) || target_[handler] == kNowhere) {
+    if (end > size_ || start >= end || handler >= size_ || !is_start(start) ||
+        (end < size_ && !is_start(end)) || !is_start(handler)) {
       return false;
     }
     marks_[handler] |= kHandlerStart;
@@ -174,26 +216,26 @@ bool Method::is_worth_it() {
   if ((wanted_ & kAlways) != 0) return true;
   if (is_wanted(Site::kLine) && line_table_.at != nullptr) return true;
   if (is_wanted(Site::kCatch) && handler_count_ != 0) return true;
-  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+  for (uint32_t at : busy_) {
     if ((wanted_ & sites_of(code_[at])) != 0) return true;
   }
   return false;
 }
 
-// Which instructions are more than a copy.
+// What each instruction is, and whether it is more than a copy.
 void Method::choose_busy() {
   if (busy_for_ == wanted_) return;
   busy_for_ = wanted_;
-  for (uint32_t op = 0; op < sizeof busy_; ++op) {
+  for (uint32_t op = 0; op <= kJsrW; ++op) {
     uint8_t code = static_cast<uint8_t>(op);
-    bool jumps = is_branch(code) || code == kGotoW || code == kJsrW || code == kTableswitch ||
-                 code == kLookupswitch;
-    busy_[op] = jumps || is_wanted(Site::kIndex) || (wanted_ & sites_of(code)) != 0 ? kBusy : 0;
+    bool is_far = code == kGotoW || code == kJsrW || code == kTableswitch || code == kLookupswitch;
+    bool is_busy = is_far || is_wanted(Site::kIndex) || (wanted_ & sites_of(code)) != 0;
+    marks_of_[op] =
+        static_cast<uint8_t>(kStart | (is_busy ? kBusy : 0) | (is_branch(code) ? kBranch : 0));
   }
 }
 
 bool Method::read_parameters() {
-  parameters_.clear();
   uint32_t slot = 0;
   if (!method_->is_static()) {
     if (!keep(parameters_, {slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
@@ -262,318 +304,6 @@ bool Method::find_dropped() {
   }
   out_->failed = out_->failed || frames.no_memory();
   return !frames.is_bad();
-}
-
-// Slots for what probes keep through the method, and the code at its beginning.
-bool Method::entry() {
-  Place place;
-  place.is_entry = true;
-  next_temporary_ = kept_from_ = max_locals_;
-  most_locals_ = max_locals_;
-  kept_.clear();
-  kept_types_.clear();
-  if (!select_all(Site::kEntry)) return false;
-  if (uses_parameters_) {
-    for (Parameter& one : parameters_) {
-      one.saved = kNoSlot;
-      // What is not initialized is not to be kept: nobody could have it.
-      if (!one.written || (is_constructor_ && one.slot == 0 && !method_->is_static())) continue;
-      one.saved = temporary(one.category);
-      Type type =
-          one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
-      if (!keep(kept_types_, type)) return false;
-      depth_ = 0;
-      load(one.category, one.slot);
-      store(one.category, one.saved);
-    }
-  }
-  for (const Probe* probe : selected_) {
-    // Those who read what is not kept are not possible either.
-    if (probe->outcome != Outcome::kKeep || !is_possible(*probe, place)) continue;
-    if (!keep(kept_, {probe->number, temporary('J')})) return false;
-    if (!keep(kept_types_, Type::of(Tag::kLong))) return false;
-  }
-  first_temporary_ = next_temporary_;
-  return run(selected_, place);
-}
-
-bool Method::generate() {
-  fixups_.clear();
-  inserted_.clear();
-  inserted_types_.clear();
-  ranges_.clear();
-  bad_branch_ = false;
-  unwind_at_ = kNowhere;
-  line_ = 0;
-  deepest_ = 0;
-  ready_ = !is_constructor_;
-  pending_ = 0;
-  Frame first;
-  FrameReader frames(pool_, frame_table_);
-  bool more = false;
-  if (tracks_) {
-    if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first,
-                                                max_locals_, max_stack_)) {
-      out_->failed = out_->failed || tracker_.no_memory();
-      return false;
-    }
-    if (frame_table_.at != nullptr) {
-      frames.decode(&first);
-      more = frames.next();
-      out_->failed = out_->failed || frames.no_memory();
-      if (frames.is_bad()) return false;
-    }
-  }
-  line_ = line_at_[0];
-  if (!entry()) return false;
-  bool covers = is_wanted(Site::kUnwind);
-  bool open = false;
-  // Instructions that only move are copied together, once the next one that does more is there.
-  bool copies_many = !tracks_ && !is_constructor_;
-  uint8_t alone = kBusy | kHandlerStart | (is_wanted(Site::kLine) ? kLineStart : 0);
-  uint32_t waiting = 0;  // bytes that end before the present instruction
-  for (uint32_t at = 0, length; at < size_; at += length) {
-    length = length_at(code_, at, size_);
-    if (copies_many && at != 0 && (marks_[at] & alone) == 0) {
-      if ((marks_[at] & kLineStart) != 0) line_ = line_at_[at];
-      target_[at] = place_[at] = pc() + waiting;
-      waiting += length;
-      continue;
-    }
-    if (waiting != 0) out_->copy(code_ + at - waiting, waiting);
-    waiting = 0;
-    uint8_t op = code_[at];
-    if (more && frames.at == at) {
-      if (!tracker_.enter(first)) return false;
-      more = frames.next();
-      out_->failed = out_->failed || frames.no_memory();
-      if (frames.is_bad() || (more && frames.at <= at)) return false;
-    }
-    if ((marks_[at] & kLineStart) != 0) line_ = line_at_[at];
-    target_[at] = pc();
-    if (covers && is_ready() != open) {
-      open = !open;
-      if (open && !keep(ranges_, {pc(), 0})) return false;
-      if (!open) ranges_[ranges_.size() - 1].end = pc();
-    }
-    if (!before(at, op)) return false;
-    place_[at] = pc();
-    copy_instruction(at, length);
-    if (tracks_) tracker_.step(code_, at);
-    bool is_turned = wide_[at] != 0 && has_frames_ && op != kGoto && op != kJsr;
-    if (is_turned && !(more && frames.at == at + length) && !insert_frame(pc())) return false;
-    if (!has_frames_ && is_constructor_) {
-      Member made;
-      if (op == kNew) ++pending_;
-      if (op == kInvokespecial && pool_.member(read2(code_ + at + 1), &made) &&
-          made.name == Text("<init>")) {
-        if (pending_ > 0) {
-          --pending_;
-        } else {
-          ready_ = true;
-        }
-      }
-    }
-    if (bad_branch_ || !after(at, op) || out_->failed) return false;
-  }
-  if (waiting != 0) out_->copy(code_ + size_ - waiting, waiting);
-  target_[size_] = pc();
-  if (open) ranges_[ranges_.size() - 1].end = pc();
-  return unwind();
-}
-
-bool Method::is_ready() {
-  if (!is_constructor_) return true;
-  if (!has_frames_) return ready_;
-  return !tracks_ || (tracker_.is_known() && !tracker_.this_is_uninitialized());
-}
-
-// The handler that sees every exception that leaves the method.
-bool Method::unwind() {
-  if (!is_wanted(Site::kUnwind) || ranges_.empty()) return true;
-  if (!select_all(Site::kUnwind)) return false;
-  if (selected_.empty()) return true;
-  uint32_t start = pc();
-  size_t placed = placed_.size();
-  Place place;
-  place.at = size_;
-  place.is_unwind = true;
-  place.value_type = "Ljava/lang/Throwable;";
-  line_ = 0;
-  next_temporary_ = first_temporary_;
-  deepest_ = deepest_ > 1 ? deepest_ : 1;
-  if (!run_with_value(selected_, place)) return false;
-  if (placed_.size() == placed) {
-    out_->cut(start_ + start);
-    return true;
-  }
-  depth_ = 1;
-  op(kAthrow, -1);
-  unwind_at_ = start;
-  if (!has_frames_) return true;
-  Inserted frame{start, inserted_types_.size(), 0, 1};
-  uint32_t slot = 0;
-  if (uses_parameters_) {
-    // Objects are only handed over as such, whatever their classes.
-    for (const Parameter& one : parameters_) {
-      Type type = one.written           ? Type()
-                  : one.category == 'L' ? Type::object("java/lang/Object")
-                                        : Type::described(one.type);
-      if (!keep(inserted_types_, type)) return false;
-      slot += one.written ? 1 : slots(one.category);
-      if (one.written && slots(one.category) == 2) {
-        if (!keep(inserted_types_, Type())) return false;
-        ++slot;
-      }
-    }
-  }
-  if (!kept_types_.empty()) {
-    for (; slot < kept_from_; ++slot) {
-      if (!keep(inserted_types_, Type())) return false;
-    }
-    for (const Type& type : kept_types_) {
-      if (!keep(inserted_types_, type)) return false;
-    }
-  }
-  frame.locals = inserted_types_.size() - frame.first;
-  return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
-}
-
-// Remembers a frame for here, as the tracker has it.
-bool Method::insert_frame(uint32_t place) {
-  if (!tracks_ || !tracker_.is_known()) return false;
-  Inserted frame{place, inserted_types_.size(), 0, 0};
-  if (!tracker_.append_locals(&inserted_types_)) return !(out_->failed = true);
-  if (!kept_types_.empty()) {
-    uint32_t slot = 0;
-    for (size_t i = frame.first; i < inserted_types_.size(); ++i)
-      slot += inserted_types_[i].is_wide() ? 2 : 1;
-    for (; slot < kept_from_; ++slot) {
-      if (!keep(inserted_types_, Type())) return false;
-    }
-    for (const Type& type : kept_types_) {
-      if (!keep(inserted_types_, type)) return false;
-    }
-  }
-  frame.locals = inserted_types_.size() - frame.first;
-  size_t before = inserted_types_.size();
-  if (!tracker_.append_stack(&inserted_types_)) return !(out_->failed = true);
-  frame.stack = inserted_types_.size() - before;
-  return keep(inserted_, frame);
-}
-
-void Method::copy_instruction(uint32_t at, uint32_t length) {
-  uint8_t op = code_[at];
-  if (is_branch(op) || op == kGotoW || op == kJsrW) {
-    branch(at, op);
-  } else if (op == kTableswitch || op == kLookupswitch) {
-    switch_table(at, op);
-  } else {
-    out_->copy(code_ + at, length);
-  }
-}
-
-void Method::branch(uint32_t at, uint8_t op) {
-  bool is_far = op == kGotoW || op == kJsrW;
-  int64_t distance = is_far ? static_cast<int32_t>(read4(code_ + at + 1))
-                            : static_cast<int16_t>(read2(code_ + at + 1));
-  uint32_t to = static_cast<uint32_t>(at + distance);
-  if (at + distance < 0 || to >= size_ || target_[to] == kNowhere) {
-    bad_branch_ = true;
-    return;
-  }
-  uint32_t from = pc();
-  bool wide = is_far || wide_[at] != 0;
-  if (wide && !is_far && op != kGoto && op != kJsr) {
-    // Around a jump of four bytes.
-    uint8_t inverted = op >= kIfnull ? op ^ 1 : static_cast<uint8_t>(((op + 1) ^ 1) - 1);
-    out_->u1(inverted);
-    out_->u2(8);
-    from = pc();
-    out_->u1(kGotoW);
-  } else {
-    uint8_t far = op == kGoto || op == kGotoW ? kGotoW : kJsrW;
-    out_->u1(wide ? far : op);
-  }
-  if (!fixups_.push({pc(), from, to, wide})) out_->failed = true;
-  if (wide) {
-    out_->u4(0);
-  } else {
-    out_->u2(0);
-  }
-}
-
-void Method::switch_table(uint32_t at, uint8_t op) {
-  uint32_t from = pc();
-  out_->u1(op);
-  while (pc() % 4 != 0) out_->u1(0);
-  const uint8_t* table = code_ + at + 4 - at % 4;
-  auto jump = [&](const uint8_t* distance) {
-    int64_t to = at + static_cast<int64_t>(static_cast<int32_t>(read4(distance)));
-    if (to < 0 || to >= size_ || target_[static_cast<size_t>(to)] == kNowhere) {
-      bad_branch_ = true;
-      return;
-    }
-    if (!fixups_.push({pc(), from, static_cast<uint32_t>(to), true})) out_->failed = true;
-    out_->u4(0);
-  };
-  jump(table);
-  uint32_t count;
-  if (op == kTableswitch) {
-    out_->copy(table + 4, 8);
-    count = read4(table + 8) - read4(table + 4) + 1;
-  } else {
-    count = read4(table + 4);
-    out_->u4(count);
-  }
-  table += op == kTableswitch ? 12 : 8;
-  for (uint32_t i = 0; i < count && !bad_branch_; ++i) {
-    if (op == kLookupswitch) {
-      out_->copy(table, 4);
-      table += 4;
-    }
-    jump(table);
-    table += 4;
-  }
-}
-
-// Writes the distances of branches, and how large everything has become.
-Woven Method::patch() {
-  if (out_->failed) return Woven::kOutOfMemory;
-  for (const Fixup& one : fixups_) {
-    int64_t distance = static_cast<int64_t>(target_[one.to]) - one.from;
-    if (one.is_wide) {
-      out_->set4(start_ + one.where, static_cast<uint32_t>(distance));
-    } else if (distance < -32768 || distance > 32767) {
-      grew_ = true;
-    } else {
-      out_->set2(start_ + one.where, static_cast<uint32_t>(distance));
-    }
-  }
-  if (grew_) {
-    for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
-      if (!is_branch(code_[at]) || wide_[at] != 0) continue;
-      uint32_t to = static_cast<uint32_t>(at + static_cast<int16_t>(read2(code_ + at + 1)));
-      int64_t distance = static_cast<int64_t>(target_[to]) - place_[at];
-      if (distance < -32768 || distance > 32767) wide_[at] = 1;
-    }
-    // The frame behind a branch that is turned round comes from the tracker.
-    tracks_ = tracks_ || has_frames_;
-    return Woven::kChanged;
-  }
-  uint32_t size = pc();
-  // Where exceptions leave, one is on the stack.
-  uint32_t own_stack = unwind_at_ != kNowhere && max_stack_ == 0 ? 1 : max_stack_;
-  uint32_t stack = own_stack + static_cast<uint32_t>(deepest_);
-  if (size > 65535 || stack > 65535 || most_locals_ > 65535) {
-    placed_.shrink(first_placed_);
-    for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);
-    return Woven::kUnchanged;
-  }
-  out_->set2(start_ - 8, stack);
-  out_->set2(start_ - 6, most_locals_);
-  out_->set4(start_ - 4, size);
-  return Woven::kChanged;
 }
 
 }  // namespace classfile

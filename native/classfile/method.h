@@ -37,7 +37,7 @@ class Method {
         shapes_(shapes),
         omitted_(omitted),
         tracker_(pool),
-        frames_(pool, table_) {}
+        frames_(pool, moves_, table_) {}
 
   // Before the methods of a class, with a new pool.
   bool begin_class(size_t probes) {
@@ -58,7 +58,14 @@ class Method {
  private:
   static constexpr uint32_t kNowhere = 0xFFFFFFFF;
   static constexpr uint32_t kNoSlot = 0xFFFFFFFF;
-  enum Mark : uint8_t { kLineStart = 1, kHandlerStart = 2, kBusy = 4 };
+  // Of a byte of code.
+  enum Mark : uint8_t {
+    kStart = 1,  // of an instruction
+    kBusy = 2,   // which is more than a copy
+    kBranch = 4,
+    kLineStart = 8,
+    kHandlerStart = 16
+  };
 
   struct Parameter {
     uint32_t slot;
@@ -89,7 +96,10 @@ class Method {
     uint32_t where;  // of the distance, in the code
     uint32_t from;   // of the instruction
     uint32_t to;     // before
-    bool is_wide;
+  };
+  struct Line {
+    uint16_t at;
+    uint16_t number;
   };
   struct Inserted {
     uint32_t place;
@@ -113,26 +123,38 @@ class Method {
     return !out_->failed;
   }
 
-  // method.cpp: what is there, and the new code
+  // method.cpp: what is there
   bool read(Bytes code);
   bool read_attributes(Bytes attributes);
   bool jumps() const;
   bool scan();
+  bool find_instructions();
+  bool find_lines();
+  bool find_handlers();
   bool is_worth_it();
   void choose_busy();
   bool read_parameters();
   bool find_dropped();
   bool first_frame(Frame* frame);
+  bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
+
+  // copying.cpp: the new code
   bool generate();
+  const Vector<uint16_t>* find_handled();
+  void pass_lines(uint32_t at);
+  void moves(uint32_t at, uint32_t target, uint32_t place);
   bool entry();
   bool before(uint32_t at, uint8_t op);
   bool after(uint32_t at, uint8_t op);
   void copy_instruction(uint32_t at, uint32_t length);
-  void branch(uint32_t at, uint8_t op);
+  void far_branch(uint32_t at, uint8_t op);
+  void far_jump(int64_t to, uint32_t from);
   void switch_table(uint32_t at, uint8_t op);
+  bool is_wide(uint32_t at) const { return !wide_.empty() && wide_[at] != 0; }
   bool insert_frame(uint32_t place);
   bool unwind();
   Woven patch();
+  bool write_distances();
   uint32_t pc() const { return out_->size() - start_; }
 
   // sites.cpp: which probes are where
@@ -250,13 +272,16 @@ class Method {
   bool ready_ = true;     // without frames: `this` is initialized
   uint32_t pending_ = 0;  // objects made and not initialized, without frames
 
-  Vector<uint32_t> target_;  // of each instruction: where a jump to it goes now
-  Vector<uint32_t> place_;   // where the instruction itself is now
+  Moves moves_;
   Vector<uint8_t> marks_;
-  uint8_t busy_[kJsrW + 1] = {};  // by operation code
-  uint32_t busy_for_ = 0;         // what is wanted that it was made for
-  Vector<uint16_t> line_at_;
-  Vector<uint8_t> wide_;  // branches that need four bytes
+  Vector<uint16_t> busy_;       // the first instruction, and those that are more than a copy
+  Vector<uint16_t> handled_;    // those that are not copied together with their neighbours
+  Vector<uint16_t> branches_;   // of two bytes
+  uint8_t marks_of_[256] = {};  // by operation code
+  uint32_t busy_for_ = 0;       // what is wanted that they were made for
+  Vector<Line> lines_;          // in the order of the code
+  size_t next_line_ = 0;
+  Vector<uint8_t> wide_;  // branches that need four bytes; empty where none does
   bool grew_ = false;
   bool bad_branch_ = false;
   uint32_t line_ = 0;

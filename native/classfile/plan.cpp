@@ -219,7 +219,7 @@ bool Plan::describe(Probe* probe) {
 Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   layouts::PlanProbe one;
   std::memcpy(&one, at, sizeof one);
-  Probe probe;
+  Probe probe{};
   probe.number = number;
   if (one.site == 0 || one.site > layouts::kSiteCount) return Status::kBadPlan;
   if (one.outcome >= layouts::kOutcomeCount || one.result > 127) return Status::kBadPlan;
@@ -243,6 +243,10 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   probe.steps = steps_.begin() + one.first_test;
   probe.step_count = one.tests;
   if (!is_condition(probe)) return Status::kBadPlan;
+  for (uint32_t i = 0; i < one.operands; ++i) probe.kinds |= bit(probe.operands[i].kind);
+  for (uint32_t i = 0; i < one.tests; ++i) {
+    if (probe.steps[i].operand != nullptr) probe.kinds |= bit(probe.steps[i].operand->kind);
+  }
   bool records = probe.outcome == Outcome::kRecord;
   for (uint32_t i = 0; i < one.operands; ++i) {
     const Operand& operand = probe.operands[i];
@@ -286,6 +290,8 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
       break;
   }
   if (!describe(&probe)) return Status::kBadPlan;
+  probe.depth = depth_of_call(probe.descriptor);
+  asks_for_annotations_ = asks_for_annotations_ || probe.annotations != nullptr;
   probes_.put(probe);
   return Status::kOk;
 }

@@ -12,6 +12,8 @@ using layouts::Outcome;
 using Site = layouts::Site;
 using OperandKind = layouts::Operand;
 
+constexpr uint32_t bit(OperandKind kind) { return 1u << static_cast<uint32_t>(kind); }
+
 struct Operand {
   OperandKind kind;
   char type;
@@ -59,16 +61,10 @@ struct Probe {
   Text name;
   Text descriptor;
 
-  // Also for its condition.
-  bool hands_over(OperandKind kind) const {
-    for (uint32_t i = 0; i < operand_count; ++i) {
-      if (operands[i].kind == kind) return true;
-    }
-    for (uint32_t i = 0; i < step_count; ++i) {
-      if (steps[i].operand != nullptr && steps[i].operand->kind == kind) return true;
-    }
-    return false;
-  }
+  int32_t depth;   // what calling it adds to the stack
+  uint32_t kinds;  // a bit for each kind of operand, also of its condition
+
+  bool hands_over(OperandKind kind) const { return (kinds & bit(kind)) != 0; }
 };
 
 // What a probe that records calls, in this order: `begin`, a `put` for each value, `end`.
@@ -81,6 +77,8 @@ class Plan {
  public:
   Status read(const uint8_t* data, uint64_t size);
   const Vector<Probe>& probes() const { return probes_; }
+  // Whether any probe looks at annotations of classes.
+  bool asks_for_annotations() const { return asks_for_annotations_; }
   const Vector<Step>& steps() const { return steps_; }
   const Vector<Operand>& operands() const { return operands_; }
   // Lets every probe call this class, whose name must outlive the plan, with a first operand of
@@ -101,6 +99,7 @@ class Plan {
   Vector<Step> steps_;
   Vector<Probe> probes_;
   Vector<uint8_t> descriptors_;  // of the methods that probes call
+  bool asks_for_annotations_ = false;
 };
 
 }  // namespace classfile

@@ -194,7 +194,8 @@ bool Method::emit(const Probe& probe, const Place& place) {
   for (uint32_t i = 0; i < handed_over; ++i) hand_over(probe.operands[i], place);
   uint16_t& helper = helpers_[probe.number];
   if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
-  invoke(helper, probe.descriptor);
+  op(kInvokestatic, probe.depth);
+  out_->u2(helper);
   if (records) {
     record(probe, place);
   } else if (probe.outcome == Outcome::kKeep) {
@@ -476,14 +477,7 @@ void Method::array(size_t count, const Load& load_one) {
 }
 
 void Method::invoke(uint16_t method, Text descriptor) {
-  int32_t depth = 0;
-  for (Types types(descriptor); !types.at_end();) {
-    Text type = types.next();
-    if (type.size == 0) break;
-    depth -= static_cast<int32_t>(slots(category(type)));
-  }
-  depth += static_cast<int32_t>(slots(category(Types::result(descriptor))));
-  op(kInvokestatic, depth);
+  op(kInvokestatic, depth_of_call(descriptor));
   out_->u2(method);
 }
 

@@ -97,6 +97,7 @@ bool Method::before(uint32_t at, uint8_t op) {
   read_.clear();
   entered_.clear();
   uint8_t marks = marks_[at];
+  if ((marks & (kBusy | kLineStart | kHandlerStart)) == 0) return true;
   if ((marks & kHandlerStart) != 0 && is_wanted(Site::kCatch) && !caught(at)) return false;
   Place place;
   place.at = at;

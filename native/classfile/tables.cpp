@@ -7,9 +7,9 @@ namespace classfile {
 
 // Where an instruction is now; a table may name what is not the start of any.
 uint32_t Method::mapped(uint32_t at) const {
-  if (at >= size_) return target_[size_];
-  while (at > 0 && target_[at] == kNowhere) --at;
-  return at == 0 ? 0 : target_[at];
+  if (at >= size_) return moves_.target(size_);
+  while (at > 0 && !is_start(at)) --at;
+  return at == 0 ? 0 : moves_.target(at);
 }
 
 bool Method::exception_table() {
@@ -19,9 +19,7 @@ bool Method::exception_table() {
   uint32_t count = handler_count_;
   Bytes handlers = handlers_;
   for (uint32_t i = 0; i < handler_count_; ++i) {
-    out_->u2(target_[handlers.u2()]);
-    out_->u2(target_[handlers.u2()]);
-    out_->u2(target_[handlers.u2()]);
+    for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));
     out_->u2(handlers.u2());
   }
   for (uint32_t i = 0; i < ours; ++i) {
@@ -39,7 +37,7 @@ bool Method::exception_table() {
 // Writes the table of frames; false where the old one makes no sense.
 bool Method::write_frames() {
   table_.clear();
-  frames_.begin();
+  frames_.begin(size_);
   FrameReader old(pool_, frame_table_);
   size_t next = 0;
   // Once there is one of ours, those behind it are not differences to their neighbours any more.
@@ -53,16 +51,15 @@ bool Method::write_frames() {
     for (; next < inserted_.size() && inserted_[next].place < limit; ++next) {
       const Inserted& one = inserted_[next];
       const Type* types = inserted_types_.begin() + one.first;
-      frames_.full(one.place, types, one.locals, types + one.locals, one.stack, place_.begin(),
-                   size_);
+      frames_.full(one.place, types, one.locals, types + one.locals, one.stack);
     }
   };
   while (frame_table_.at != nullptr && old.next()) {
-    if (old.at >= size_ || target_[old.at] == kNowhere) return false;
-    uint32_t at = target_[old.at];
+    if (old.at >= size_ || !is_start(old.at)) return false;
+    uint32_t at = moves_.target(old.at);
     write_inserted(at);
     if (!decodes) {
-      frames_.copy(old, at, place_.begin(), size_);
+      frames_.copy(old, at);
       continue;
     }
     locals.clear();
@@ -79,8 +76,8 @@ bool Method::write_frames() {
         if (!keep(locals, one)) return false;
       }
     }
-    frames_.full(at, locals.begin(), locals.size(), declared_.stack.begin(), declared_.stack.size(),
-                 place_.begin(), size_);
+    frames_.full(at, locals.begin(), locals.size(), declared_.stack.begin(),
+                 declared_.stack.size());
   }
   out_->failed = out_->failed || old.no_memory();
   if (frame_table_.at != nullptr && old.is_bad()) return false;
@@ -91,12 +88,16 @@ bool Method::write_frames() {
 
 bool Method::line_numbers(Bytes table) {
   uint32_t count = table.u2();
+  const uint8_t* from = table.take(uint64_t{count} * 4);
+  if (table.bad) return false;
   out_->u2(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    out_->u2(mapped(table.u2()));
-    out_->u2(table.u2());
+  uint8_t* to = out_->room(uint64_t{count} * 4);
+  if (to == nullptr) return false;
+  for (uint32_t i = 0; i < count; ++i, from += 4, to += 4) {
+    write2(to, mapped(read2(from)));
+    std::memcpy(to + 2, from + 2, 2);
   }
-  return !table.bad;
+  return true;
 }
 
 // Of variables, and of their generic types.
@@ -107,9 +108,13 @@ bool Method::local_variables(Bytes table) {
     uint32_t start = table.u2();
     uint32_t end = start + table.u2();
     if (end > size_) return false;
-    out_->u2(mapped(start));
-    out_->u2(mapped(end) - mapped(start));
-    out_->copy(table.take(6), 6);
+    const uint8_t* rest = table.take(6);
+    uint8_t* to = out_->room(10);
+    if (rest == nullptr || to == nullptr) return false;
+    uint32_t moved = mapped(start);
+    write2(to, moved);
+    write2(to + 2, mapped(end) - moved);
+    std::memcpy(to + 4, rest, 6);
   }
   return !table.bad;
 }
@@ -118,7 +123,7 @@ bool Method::type_annotations(Bytes table) {
   uint32_t count = table.u2();
   out_->u2(count);
   auto place = [&](uint32_t at) {
-    return at < size_ && target_[at] != kNowhere ? place_[at] : mapped(at);
+    return at < size_ && is_start(at) ? moves_.place(at) : mapped(at);
   };
   for (uint32_t i = 0; i < count && !table.bad; ++i) {
     uint8_t kind = table.u1();

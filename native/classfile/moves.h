@@ -1,0 +1,67 @@
+// Where the instructions of a method are now.
+#pragma once
+
+#include "base/containers.h"
+
+namespace jvmti {
+namespace classfile {
+
+// An instruction moves as far as the one in front of it, unless something was put between them;
+// only those where the distance changes are noted.
+class Moves {
+ public:
+  void clear() {
+    moves_.clear();
+    last_ = 0;
+  }
+  // In rising order, from 0 on: a jump to `at` goes to `target`, the instruction itself is at
+  // `place`. False without memory.
+  [[nodiscard]] bool note(uint32_t at, uint32_t target, uint32_t place) {
+    if (!moves_.empty() && moves_[moves_.size() - 1].at == at) {
+      moves_[moves_.size() - 1].place = place;
+      return true;
+    }
+    return moves_.push({at, target, place});
+  }
+  uint32_t target(uint32_t at) const {
+    const Move& one = found(at);
+    return at == one.at ? one.target : one.place + (at - one.at);
+  }
+  // Whether nothing was put between two instructions.
+  bool together(uint32_t one, uint32_t other) const {
+    const Move& move = found(one);
+    return holds(last_, other) && (other != move.at || move.target == move.place);
+  }
+  uint32_t place(uint32_t at) const {
+    const Move& one = found(at);
+    return one.place + (at - one.at);
+  }
+
+ private:
+  struct Move {
+    uint32_t at;
+    uint32_t target;
+    uint32_t place;
+  };
+  bool holds(size_t index, uint32_t at) const {
+    return moves_[index].at <= at && (index + 1 == moves_.size() || at < moves_[index + 1].at);
+  }
+  // Those who ask go through the code from its beginning to its end, mostly.
+  const Move& found(uint32_t at) const {
+    if (holds(last_, at)) return moves_[last_];
+    if (last_ + 1 < moves_.size() && holds(last_ + 1, at)) return moves_[++last_];
+    size_t low = 0;
+    for (size_t high = moves_.size(); high - low > 1;) {
+      size_t middle = (low + high) / 2;
+      (moves_[middle].at <= at ? low : high) = middle;
+    }
+    last_ = low;
+    return moves_[low];
+  }
+
+  Vector<Move> moves_;
+  mutable size_t last_ = 0;
+};
+
+}  // namespace classfile
+}  // namespace jvmti
