@@ -100,13 +100,16 @@ def stage(
     *,
     debug: bool = True,
     jvm_args: Sequence[str] = (),
+    emulate: bool = False,
 ) -> Iterator[Stage]:
-    """Start the program with all capabilities reserved, and attach."""
-    library = library_for_executable(jvm.java)
-    arguments = [*jvm_args, f"-agentpath:{library}=reserve"]
-    program = shared_java_program("Frames", jvm_args=arguments, debug=debug)
+    """Start the program with all capabilities reserved, and attach.
+
+    With `emulate`, nothing is reserved: what the VM then does not give is emulated.
+    """
+    reserving = [] if emulate else [f"-agentpath:{library_for_executable(jvm.java)}=reserve"]
+    program = shared_java_program("Frames", jvm_args=[*jvm_args, *reserving], debug=debug)
     program.expect("ready", timeout=60)
-    with jvmti.attach(program.pid, capabilities="all", timeout=30) as vm:
+    with jvmti.attach(program.pid, capabilities="all", timeout=30, emulate=emulate) as vm:
         vm.timeout = 60
         yield Stage(program, vm)
         assert program.ask("echo alive") == "alive"

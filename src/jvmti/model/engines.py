@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jvmti.emulation.class_files import ClassFileEngine
+from jvmti.emulation.locals import LocalObjectEngine
 from jvmti.emulation.monitors import MonitorEngine
 
 if TYPE_CHECKING:
     from jvmti.emulation.declared import Engine
 
-ENGINES: tuple[type[Engine], ...] = (MonitorEngine,)
+ENGINES: tuple[type[Engine], ...] = (MonitorEngine, ClassFileEngine, LocalObjectEngine)
 """Later ones are asked first."""
 
 __all__ = ["ENGINES"]

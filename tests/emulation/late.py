@@ -1,0 +1,74 @@
+"""Runs tests of conformance in sessions that emulate, and knows which functions may differ.
+
+A module imports the tests that it runs again; they find this folder's fixtures.  A test that fails
+because a function differs is named with that function, and the page must say so:
+
+    test_x = differing(test_x, "get_local_int")
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import jvmti
+from jvmti.env.events import EVENTS
+from jvmti.env.interface import FUNCTIONS
+from jvmti.model.engines import ENGINES
+
+#: By JVM, the functions and events that tests of conformance have shown in emulated mode.
+SHOWN: dict[str, set[str]] = {}
+
+DECLARED = [emulated for engine in ENGINES for emulated in engine.emulated]
+
+
+def gated(capability: str) -> set[str]:
+    """The functions and events that depend on a capability."""
+    functions = {name for name, one in FUNCTIONS.items() if capability in one.capabilities}
+    events = (one.declaration for one in EVENTS.values())
+    return functions | {one.name for one in events if capability in one.capabilities}
+
+
+def emulated() -> set[str]:
+    """The functions and events that engines stand in for."""
+    return {name for one in DECLARED for name in (*one.functions, *one.events)} - lacking()
+
+
+def lacking() -> set[str]:
+    """Those of which engines say that they cannot do them."""
+    return {name for one in DECLARED for name in one.lacks}
+
+
+def differences() -> set[str]:
+    """The functions and events of which the page says that they differ."""
+    return lacking() | {name for one in DECLARED for name in one.differs}
+
+
+def differing(
+    test: Callable[..., Any],
+    *functions: str,
+    raises: type[BaseException] = jvmti.errors.OpaqueFrame,
+) -> Callable[..., Any]:
+    """The same test, which must fail with an error because these functions differ.
+
+    It fails to be defined if nothing says so of one of them.
+    """
+    undeclared = set(functions) - differences()
+    assert not undeclared, f"docs/emulation.md does not say that {undeclared} differ"
+    assert isinstance(test, types.FunctionType)
+    copy = types.FunctionType(
+        test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__
+    )
+    copy.__dict__.update(test.__dict__)
+    copy.__annotations__ = test.__annotations__
+    copy.__doc__ = test.__doc__
+    reason = f"emulated, {', '.join(functions)} differ: see docs/emulation.md"
+    marks: Any = copy
+    marks.pytestmark = [
+        *getattr(test, "pytestmark", []),
+        pytest.mark.xfail(strict=True, raises=raises, reason=reason).mark,
+    ]
+    return copy
