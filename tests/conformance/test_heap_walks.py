@@ -395,7 +395,7 @@ def test_a_tag_that_the_vm_would_not_get_is_refused_with_the_reason(
         env.iterate_through_heap(NONE, cls, HeapCallbacks(heap_iteration_callback=out_of_sight))
     env.iterate_through_heap(NONE, cls, HeapCallbacks(heap_iteration_callback=keeps))
     for cell in cells:
-        with pytest.raises(RuntimeError, match="that was given this tag has returned"):
+        with pytest.raises(RuntimeError, match="with this tag has returned"):
             cell.value = 5
     assert cells
     assert {env.get_tag(one) for one in objects} == {0}
@@ -410,7 +410,7 @@ def test_names_are_looked_up_after_the_walk_as_the_message_says(env: jvmti.Env) 
         kept.append(info.stack_local.method)
         return info.stack_local.method.name  # type: ignore[no-any-return]
 
-    with pytest.raises(InHeapCallback, match="keep the method or the object, and look after"):
+    with pytest.raises(InHeapCallback, match="keep the method or the object, and look it up after"):
         env.follow_references(NONE, None, None, HeapCallbacks(heap_reference_callback=look))
     assert kept[0].name
 

@@ -88,11 +88,11 @@ def test_a_pattern_chooses_classes(vm: jvmti.VM) -> None:
 
 
 def test_a_pattern_that_fits_nothing_names_what_is_near(vm: jvmti.VM) -> None:
-    with pytest.raises(NoSuchClass, match=r"'Holdings\$Ordr'; near it: .*Holdings\$Order"):
+    with pytest.raises(NoSuchClass, match=r"'Holdings\$Ordr'; similar: .*Holdings\$Order"):
         vm.heap.histogram(classes="Holdings$Ordr")
-    with pytest.raises(NoSuchClass, match="near it: java.util.HashMap"):
+    with pytest.raises(NoSuchClass, match="similar: java.util.HashMap"):
         vm.heap.histogram(classes="java.lang.hashmap")
-    with pytest.raises(NoSuchClass, match=r"near it: Holdings\$Order"):
+    with pytest.raises(NoSuchClass, match=r"similar: Holdings\$Order"):
         vm.heap.histogram()["Order"]
     with pytest.raises(ValueError):
         vm.heap.histogram(classes=[])

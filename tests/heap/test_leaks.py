@@ -132,7 +132,7 @@ def test_a_healthy_program_has_no_suspects(java_program: programs.JavaPrograms) 
     # What it is made of holds 6% of this very small heap.
     leaks = snapshot.leaks(threshold=0.1)
     assert leaks.suspects == leaks.loaders == leaks.smaller_loaders == []
-    assert repr(leaks) == "nothing of which there is much holds 10% of the heap"
+    assert repr(leaks) == "no class that accumulates holds 10% of the heap"
 
 
 def test_what_all_classes_of_a_loader_hold_is_no_suspect(

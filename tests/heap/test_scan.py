@@ -214,7 +214,7 @@ def maps(vm: jvmti.VM) -> list[str]:
 
 
 def test_a_pattern_that_fits_nothing_is_an_error(vm: jvmti.VM) -> None:
-    with pytest.raises(NoSuchClass, match=r"near it: .*Holdings\$Order"):
+    with pytest.raises(NoSuchClass, match=r"similar: .*Holdings\$Order"):
         vm.heap.scan("Holdings$Oder")
     scan = vm.heap.scan("Holdings$Order")
     with pytest.raises(NoSuchClass):

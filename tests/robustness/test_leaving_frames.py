@@ -286,7 +286,7 @@ def test_what_is_refused_is_done_elsewhere(
     found: list[Any] = []
 
     def look(env: jvmti.Env, event: Any) -> None:
-        with pytest.raises(LeavingFrame, match="before that, or on another Python thread"):
+        with pytest.raises(LeavingFrame, match="before pop_frame, or on another Python thread"):
             text.call("length")
         other = threading.Thread(target=lambda: found.append(text.call("length")))
         other.start()

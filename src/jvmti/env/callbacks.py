@@ -1,9 +1,9 @@
 """The callbacks that functions of JVM TI take, as protocols.
 
-A callback is any callable that accepts the arguments in this order.  The environment is not among
-them, and ``user_data`` follows them where it was given.  Callbacks of heap walks run while
-the VM is stopped, on the thread that made the walk, and may call only what is declared
-callback-safe.  Only tags tell objects apart there.
+A callback is any callable that accepts the arguments in this order. The environment is not among
+them; ``user_data``, if any, follows them.  Callbacks of heap walks run while the VM is stopped, on
+the thread that made the walk, and may call only functions that are declared callback-safe. Only
+tags distinguish objects there.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class Callback(Protocol):
     __c_type__: ClassVar[str]
     """The C type of the function."""
     __since__: ClassVar[str]
-    """The version that brought it."""
+    """The version that introduced it."""
 
 
 C = TypeVar("C", bound=type[Callback])
 
 
 def callback(c: str, *, since: str = "1.0") -> Callable[[C], C]:
-    """Say which C function type a protocol stands for, and since which version."""
+    """Declare the C function type of a protocol, and its first version."""
 
     def mark(cls: C) -> C:
         cls.__c_type__ = c
@@ -86,13 +86,14 @@ def callback(c: str, *, since: str = "1.0") -> Callable[[C], C]:
 
 @callback("jvmtiStartFunction")
 class StartFunction(Callback, Protocol):
-    """What ``run_agent_thread`` runs on the new thread; the thread ends when it returns."""
+    """The function that ``run_agent_thread`` runs on the new thread; the thread ends when it
+    returns."""
 
     def __call__(self, arg: StoredObject, /) -> None:
         """Run.
 
         Args:
-            arg: the object that was given to ``run_agent_thread``.
+            arg: the object passed to ``run_agent_thread``.
         """
 
 
@@ -205,7 +206,7 @@ class ArrayPrimitiveValueCallback(Callback, Protocol):
             tag: its own tag.
             element_count: how many elements it has.
             element_type: their type.
-            elements: a copy of them, of the NumPy type that goes with ``element_type``.
+            elements: a copy of them, of the NumPy type for ``element_type``.
 
         Returns:
             `HeapVisitControl.ABORT` to end the walk, ``HeapVisitControl(0)`` to go on.
@@ -236,7 +237,7 @@ class StringPrimitiveValueCallback(Callback, Protocol):
 
 @callback("jvmtiReservedCallback", since="1.1")
 class ReservedCallback(Callback, Protocol):
-    """Stands where later versions may have a callback; never called."""
+    """Reserved for callbacks of later versions; never called."""
 
     def __call__(self) -> HeapVisitControl:
         """Do nothing."""
@@ -310,7 +311,7 @@ class StackReferenceCallback(Callback, Protocol):
             tag: the object's tag.
             thread_tag: the tag of the stack's thread; 0 without one.
             depth: the depth of the frame, 0 for the top one.
-            method: the method that runs in the frame; ``None`` where there is none.
+            method: the method that runs in the frame; ``None`` if there is none.
             slot: the slot of the variable; -1 for a JNI local reference.
 
         Returns:
@@ -354,7 +355,7 @@ class ObjectReferenceCallback(Callback, Protocol):
 
 @callback("jvmtiExtensionFunction")
 class ExtensionFunction(Callback, Protocol):
-    """A function of the VM's own; its parameters are those that `ExtensionFunctionInfo` lists."""
+    """An extension function; `ExtensionFunctionInfo` lists its parameters."""
 
     def __call__(self, *arguments: Any) -> ErrorCode:
         """Call it."""
@@ -363,7 +364,7 @@ class ExtensionFunction(Callback, Protocol):
 
 @callback("jvmtiExtensionEvent")
 class ExtensionEvent(Callback, Protocol):
-    """The handler of an event of the VM's own; `ExtensionEventInfo` lists what it is given."""
+    """The handler of an extension event; `ExtensionEventInfo` lists its parameters."""
 
     def __call__(self, *arguments: Any) -> None:
         """Handle the event."""

@@ -1,4 +1,4 @@
-"""An environment: JVM TI as this controller has it, with its own capabilities, tags and storage."""
+"""An environment: JVM TI with its own capabilities, tags and storage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 _ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))
-"""What depends on what other environments hold."""
+"""Services that depend on what other environments hold."""
 
 
 def _make_way(session: Session, declaration: Declaration, number: int) -> None:
-    """See that what the model holds for itself is not in the way of calls that go out together."""
+    """Release capabilities that the model holds for itself, before several calls are sent
+    together."""
     if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
         lender.make_way(Env(session, number))
 
@@ -65,7 +66,7 @@ class Env(Functions):
     def map(self) -> Mapped:
         """The same functions, each called once for every row of its column arguments.
 
-        ``env.map.get_thread_state(threads)`` sends one message and gives `Columns` with NumPy
+        ``env.map.get_thread_state(threads)`` sends one message and returns `Columns` with NumPy
         arrays; a failing row has its error code in ``status`` and the others their results.
         """
         return Mapped(self._session, FUNCTIONS, self._number, self._timeout, self)
@@ -83,7 +84,7 @@ class Env(Functions):
     def batch(self) -> Iterator[Any]:
         """Collect calls and send them as one message at the end of the block.
 
-        Inside, the same methods give a `Deferred` each, whose ``result()`` is there afterwards::
+        Inside, each method returns a `Deferred`, whose ``result()`` is available afterwards::
 
             with env.batch() as batch:
                 signature = batch.get_class_signature(cls)
@@ -112,7 +113,7 @@ class Env(Functions):
         Functions for the same event run in the order of their registration.
 
         An exception of the function is reported once per place (`VM.handler_errors`, and the
-        ``jvmti`` logger), and the event continues as if there had been no answer.
+        ``jvmti`` logger), and the event continues without an answer.
 
         Args:
             event: the event, as a constant or by name: ``"Breakpoint"``.
@@ -159,8 +160,8 @@ class Env(Functions):
         with the names of threads, classes and methods.  All events can be streamed, those of the
         garbage collector as well.
 
-        Patterns are those of the shell: ``*``, ``?`` and ``[…]``.  They are evaluated in the
-        target once for each method or class, so that what is left out costs little.
+        Patterns are those of the shell: ``*``, ``?`` and ``[…]``.  The target evaluates them once
+        for each method or class, so that other events cost little.
 
         Args:
             events: one or several events, as constants or by name.
@@ -170,23 +171,23 @@ class Env(Functions):
                 name in any package.
             methods: patterns for the name of the event's method.
             exceptions: patterns for the class of the exception, in any package if without a dot.
-            subclasses: take subclasses of what ``exceptions`` names, too.
+            subclasses: include subclasses of the ``exceptions``.
             min_duration: for events that end something (``MethodExit``, ``MonitorWaited``,
-                ``MonitorContendedEntered``): seconds that it must have lasted; 0 takes all.  The
-                records then say how long it was.
-            waits: of ``MonitorContendedEntered`` and ``MonitorWaited``, whichever are among the
-                events: record where it was, as ``place``, and how long it took, as ``duration``,
-                -1 if it had begun before the stream; and ``MonitorContendedEnter`` or
-                ``MonitorWait`` where it began, so that what has not ended is known, too.
+                ``MonitorContendedEntered``): its shortest duration in seconds; 0 records all. The
+                records then have the duration.
+            waits: for ``MonitorContendedEntered`` and ``MonitorWaited``, if they are among the
+                events: record the place of the wait, as ``place``, and its length, as ``duration``,
+                -1 if it began before the stream; and also its beginning, ``MonitorContendedEnter``
+                or ``MonitorWait``, so that unfinished waits are known.
             stack: record this many frames of the thread's stack; at most 256.
             timestamps: record the time.
-            objects: look up the class of objects also in events that come very often (field
-                accesses and values of methods), which costs about 0.1 µs each.
-            policy: what happens when a ring is full: ``"drop"`` counts the event and forgets
-                it, ``"wait"`` lets its thread wait for the reader.
+            objects: look up the class of objects also in very frequent events (field accesses and
+                values of methods), which costs about 0.1 µs each.
+            policy: what happens when a ring is full: ``"drop"`` drops the event and counts it,
+                ``"wait"`` lets its thread wait for the reader.
             size: bytes for the records of one thread.  Up to 62 threads have a ring of their own,
                 all others share one; memory is used as threads write.
-            own: record also what this controller's own calls and handlers cause.
+            own: also record events that this controller's own calls and handlers cause.
 
         Returns:
             A `Stream`; leaving its ``with`` block, or calling ``close()``, ends the recording.
@@ -223,21 +224,21 @@ class Env(Functions):
         """Set the callbacks of this environment, all at once.
 
         The VM sends an event if it has a callback and `set_event_notification_mode` has enabled it.
-        A callback takes the event and answers it as handlers of `on` do; both can be used together.
+        A callback takes the event and answers it like handlers of `on`; both can be used together.
 
         As in C, callbacks receive all events, even those that this session's own calls and
         callbacks cause.  A callback that causes its own event again receives it recursively, up to
         16 deep; deeper ones are counted in ``vm.stats.agent.events_too_deep``.  The
         threads that serve a session begin and end unseen.
 
-        ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
-        the VM is stopped and cannot wait: their callbacks run afterwards, in the order of the
-        events, on a thread of their own in this process.  Their ``late`` is true, and they may call
-        everything.  Removing callbacks waits for those that are due.
+        The VM sends ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree``
+        while it is stopped and cannot wait: their callbacks run afterwards, in the order of the
+        events, on a thread of their own in this process. Their ``late`` is true, and they may call
+        everything. Removing callbacks waits for pending ones.
 
         Args:
-            callbacks: the function for each event, which is given by its constant or name; an event
-                that is not named loses its own, ``None`` removes them all.
+            callbacks: the function for each event, by constant or name; other events lose theirs,
+                ``None`` removes them all.
 
         Raises:
             ValueError: there is no such event.
@@ -249,8 +250,8 @@ class Env(Functions):
     def with_timeout(self, timeout: float | None) -> Env:
         """The same environment with a time limit on every call, in seconds.
 
-        A call that overruns it raises `CallTimeout` and goes on in the VM; a heap walk ends.  Walks
-        have a limit of 60 seconds without any.
+        A call that overruns it raises `CallTimeout` and continues in the VM; a heap walk ends. The
+        default limit of walks is 60 seconds.
         """
         return Env(self._session, self._number, timeout)
 
@@ -279,7 +280,7 @@ class BatchedEnv(Functions):
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Deferred:
         if declaration.callback:
-            raise TypeError(f"{declaration.name}() calls back, which a batch has no time for")
+            raise TypeError(f"{declaration.name}() calls back, which a batch does not support")
         stand_in = self._batch.session.overrides.get((self._number, declaration.name))
         if stand_in is not None:
             return self._batch.add_here(declaration, partial(stand_in, self._env, arguments))
@@ -321,7 +322,7 @@ class Mapped:
                 else:
                     raise TypeError(f"{name}() needs {parameter.name}")
             if named or len(given) > len(declaration.parameters):
-                raise TypeError(f"{name}() got arguments it does not have: {[*named]}")
+                raise TypeError(f"{name}() got unexpected arguments: {[*named]}")
             stand_in = self._session.overrides.get((self._number, name))
             if stand_in is not None and self._env is not None:
                 return map_here(declaration, partial(stand_in, self._env), tuple(given))

@@ -1,9 +1,9 @@
-"""The events, each declared as a class whose attributes are what the event brings.
+"""The events, each declared as a class whose attributes are the event's parameters.
 
 The attributes have the specification's names and order, without the environment and without the
-lengths of buffers.  What the C callback receives besides, and what is known of the event as a
-whole, is in the class's `declaration`.  The class of a method is not among the attributes, as it
-is not among the parameters of the C callback: ask the method.
+lengths of buffers.  The class's `declaration` has the other parameters of the C callback, and the
+event's properties.  The class of a method is not an attribute, as it is not a parameter of the C
+callback: ask the method.
 """
 
 from __future__ import annotations
@@ -40,26 +40,25 @@ if TYPE_CHECKING:
 
 
 class Frames(enum.Enum):
-    """What happens to a frame that a thread is to leave while it handles an event.
+    """What happens to a frame that a handler pops, or forces to return.
 
-    The VM leaves the frame when the thread next comes back to the frame's code.  Of most events
-    that is when the handler has returned.  The others are sent from the middle of the VM's own
-    work, which may run other Java code first (a class loader, a class initialiser, the constructor
-    of an exception): the VM would leave that code's frame, with what is meant for another, and
-    crash.
+    The VM leaves the frame when the thread next returns to the frame's code. For most events that
+    is when the handler returns. It sends others in the middle of its own work, which may run other
+    Java code first (a class loader, a class initialiser, the constructor of an exception): the VM
+    would leave that code's frame instead, and crash.
     """
 
     LEAVABLE = "`pop_frame` and an early return leave the frame"
     """It is left: by `pop_frame` and by an early return."""
-    RETURNABLE = "an early return leaves the frame, and `pop_frame` gives OPAQUE_FRAME"
-    """An early return leaves it.  `pop_frame` would take away what the event is about."""
-    FIXED = "`pop_frame` and an early return give OPAQUE_FRAME"
+    RETURNABLE = "an early return leaves the frame, and `pop_frame` raises OPAQUE_FRAME"
+    """An early return leaves it. `pop_frame` would remove the subject of the event."""
+    FIXED = "`pop_frame` and an early return raise OPAQUE_FRAME"
     """It cannot be left."""
 
 
 @dataclass(eq=False)
 class EventDeclaration:
-    """Everything known about one event."""
+    """The declaration of one event."""
 
     number: int
     event: type[JvmtiEvent]
@@ -97,7 +96,7 @@ class EventDeclaration:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What the event brings, annotations resolved; the handler's answers come last."""
+        """The parameters of the event, annotations resolved; the handler's answers come last."""
         hints = typing.get_type_hints(self.event, include_extras=True)
         return tuple(Parameter(field.name, hints[field.name]) for field in fields(self.event))
 
@@ -108,7 +107,7 @@ class JvmtiEvent:
 
     declaration: ClassVar[EventDeclaration]
     late: ClassVar[bool] = False
-    """Whether it is reported afterwards, as events are that the VM sends while it is stopped."""
+    """Whether it is reported afterwards, like events that the VM sends while it is stopped."""
 
 
 EVENTS: dict[int, type[JvmtiEvent]] = {}
@@ -147,30 +146,31 @@ def event(
     Args:
         number: its number in the specification.
         phase: the earliest phase in which it is sent.
-        since: the version that brought it.
+        since: the version that introduced it.
         capabilities: those needed to enable it.
         related_capabilities: those that make the VM send more of it.
         thread_filtered: whether it can be enabled for single threads.
         jni_env: whether its C callback receives a JNI environment.
         answers: the attributes that the handler fills in instead of the VM.
-        vm_stopped: whether the VM is stopped while it is sent, so that its handler can call
-            nothing: such an event is for streams only.
-        own_work: whether it is reported if the controller's own work causes it.
-        told_with: an attribute; an event with it is reported whatever ``own_work`` says.
-        limit: seconds that a handler may take by default; ``None`` means without limit.
+        vm_stopped: whether the VM sends it while it is stopped, so that a handler could call
+        nothing: such an event is for streams only.
+        own_work: whether to report it if the controller's own work causes it.
+        told_with: an attribute; an event that has it is reported whatever ``own_work`` says.
+        limit: the default time limit of a handler in seconds; ``None`` is no limit.
         ends: the event that begins what this one ends.
-        frequent: whether it is sent so often that a stream names the classes of its objects only
-            where it is asked to.
-        stops: which of it the agent makes stops of, where our own work causes it; None for no
-            event that stops are made of.  See ``stops.h``.
-        program_threads: whether threads of the agent are left out, because it is about a thread.
+        frequent: whether it is so frequent that a stream names the classes of its objects only on
+            request.
+        stops: for an event of stop requests, whether the controller's own work makes stops; None
+            for other events. See ``stops.h``.
+        program_threads: whether to leave out threads of the agent, because it is about a thread.
         waits: whether it begins or ends waiting for a monitor: a stream names the very object then.
-        frames: how a frame can be left while it is handled.
-        carries_exceptions: whether the program gets an exception that a handler throws.
-        expects_no_exception: whether the VM ends where one waits as the callback returns.
-        thrown: the attribute with the exception that it is about.
-        left_by_exception: the attribute that says whether an exception ends the frame that it is
-            about, instead of a return.
+        frames: how a handler can leave a frame.
+        carries_exceptions: whether an exception that a handler throws reaches the program.
+        expects_no_exception: whether the VM crashes if an exception is pending when the callback
+            returns.
+        thrown: the attribute with its exception.
+        left_by_exception: the attribute that says whether an exception ends its frame, instead of a
+            return.
     """
 
     def declare(cls: V) -> V:
@@ -211,7 +211,7 @@ def event(
 @event(50, phase=LIVE)
 @frozen(eq=False)
 class VMInit(JvmtiEvent):
-    """The VM is ready: from now on every function may be called.
+    """The VM is ready: every function is available from now on.
 
     Example:
         >>> began = threading.Event()
@@ -229,7 +229,7 @@ class VMInit(JvmtiEvent):
 @event(51, phase=LIVE)
 @frozen(eq=False)
 class VMDeath(JvmtiEvent):
-    """The VM is about to end, after the shutdown hooks; the last event of all.
+    """The VM is about to exit, after the shutdown hooks; the last event of all.
 
     Calls still work while the handler runs, and the VM's exit waits for it.
 
@@ -248,7 +248,7 @@ class VMDeath(JvmtiEvent):
 class VMStart(JvmtiEvent):
     """JNI can be used from now on; only some functions of JVM TI can.
 
-    With ``can_generate_early_vmstart`` it comes before all but a few classes can be loaded.
+    With ``can_generate_early_vmstart`` it comes when only a few classes can be loaded.
 
     Example:
         >>> with jvmti.launch(java, hold=True) as held:
@@ -296,11 +296,11 @@ class ResourceExhausted(JvmtiEvent):
         >>> jni.exception_clear()
     """
 
-    #: What has run out, and whether an ``OutOfMemoryError`` follows.
+    #: The exhausted resource, and whether an ``OutOfMemoryError`` follows.
     flags: ResourceExhaustionFlags
     #: Reserved for later versions.
     reserved: Address
-    #: The VM's words for it.
+    #: The VM's description.
     description: Text
 
 
@@ -414,12 +414,12 @@ class VirtualThreadEnd(JvmtiEvent):
 )
 @frozen(eq=False)
 class ClassFileLoadHook(JvmtiEvent):
-    """The VM has a class file in hand: to load it, or because the class is being changed.
+    """The VM has read a class file: to load the class, or to change it.
 
-    The handler may answer with another class file, which the VM then takes in its place; the next
-    environment's handler is given that one.  Environments that can retransform come after those
-    that cannot.  With the early capability the first one comes in the primordial phase, in which
-    almost nothing can be called.
+    The handler may answer with another class file, which replaces the first; the next environment's
+    handler receives that one. Environments that can retransform come after those that cannot. With
+    the early capability the first event comes in the primordial phase, in which almost no function
+    is available.
 
     Example:
         >>> def loaded(event):
@@ -437,16 +437,16 @@ class ClassFileLoadHook(JvmtiEvent):
     name: Text | None
     #: The ``java.security.ProtectionDomain``, if the class has one.
     protection_domain: Object | None
-    #: The class file, as earlier handlers have left it.
+    #: The class file, with the changes of earlier handlers.
     class_data: Annotated[Bytes, CountField("class_data_len", owned=False)]
-    #: The handler's answer: the class file to take instead; ``None`` leaves it as it is.
+    #: The handler's answer: a replacement of the class file; ``None`` changes nothing.
     new_class_data: Annotated[Bytes, CountField("new_class_data_len", owned=False)] | None = None
 
 
 @event(55, phase=START, thread_filtered=True, own_work=OwnWork.NEVER)
 @frozen(eq=False)
 class ClassLoad(JvmtiEvent):
-    """A class has come into being; its fields and methods cannot be asked for yet.
+    """A class exists; its fields and methods are not available yet.
 
     Not sent for array classes and the classes of primitive types.
 
@@ -467,7 +467,7 @@ class ClassLoad(JvmtiEvent):
 @event(56, phase=START, thread_filtered=True, own_work=OwnWork.NEVER, stops=OwnWork.REPORTED)
 @frozen(eq=False)
 class ClassPrepare(JvmtiEvent):
-    """A class is prepared: fields, methods and interfaces can be asked for, no code of it has run.
+    """A class is prepared: fields, methods and interfaces are available, no code of it has run.
 
     Not sent for array classes and the classes of primitive types.
 
@@ -537,7 +537,7 @@ class SingleStep(JvmtiEvent):
 )
 @frozen(eq=False)
 class Breakpoint(JvmtiEvent):
-    """A thread has come to a location with a breakpoint and not yet executed it.
+    """A thread has reached a location with a breakpoint and not yet executed it.
 
     Example:
         >>> env.set_breakpoint(price, 0)
@@ -670,7 +670,7 @@ class MethodExit(JvmtiEvent):
 class Exception(JvmtiEvent):
     """Java code has thrown an exception, or a native method has returned with one.
 
-    Where it will be caught is the VM's forecast: native methods on the way may change it.
+    The place of the catch is the VM's forecast: native methods on the way may change it.
 
     Example:
         >>> def thrown(event):
@@ -784,7 +784,7 @@ class FieldAccess(JvmtiEvent):
 )
 @frozen(eq=False)
 class FieldModification(JvmtiEvent):
-    """A thread is about to write a field that is watched for writes; it has its old value still.
+    """A thread is about to write a field that is watched for writes; it still has its old value.
 
     Example:
         >>> paid = jni.get_field_id(order_class, "paid", "Z")
@@ -809,7 +809,7 @@ class FieldModification(JvmtiEvent):
     field: Field
     #: The first character of the field's type in signatures: ``I``, ``Z``, …, ``L``.
     signature_type: Annotated[str, TypeCharacter()]
-    #: What will be written.
+    #: The new value.
     new_value: Annotated[Any, JValue("signature_type")]
 
 
@@ -827,8 +827,7 @@ class FieldModification(JvmtiEvent):
 class NativeMethodBind(JvmtiEvent):
     """A native method is being bound to its implementation, at its first call or by registration.
 
-    The handler may answer with the address of another implementation, which the target must have
-    already.
+    The handler may answer with the address of another implementation in the target.
 
     Example:
         >>> with env.on("NativeMethodBind", lambda event: print(event.method.name), own=True):
@@ -845,7 +844,7 @@ class NativeMethodBind(JvmtiEvent):
     method: Method
     #: Where its implementation is.
     address: Annotated[int, Native(const=False)]
-    #: The handler's answer: where to bind it instead; ``None`` leaves it as it is.
+    #: The handler's answer: the address to bind instead; ``None`` changes nothing.
     new_address: Address | None = None
 
 
@@ -876,9 +875,9 @@ class CompiledMethodLoad(JvmtiEvent):
     code_size: Int
     #: Where the code begins.
     code_addr: Address
-    #: Which addresses belong to which locations; empty if the VM does not tell.
+    #: The locations of addresses; empty if the VM does not provide them.
     map: Annotated[list[AddrLocationMap], CountField("map_length", owned=False)]
-    #: Which methods are inlined at which addresses; empty if the VM does not tell.
+    #: The methods inlined at addresses; empty if the VM does not provide them.
     compile_info: Annotated[list[PCStackInfo], InliningRecords()]
 
 
@@ -919,7 +918,7 @@ class DynamicCodeGenerated(JvmtiEvent):
         True
     """
 
-    #: What the VM calls it; not unique.
+    #: The VM's name for it; not unique.
     name: Text
     #: Where it begins.
     address: Address
@@ -1003,7 +1002,7 @@ class MonitorWaited(JvmtiEvent):
 )
 @frozen(eq=False)
 class MonitorContendedEnter(JvmtiEvent):
-    """A thread wants a monitor that another thread holds, and is about to queue for it.
+    """A thread wants a monitor that another thread owns, and is about to queue for it.
 
     Example:
         >>> waits = threading.Event()
@@ -1039,7 +1038,7 @@ class MonitorContendedEnter(JvmtiEvent):
 )
 @frozen(eq=False)
 class MonitorContendedEntered(JvmtiEvent):
-    """A thread has got the monitor it had to queue for.
+    """A thread has acquired the monitor that it queued for.
 
     Example:
         >>> waits, entered = threading.Event(), threading.Event()

@@ -1,7 +1,7 @@
 """The structures of JVM TI, as frozen dataclasses.
 
-A field's annotation names its C type by the rules that hold for results; the C members that only
-count the items of another are not fields, but named by its `CountField`.
+A field's annotation names its C type, as in results; C members that only count the items of another
+are not fields: its `CountField` names them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ S = TypeVar("S", bound=type[Structure])
 
 
 def structure(c: str, *, union: bool = False) -> Callable[[S], S]:
-    """Say which C structure a dataclass stands for."""
+    """Declare the C structure of a dataclass."""
 
     def mark(cls: S) -> S:
         cls.__c_struct__ = c
@@ -78,7 +78,7 @@ class FunctionPointer(Marker):
 @structure("jvmtiThreadInfo")
 @frozen
 class ThreadInfo(Structure):
-    """What ``get_thread_info`` tells about a thread."""
+    """The result of ``get_thread_info``."""
 
     #: The thread's name.
     name: Text
@@ -99,18 +99,18 @@ class MonitorStackDepthInfo(Structure):
 
     #: The object whose monitor it is.
     monitor: Object
-    #: The depth of the frame, 0 for the top one; -1 if it is not known.
+    #: The depth of the frame, 0 for the top one; -1 if unknown.
     stack_depth: Int
 
 
 @structure("jvmtiThreadGroupInfo")
 @frozen
 class ThreadGroupInfo(Structure):
-    """What ``get_thread_group_info`` tells about a thread group."""
+    """The result of ``get_thread_group_info``."""
 
     #: The group around it; ``None`` for a top one.
     parent: ThreadGroup | None
-    #: Its name; ``None`` if it was made without one.
+    #: Its name; ``None`` if it has none.
     name: Text | None
     #: The highest priority that its threads may have.
     max_priority: Int
@@ -139,9 +139,9 @@ class StackInfo(Structure):
 
     #: The thread.
     thread: Thread
-    #: What it was doing.
+    #: Its state.
     state: ThreadState
-    #: Its frames, the top one first, at most as many as were asked for.
+    #: Its frames, the top one first, at most as many as requested.
     frame_buffer: Annotated[list[FrameInfo], CountField("frame_count", owned=False)]
 
 
@@ -205,14 +205,14 @@ class HeapReferenceInfoJniLocal(Structure):
     thread_id: Long
     #: The depth of the frame, 0 for the top one.
     depth: Int
-    #: The native method; ``None`` where the thread has no Java frame.
+    #: The native method; ``None`` if the thread has no Java frame.
     method: Method | None
 
 
 @structure("jvmtiHeapReferenceInfoReserved")
 @frozen
 class HeapReferenceInfoReserved(Structure):
-    """Room that the specification keeps for later versions."""
+    """Fields that the specification reserves for later versions."""
 
     #: Reserved, like the others.
     reserved1: Long
@@ -228,7 +228,7 @@ class HeapReferenceInfoReserved(Structure):
 @structure("jvmtiHeapReferenceInfo", union=True)
 @frozen
 class HeapReferenceInfo(Structure):
-    """Details of a reference: the one field that its kind calls for (`MEMBER_OF`)."""
+    """Details of a reference: only the field for its kind (`MEMBER_OF`) is set."""
 
     #: For ``FIELD`` and ``STATIC_FIELD``.
     field: HeapReferenceInfoField | None = None
@@ -258,9 +258,9 @@ MEMBER_OF: dict[HeapReferenceKind, str] = {
 @structure("jvmtiHeapCallbacks")
 @frozen
 class HeapCallbacks(Structure):
-    """What a heap walk calls; what is left out is not called.
+    """The callbacks of a heap walk; all are optional.
 
-    `jvmti.env.callbacks` says what each one is given and what it answers.  The VM is stopped
+    `jvmti.env.callbacks` describes their arguments and answers.  The VM is stopped
     while they run.
     """
 
@@ -315,7 +315,7 @@ class ClassDefinition(Structure):
 @structure("jvmtiMonitorUsage")
 @frozen
 class MonitorUsage(Structure):
-    """Who uses an object's monitor."""
+    """The threads that use an object's monitor."""
 
     #: The thread that owns it; ``None`` if none does, or (from 21 on) a virtual thread does.
     owner: Thread | None
@@ -341,7 +341,7 @@ class LineNumberEntry(Structure):
 @structure("jvmtiLocalVariableEntry")
 @frozen
 class LocalVariableEntry(Structure):
-    """A local variable of a method and where it can be used."""
+    """A local variable of a method and its range."""
 
     #: The first location at which it has a value.
     start_location: Location
@@ -378,7 +378,7 @@ class ParamInfo(Structure):
 @structure("jvmtiExtensionFunctionInfo")
 @frozen
 class ExtensionFunctionInfo(Structure):
-    """A function of the VM's own."""
+    """An extension function."""
 
     #: The function.
     func: ExtensionFunction
@@ -388,14 +388,14 @@ class ExtensionFunctionInfo(Structure):
     short_description: Text
     #: Its parameters after the environment.
     params: Annotated[list[ParamInfo], CountField("param_count")]
-    #: The errors it may give beside the universal ones.
+    #: Its errors beside the universal ones.
     errors: Annotated[list[ErrorCode], CountField("error_count")]
 
 
 @structure("jvmtiExtensionEventInfo")
 @frozen
 class ExtensionEventInfo(Structure):
-    """An event of the VM's own."""
+    """An extension event."""
 
     #: Its number, for ``set_extension_event_callback``.
     extension_event_index: Int
@@ -413,7 +413,7 @@ class ExtensionEventInfo(Structure):
 @structure("jvmtiTimerInfo")
 @frozen
 class TimerInfo(Structure):
-    """What a timer can be trusted with."""
+    """The properties of a timer."""
 
     #: The highest value before it starts again, in nanoseconds; -1 stands for 2**64 - 1.
     max_value: Long
@@ -431,7 +431,7 @@ class TimerInfo(Structure):
 @structure("jvmtiAddrLocationMap")
 @frozen
 class AddrLocationMap(Structure):
-    """From where on compiled code belongs to a location."""
+    """The address from which compiled code belongs to a location."""
 
     #: The first address; the entry holds up to that of the next one.
     start_address: Address
@@ -448,7 +448,7 @@ class PCStackInfo(Structure):
     pc: Address
     #: The methods, the innermost first; the last is the one that was compiled.
     methods: list[Method]
-    #: Where in each of them, as a bytecode index; negative where the VM does not know.
+    #: Where in each of them, as a bytecode index; negative if unknown.
     bcis: list[Int]
 
 

@@ -1,4 +1,4 @@
-"""Agent threads: a Python thread and a Java thread that have a channel of their own."""
+"""Agent threads: a Python thread and a Java thread with a channel of their own."""
 
 from __future__ import annotations
 

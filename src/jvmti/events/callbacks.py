@@ -1,4 +1,4 @@
-"""Which function that calls Python back is made by which module."""
+"""The modules that implement the functions with callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which events are enabled in the VM, and for whom: handlers and streams may want the same one."""
+"""Enabled events of the VM, and their users: handlers and streams may share one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Enabling:
         self._wanted: dict[tuple[int, int, Any], int] = {}
 
     def enable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
-        """Want an event, of one thread or of all."""
+        """Enable an event, of one thread or of all."""
         key = (env._number, declaration.number, thread)
         with self.lock:
             if not self._wanted.get(key):
@@ -44,7 +44,7 @@ class Enabling:
             self._wanted[key] = self._wanted.get(key, 0) + 1
 
     def disable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
-        """Want it no more."""
+        """Disable it, unless someone else uses it."""
         key = (env._number, declaration.number, thread)
         with self.lock:
             left = self._wanted.get(key, 0) - 1
@@ -59,5 +59,5 @@ class Enabling:
             except (SessionClosed, TargetLost):
                 pass
             except Error as error:
-                # A thread that has ended, or an environment that is no more, sends nothing.
+                # A thread that has ended, or a disposed environment, sends nothing.
                 log.debug("disabling %s: %s", declaration.name, error)

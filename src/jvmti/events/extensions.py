@@ -1,4 +1,4 @@
-"""Functions and events of the VM's own, beyond JVM TI."""
+"""Extension functions and events of the VM, beyond JVM TI."""
 
 from __future__ import annotations
 

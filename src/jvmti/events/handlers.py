@@ -1,9 +1,9 @@
-"""Handlers: Python functions that events are handed to, while the thread they come from waits.
+"""Handlers: Python functions that receive events, while the thread of the event waits.
 
-Every event is answered on the channel that it came on.  Where the thread serves one of this
-process's own (it runs into the event inside a call), that is the caller's channel, and the handler
-runs on the Python thread that waits for the call.  All others come on the channels of a pool, each
-read by a Python thread of its own; it grows with need, up to a limit.
+Every event is answered on the channel on which it came. If a call of this process causes it, that
+is the caller's channel, and the handler runs on the Python thread that waits for the call. All
+others come on the channels of a pool, each with its own Python thread; the pool grows on demand, up
+to a limit.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ log = logging.getLogger("jvmti")
 Function = Callable[[Any], Any]
 
 _LASTING = {"thread", "virtual_thread", "loader", "protection_domain"}
-"""Attributes that are often the same in the next event."""
+"""Attributes that often have the same value in the next event."""
 
 OTHERS = OPENING.JNI_CALL
-"""From here on the numbers in frames are not those of events; see `jvmti.wire.openings`."""
+"""Numbers in frames from here on are not events; see `jvmti.wire.openings`."""
 
 OWN = OPENING.OWN_WORK
-"""In the number of an event: this controller's own work has caused it."""
+"""In the number of an event: this controller's own work caused it."""
 
 _UNTIL_THERE_IS_ROOM = 0.1
-"""Seconds until a thread that the target had no channel for asks again."""
+"""Seconds until a thread asks again, after the target had no channel for it."""
 
 CLASS_FILE = b"\xca\xfe\xba\xbe"
 
 
 class Unset:
-    """The time limit that the event itself has."""
+    """Use the event's own time limit."""
 
     def __repr__(self) -> str:
         return "the event's own"
@@ -124,9 +124,9 @@ class Handler:
         self._active = True
 
     def cancel(self) -> None:
-        """Handle no more events; once is enough.
+        """Stop handling events; repeating it does nothing.
 
-        An event that is being handled at this moment is handled to its end.
+        A handler that is running finishes.
         """
         if self._active:
             self._active = False
@@ -150,10 +150,10 @@ class Handler:
 
 
 class _Last:
-    """What a thread has handled last.
+    """The last event that a thread handled.
 
-    The next event is mostly of the same thread or loader, which need not be let go of and taken
-    again each time, and often the same in everything.
+    The next event usually has the same thread or loader, so their handles need not be released and
+    received again each time; often it is equal in everything.
     """
 
     __slots__ = ("decoder", "env", "kept", "payload", "thread", "values")
@@ -161,13 +161,13 @@ class _Last:
     def __init__(self) -> None:
         self.kept: list[Any] = []
         self.decoder: _Decoder | None = None
-        """Reads events of which two with the same payload bring the same; the last was one."""
+        """Reads events whose parameters depend on the payload alone; the last was one."""
         self.env: Env | None = None
         self.payload = b""
         self.values: dict[str, Any] = {}
-        """What the payload has brought."""
+        """The values of the payload."""
         self.thread: Any = None
-        """The only one of them that is counted."""
+        """The only counted one among them."""
 
 
 class _Local(threading.local):
@@ -176,7 +176,7 @@ class _Local(threading.local):
 
 
 class _Decoder:
-    """Reads what one event brings and makes the event's object."""
+    """Reads the parameters of an event and creates the event's object."""
 
     def __init__(self, cls: type[JvmtiEvent]) -> None:
         declaration = cls.declaration
@@ -208,7 +208,7 @@ class _Decoder:
         return made
 
     def _fixed(self, shapes: list[Any]) -> Callable[[Env, bytes, Session, _Last], JvmtiEvent]:
-        """The same for an event of handles and plain numbers, which are read at once."""
+        """The same for an event of handles and plain numbers, which are read in one step."""
         cls = self.cls
         new = object.__new__
         unpack = struct.Struct(
@@ -250,11 +250,11 @@ class _Decoder:
         return event
 
     def checked(self, answer: Any) -> Any:
-        """The answer of a handler, ``None`` for none.
+        """Check the answer of a handler, ``None`` for none.
 
         Raises:
             TypeError: it is of another type.
-            ValueError: it cannot be what the event takes.
+            ValueError: the event does not accept it.
         """
         if answer is None or not self.answers:
             return None
@@ -279,7 +279,7 @@ class _Decoder:
 
 
 class _Plan:
-    """Who is called for an event of an environment."""
+    """The functions called for an event of an environment."""
 
     __slots__ = ("decoder", "env", "functions")
 
@@ -289,16 +289,16 @@ class _Plan:
         self.decoder = decoder
         self.env = env
         self.functions = functions
-        """Functions, and the only thread whose events each is called for."""
+        """Functions, and the only thread whose events each receives."""
 
 
 class Handlers:
     """All handlers of a session.
 
     Attributes:
-        limit: how many handlers may run side by side, calls of this process's own left out.
+        limit: how many handlers may run side by side, not counting calls of this process.
         errors: what handlers raised, by place.
-        stops: whether there are stops, of which the agent tells as it does of events.
+        stops: whether there are stop requests, which the agent reports like events.
     """
 
     def __init__(self, session: Session, enabling: Enabling) -> None:
@@ -321,7 +321,7 @@ class Handlers:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything that events are handed to."""
+        """Whether anything receives events."""
         return bool(self._handlers or self._callbacks or self.stops)
 
     # ---- registration ----------------------------------------------------------------------
@@ -354,8 +354,8 @@ class Handlers:
         return made
 
     def remove(self, handler: Handler) -> None:
-        """Forget a handler, and disable its event where it was the last."""
-        # What this thread keeps of its last event, a loader for instance, is for the next one.
+        """Remove a handler, and disable its event if it was the last."""
+        # What this thread caches of its last event, such as a loader, is for the next one.
         self._local.last = _Last()
         declaration = EVENTS[int(handler.event)].declaration
         with self._lock:
@@ -404,7 +404,7 @@ class Handlers:
         self._plan(handler.env, key)
 
     def _plan(self, env: Env, key: tuple[int, int]) -> None:
-        """See who is called for an event now: callbacks first."""
+        """Look up the functions called for an event: callbacks first."""
         environment, number = key
         handlers = self._handlers.get(key, ())
         own = [(one.function, one.thread) for one in handlers if one.own]
@@ -430,7 +430,7 @@ class Handlers:
         limits = [handler.timeout for handler in handlers]
         if key in self._callbacks:
             limits.append(declaration.limit)
-        # They are called one after the other, so the thread waits for the sum of them.
+        # They run one after the other, so the thread waits for the sum of their limits.
         limit = -1.0 if None in limits else sum(one for one in limits if one is not None)
         AgentOperations(self._session, env._number).set_event_handling(
             declaration.constant,
@@ -442,12 +442,12 @@ class Handlers:
     # ---- events ----------------------------------------------------------------------------
 
     def handle(self, number: int, environment: int, payload: bytes) -> bytes:
-        """Call what is registered for an event, and give the answer as it travels."""
+        """Call what is registered for an event, and return the encoded answer."""
         return self._handle(number, environment, payload, self._local.last)
 
     def _handle(self, number: int, environment: int, payload: bytes, last: _Last) -> bytes:
         plan = self._plans.get((environment, number))
-        if plan is None:  # it was cancelled while the event was on its way
+        if plan is None:  # cancelled while the event was on its way
             return b"\0" if EVENTS[number & ~OWN].declaration.answers else b""
         decoder = plan.decoder
         event = decoder.event(plan.env, payload, self._session, last)
@@ -463,12 +463,12 @@ class Handlers:
                     function(event)
                 except KeyboardInterrupt:
                     raise  # for the thread whose call ran into the event
-                except BaseException as error:  # SystemExit too: the thread is not its own to end
+                except BaseException as error:  # SystemExit too: a handler must not end this thread
                     self.report(number, error)
         return b""
 
     def _ask(self, decoder: _Decoder, function: Function, event: JvmtiEvent, answer: Any) -> Any:
-        """Call one function; what it answers is what the next one is shown."""
+        """Call one function; the next one sees its answer."""
         if isinstance(answer, bytes):
             shown = object.__new__(decoder.cls)
             shown.__dict__.update(event.__dict__, class_data=answer)
@@ -504,7 +504,7 @@ class Handlers:
             place = f"{last.filename}:{last.lineno}"
             self.errors[key] = HandlerError(event, error, place)
         if self._session.detached and isinstance(error, SessionClosed):
-            return  # the handler was at work when the session was left
+            return  # the handler was running when the session ended
         log.error(
             "a handler of %s failed; the event goes on without it",
             event,
@@ -514,12 +514,12 @@ class Handlers:
     # ---- the pool --------------------------------------------------------------------------
 
     def open_pool(self) -> None:
-        """Make sure that threads receive events, as soon as the VM allows it."""
+        """Start threads that receive events, as soon as the VM allows it."""
         if self._pool == 0 and self._session.live:
             self._start(self._session.open(events=True))
 
     def went_live(self) -> None:
-        """The VM is live: threads other than the first may tell now."""
+        """The VM is live: other threads than the first may report now."""
         with self._lock:
             if self.any:
                 self.open_pool()
@@ -577,12 +577,12 @@ class Handlers:
                 else:
                     answer = session.openings.handle(number, environment, payload)
             except BaseException as error:
-                # What is wrong with one event must not take the thread from all others.
+                # One bad event must not end the thread that serves all others.
                 self.report(number, error)
             last_answer = session.answer_frame(conversation.number, answer)
 
     def _grow(self) -> None:
-        """All are busy: see that there is one more, up to the limit."""
+        """All are busy: add another one, up to the limit."""
         with self._lock:
             if len(self._busy) == self._pool < self.limit:
                 self._start(None)
@@ -612,13 +612,13 @@ def _answerable(event: Event | str, function: Function) -> EventDeclaration:
     """The declaration of an event that handlers can receive.
 
     Raises:
-        ValueError: there is no such event, or it cannot be answered.
-        TypeError: the function is none.
+        ValueError: there is no such event, or handlers cannot answer it.
+        TypeError: the function is not callable.
     """
     declaration = declaration_of(event)
     if declaration.vm_stopped:
         raise ValueError(
-            f"{declaration.name} is sent while the VM is stopped, which cannot wait for a "
+            f"the VM sends {declaration.name} while it is stopped and cannot wait for a "
             "handler; use env.stream()"
         )
     _check_callable(function, "handler")

@@ -1,8 +1,8 @@
 """Heap walks: the Python side of `native/agent/engines/heap/heap_walk.h`.
 
-The agent sends a block of records, one for each call that it wants made, and waits; the calls are
-made here in their order, and the answer tells what the last one said.  After an ABORT, or an
-exception, no further call is made.
+The agent sends a block of records, one for each requested call, and waits; this side makes the
+calls in order, and answers with the result of the last one.  After an ABORT, or an exception, no
+further call is made.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Function = Callable[..., Any]
 _BLOCK = heap_walks.KIND.struct
 _ANSWER = heap_walks.ANSWER.struct
 _ALONE = 1 + _BLOCK.size
-"""Where the record begins in a block of one kind."""
+"""The offset of the record in a block of one kind."""
 _TAG, _REFERRER_TAG = int(Written.TAG), int(Written.REFERRER_TAG)
 _HAS_REFERRER, _SAME_OBJECT = int(About.HAS_REFERRER), int(About.SAME_OBJECT)
 _LARGEST = (1 << 63) - 1
@@ -63,7 +63,7 @@ _REMEMBERED = 1024
 
 
 class Controls:
-    """What a callback may answer: an enumeration, and what in it ends the walk."""
+    """The possible answers of a callback: an enumeration, and those members that end the walk."""
 
     def __init__(self, kind: type[enum.IntEnum] | type[enum.IntFlag], ends: Sequence[int]) -> None:
         self.kind = kind
@@ -81,7 +81,7 @@ class Controls:
         """The number of an answer.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not an answer.
         """
         if isinstance(control, int) and not isinstance(control, bool) and control in self.valid:
             return int(control)
@@ -118,23 +118,23 @@ _root_kind = presenter_of(HeapRootKind)
 _primitive_type = presenter_of(PrimitiveType)
 _F64 = struct.Struct("<d")
 _BETWEEN_LOOKS = 32
-"""How many calls of a block are made between two checks of the time limit."""
+"""How many calls of a block to make between two checks of the time limit."""
 _I64 = struct.Struct("<q")
 _U64 = struct.Struct("<Q")
 DEFAULT_LIMIT = 60.0
-"""Seconds that a walk may take where neither its environment nor the session has a limit."""
+"""Seconds that a walk may take if neither its environment nor the session has a limit."""
 _FOR_EVER = 1e6
 """The longest limit in seconds."""
 
 
 class Visits:
-    """The calls of one callback: reads its records and makes its arguments.
+    """The calls of one callback: reads its records and builds its arguments.
 
     Attributes:
         kind: which callback it is.
         record: the layout of its records.
-        tag: which argument the object's tag is.
-        waits: the VM always waits for the answer, which says where to go.
+        tag: the index of the argument with the object's tag.
+        waits: the VM always waits for the answer, which directs the walk.
     """
 
     kind: Visit
@@ -153,7 +153,7 @@ class Visits:
         self.kind_of_control = self.controls.kind
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments that a record stands for."""
+        """The arguments of a record."""
         raise NotImplementedError
 
     def call(self, row: tuple[Any, ...]) -> int:
@@ -170,16 +170,16 @@ class Visits:
         return int(control)
 
     def alone(self, row: tuple[Any, ...]) -> bytes:
-        """Make the call of a block that has no other; its answer."""
+        """Make the only call of a block; returns its answer."""
         control = self.call(row)
         return _ANSWER.pack(control, *self.walk.written)
 
     def written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
-        """Which tags a call may have written, and what they are."""
+        """The tags that a call may have written, and their values."""
         return (_TAG, _checked_tag(arguments[self.tag]), 0)
 
     def all(self, rows: bytes) -> int:
-        """Make the calls of records that are all of this kind; the last answer."""
+        """Make the calls of records of this kind; returns the last answer."""
         control = 0
         for row in self.record.iter_unpack(rows):
             control = self.call(row)
@@ -210,7 +210,7 @@ class Objects(Visits):
         return class_tag, size, self.cell(tag), length
 
     def alone(self, row: tuple[Any, ...]) -> bytes:
-        # What is done for every object of a walk that writes tags.
+        # Runs for every object of a walk that writes tags.
         class_tag, size, tag, length = row
         cell = self.cell(tag)
         control = self.function(class_tag, size, cell, length, *self.further)
@@ -225,7 +225,7 @@ class Objects(Visits):
     def all(self, rows: bytes) -> int:
         if self.waited_for or self.further:
             return super().all(rows)
-        # The one loop that a million objects go through.
+        # The loop over a million objects.
         function, cell, nothing = self.function, ReadTag, HeapVisitControl(0)
         control: Any = 0
         for class_tag, size, tag, length in self.record.iter_unpack(rows):
@@ -398,17 +398,17 @@ KINDS: dict[str, type[Visits]] = {
     "object_ref_callback": References10,
     "object_reference_callback": References10,
 }
-"""What reads the records of a callback, by the name that it is given under."""
+"""The reader of a callback's records, by the callback's name."""
 
 _CALLED_BY = {
     "follow_references": frozenset({"heap_iteration_callback"}),
     "iterate_through_heap": frozenset({"heap_reference_callback"}),
 }
-"""Which callbacks a walk has no calls for."""
+"""The callbacks that a walk never calls."""
 
 
 class HeapWalk:
-    """One walk: the callbacks that are asked, and what came of it.
+    """One walk: its callbacks and its outcome.
 
     Attributes:
         written: which tags the last call wrote.
@@ -430,10 +430,10 @@ class HeapWalk:
     # ---- what is called --------------------------------------------------------------------
 
     def prepared(self, declaration: Declaration, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments as they travel: for each callback how its calls are made.
+        """Encode the arguments: for each callback, how the agent calls it.
 
         Raises:
-            TypeError: something that cannot be called is given as a callback.
+            TypeError: a callback is not callable.
         """
         named = dict(zip([one.name for one in declaration.parameters], arguments, strict=True))
         user_data = named["user_data"]
@@ -469,7 +469,7 @@ class HeapWalk:
     # ---- the conversation ------------------------------------------------------------------
 
     def carry_on(self, channel: Channel, frame: Frame, deadline: float | None) -> tuple[int, Frame]:
-        """Answer blocks until something else comes, and give that."""
+        """Answer blocks until another frame comes, and return that."""
         local = self.session._local
         outer = local.conversation
         inner = Conversation(channel, frame.conversation, stopped=True)
@@ -477,7 +477,7 @@ class HeapWalk:
         block, next_block, payload = self.block, channel.next_block, frame.payload
         self._deadline = deadline
         try:
-            local.conversation = inner  # here, because Ctrl-C comes where something is called
+            local.conversation = inner  # here, because Ctrl-C can come at every call
             while True:
                 got = next_block(head + block(payload), deadline)
                 if not isinstance(got, bytes):
@@ -487,7 +487,7 @@ class HeapWalk:
             local.conversation = outer
 
     def block(self, payload: bytes) -> bytes:
-        """Make the calls of a block; its answer."""
+        """Make the calls of a block; returns the answer."""
         self.written = (0, 0, 0)
         try:
             if self.error is not None:
@@ -511,7 +511,7 @@ class HeapWalk:
             kind, size = _BLOCK.unpack_from(payload, 1)
             self._at = at + size
             visits = self.visits[kind]
-            # All at once, or as many at a time as a limit can wait for.
+            # All at once, or in parts if there is a time limit.
             step = size if self._deadline is None else _BETWEEN_LOOKS * visits.record.size
             control = 0
             for start in range(at, at + size, step):
@@ -541,7 +541,7 @@ class HeapWalk:
         return control
 
     def _is_late(self) -> bool:
-        """Whether the walk's time is over: the frame after this answer is not waited for."""
+        """Whether the walk's time is over: then nothing waits for the frame after this answer."""
         return self._deadline is not None and time.monotonic() >= self._deadline
 
     # ---- what records refer to -------------------------------------------------------------
@@ -592,7 +592,7 @@ class HeapWalk:
 
 
 def _ended(declaration: Declaration, timeout: float, why: str | None) -> CallTimeout:
-    """What is raised where the agent has ended the walk."""
+    """The exception when the agent has ended the walk."""
     return CallTimeout(f"{declaration.name}()", timeout, why, outcome="has been ended")
 
 
@@ -602,8 +602,8 @@ def walk(
     """Call one of the heap walks, and its callbacks while it lasts.
 
     Raises:
-        CallTimeout: its time was over, or this process was stopped in the middle of it.
-        BaseException: whatever a callback raised; the walk has ended there.
+        CallTimeout: it overran its limit, or this process was stopped in the middle of it.
+        BaseException: what a callback raised, which ended the walk.
     """
     session = env._session
     made = HeapWalk(session)
@@ -611,7 +611,7 @@ def walk(
     if timeout is None:
         timeout = DEFAULT_LIMIT if session.timeout is None else session.timeout
     timeout = min(timeout, _FOR_EVER)
-    # The agent knows the limit, too: it gives the VM back where this process cannot.
+    # The agent knows the limit, too: it resumes the VM even if this process cannot.
     payload = _I64.pack(max(round(timeout * 1000), 0)) + payload
     try:
         reply = session.request(
@@ -631,7 +631,7 @@ def walk(
     except TargetLost:
         if session.closed is not None:
             raise
-        # Where part of a block had been sent, the agent has closed the channel.
+        # If part of a block had been sent, the agent has closed the channel.
         raise _ended(declaration, timeout, None) from None
     if reply.status == Status.WALK_ENDED:
         raise _ended(declaration, timeout, bytes(reply.payload).decode()) from None

@@ -1,7 +1,7 @@
-"""Memory that an intercepted JNI call hands over: arrays to read and, where C may write, to write.
+"""Memory that an intercepted JNI call passes: arrays to read and, if C may write, to write.
 
-Nothing of it is copied beforehand.  It is the program's own memory, and it is read and written on
-the thread that makes the call, which waits.  It is invalid once the call has continued.
+Nothing is copied up front. It is the program's own memory; the waiting thread of the call reads and
+writes it. It becomes invalid when the call continues.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _TYPES = {
 class JniBuffer:
     """The elements behind a pointer of an intercepted JNI call, while the call lasts.
 
-    ``buffer[i]`` and ``buffer[i:j]`` read (a number, a NumPy array) and, where the function may
-    write there, assign.  ``numpy.asarray(buffer)`` copies all of it.
+    ``buffer[i]`` and ``buffer[i:j]`` read (a number, a NumPy array) and, if the function may write
+    there, assign.  ``numpy.asarray(buffer)`` copies all of it.
 
     Attributes:
-        address: where it is in the target.
+        address: its address in the target.
         dtype: the type of an element, as NumPy names it; `uint16` for ``jchar``.
         writable: whether C may write there.
     """
@@ -62,7 +62,7 @@ class JniBuffer:
         return self._length
 
     def __getitem__(self, index: Any) -> Any:
-        """An element, or elements as an array of one's own.
+        """An element, or a copy of several as an array.
 
         Raises:
             IndexError: there is no such element.
@@ -103,7 +103,7 @@ class JniBuffer:
             self._operations.write_jni_buffer(self._number, at, data.tobytes())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """All elements, as an array of one's own."""
+        """All elements, as an array: a copy."""
         found = self._read(0, self._length)
         return found if dtype is None else found.astype(dtype)
 
@@ -121,7 +121,7 @@ class JniBuffer:
         if place < 0:
             place += self._length
         if not 0 <= place < self._length:
-            raise IndexError(f"there are {self._length} elements, and none at {index}")
+            raise IndexError(f"index {index} is out of range: there are {self._length} elements")
         return place
 
     @escaped

@@ -1,4 +1,4 @@
-"""JNI interception: Python functions in the place of JNI functions, and counts of their calls."""
+"""JNI interception: Python functions that replace JNI functions, and counts of calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COUNTED = {name: slot for name, (slot, _) in SLOTS.items()} | {
 
 
 def _check(name: str) -> None:
-    """Raise where Python cannot take the place of a function."""
+    """Raise if Python cannot replace a function."""
     if name not in COUNTED:
         raise ValueError(_unknown(name))
     if name.endswith("Critical"):
@@ -62,7 +62,7 @@ def _check(name: str) -> None:
         )
     if name in EXCLUDED:
         raise ValueError(
-            f"{name} has no method here that Python could take the place of: "
+            f"Python cannot replace {name}, which has no method here: "
             f"{EXCLUDED[name].reason[:1].lower()}{EXCLUDED[name].reason[1:-1]}; "
             f'count its calls instead: vm.jni.count("{name}")'
         )
@@ -73,10 +73,10 @@ def _unknown(name: str) -> str:
 
 
 class Original:
-    """The function that a Python function has taken the place of.
+    """The original of a replaced JNI function.
 
-    Called without arguments it goes through with the very call that was intercepted; called with
-    arguments it makes another one of the same function, as the method of `JNI` does.
+    Called without arguments, it makes the intercepted call itself; called with arguments, it makes
+    another call of the same function, like the method of `JNI`.
 
     Attributes:
         name: the JNI name of the function, as ``CallObjectMethodV``.
@@ -89,7 +89,7 @@ class Original:
         self._method = method
 
     def __call__(self, *arguments: Any) -> Any:
-        """Make the call and give its result."""
+        """Make the call and return its result."""
         session = self._calls.session
         if arguments:
             return getattr(JNI(session), self._method)(*arguments)
@@ -103,39 +103,39 @@ class Original:
 
 
 def _answer(letter: str, value: Any, session: Session, name: str) -> bytes:
-    """A result as it travels."""
+    """Encode a result."""
     if letter == "V":
         if value is not None:
-            raise TypeError(f"{name} has no result, and was given {value!r}")
+            raise TypeError(f"{name} has no result, and got {value!r}")
         return b"\1" + bytes(8)
     if letter in "Lmf":
         if value is not None and getattr(value, "_session", None) is not session:
-            raise TypeError(f"{name} must give a handle of this session or None, not {value!r}")
+            raise TypeError(f"{name} must return a handle of this session or None, not {value!r}")
         return b"\1" + U64.pack(0 if value is None else value._handle)
     if letter == "D":
         return b"\1" + F64.pack(value)
     if isinstance(value, str) and len(value) == 1 and value <= "\uffff":
         value = ord(value)
     if not isinstance(value, int):
-        raise TypeError(f"{name} must give a number, not {value!r}")
+        raise TypeError(f"{name} must return a number, not {value!r}")
     return b"\1" + I64.pack(value)
 
 
 @frozen
 class JniCount:
-    """How often a JNI function was called."""
+    """The calls of a JNI function."""
 
     calls: int
     """How many calls there were."""
     nanoseconds: int
-    """How long they took together; calls inside of calls are in both."""
+    """How long they took in total; nested calls count in both."""
 
 
 class JniCalls:
     """The intercepted JNI functions of a session.
 
     Attributes:
-        errors: what Python functions raised, first of each place; the calls went on to the VM.
+        errors: what Python functions raised, the first of each place; the VM made these calls.
     """
 
     def __init__(self, session: Session) -> None:
@@ -148,7 +148,7 @@ class JniCalls:
     def set(
         self, env: Env, declaration: Declaration, arguments: tuple[Any, ...], timeout: float | None
     ) -> None:
-        """Take over the functions that a table names, and give all others back."""
+        """Replace the functions that a table names, and restore all others."""
         (table,) = arguments
         if not isinstance(table, Mapping):
             raise TypeError(
@@ -178,7 +178,7 @@ class JniCalls:
         return Counting(self.session, environment, names)
 
     def opened(self, number: int, environment: int, data: bytes) -> bytes:
-        """Call what has taken the place of a function; the answer as it travels."""
+        """Call the replacement of a function, and return the encoded answer."""
         slot = number - FIRST
         function = self.functions.get(slot)
         if function is None:
@@ -194,24 +194,24 @@ class JniCalls:
                 value, at = value_at(data, at, session)
                 values.append(value)
             result = function(original, *values)
-            # Released together with this answer, its handle would be gone before the agent reads
-            # the answer.
+            # If it were released with this answer, its handle would be gone before the agent reads
+            # # the answer.
             self._local.answered = result
             if letter == "p":
                 return b"\0"  # an address is the VM's own
             return _answer(letter, result, session, name)
         except Exception as error:
             if isinstance(error, JavaException) and error.thrown:
-                return b"\0"  # the program gets it, whatever is answered
+                return b"\0"  # the program gets it, whatever the answer is
             if not (session.detached and isinstance(error, SessionClosed)):
                 if len(self.errors) < 100:
                     self.errors.append(error)
-                log.exception("the function in the place of %s failed; the VM's goes on", name)
+                log.exception("the replacement of %s failed; the VM's function runs", name)
             return b"\0"
 
 
 class Counting:
-    """Calls of JNI functions that are being counted; leaving its ``with`` block ends it."""
+    """A running count of calls of JNI functions; leaving its ``with`` block ends it."""
 
     def __init__(self, session: Session, environment: int, names: tuple[str, ...]) -> None:
         for name in names:
@@ -222,7 +222,7 @@ class Counting:
         self._counts: dict[str, JniCount] | None = None
 
     def read(self) -> dict[str, JniCount]:
-        """The functions that were called since the beginning, by their names in C."""
+        """The functions called since the beginning, by their names in C."""
         if self._counts is not None:
             return self._counts
         found = self._operations.jni_counts()
@@ -233,7 +233,7 @@ class Counting:
         }
 
     def stop(self) -> None:
-        """Count no more; `read` goes on to give what was counted."""
+        """Stop counting; `read` still returns the counts."""
         if self._counts is None:
             self._counts = self.read()
             self._operations.count_jni_calls([])

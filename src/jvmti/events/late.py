@@ -1,7 +1,7 @@
-"""Callbacks of events that are sent while the VM is stopped: called after the fact.
+"""Callbacks of events that the VM sends while it is stopped: called afterwards.
 
-The VM cannot wait then.  So the agent records these events in a stream, and a thread of this
-process reads it and calls the callbacks, in the order in which the events happened.
+A stopped VM cannot wait. So the agent records these events in a stream, and a thread of this
+process reads it and calls the callbacks, in the order of the events.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 _ROOM = 8 << 20
-"""Bytes for the records of one thread: some hundred thousand objects that are freed at once."""
+"""Bytes for the records of one thread: some hundred thousand objects freed at once."""
 
 _PATIENCE = 10.0
-"""Seconds that removing the callbacks waits for events that are due."""
+"""Seconds to wait for pending events when the callbacks are removed."""
 
 
 class LateCallbacks:
@@ -63,7 +63,7 @@ class LateCallbacks:
         self._thread.start()
 
     def end(self) -> None:
-        """Call no more of them once those are called whose events have happened."""
+        """Stop, once the callbacks of all past events have been called."""
         self._stream.close()
         if threading.current_thread() is not self._thread:
             self._thread.join(_PATIENCE)
@@ -85,7 +85,7 @@ class LateCallbacks:
         event.__dict__.update({name: row[name] for name in names}, env=self._env, late=True)
         try:
             self._functions[number](event)
-        except BaseException as error:  # SystemExit too: the thread is not its own to end
+        except BaseException as error:  # SystemExit too: a handler must not end this thread
             self._handlers.report(number, error)
 
 

@@ -1,9 +1,9 @@
-"""Whether a callback can be seen not to write the tag that it is given.
+"""Whether a callback's code shows that it does not write its tag.
 
-The VM takes a tag only before its call for the object returns, so a callback that may write one is
-waited for, object by object.  The calls of one that cannot travel in blocks, about twenty times as
-fast.  What counts is the code of the callback: it may read ``tag.value``, and must not hand the
-cell on to anything else.
+The VM reads a tag when its call for the object returns, so the agent waits for a callback that may
+write one, object by object. The calls of one that cannot travel in blocks, about twenty times as
+fast. The code of the callback decides: it may read ``tag.value``, and must not pass the cell to
+anything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from jvmti.env.callbacks import TagCell
 
 _BY_NAME = frozenset({"locals", "vars", "eval", "exec", "_getframe", "currentframe", "f_locals"})
-"""What can reach an argument without its name's showing in the code."""
+"""Instructions that load several variables, each of which may be the argument."""
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 _TWO_LOADS = (
     "LOAD_FAST_LOAD_FAST",
@@ -25,7 +25,7 @@ _TWO_LOADS = (
 
 
 class ReadTag(TagCell):
-    """The tag of an object that the VM has gone on from."""
+    """The tag of an object that the VM has left."""
 
     __slots__ = ("_value",)
 
@@ -40,29 +40,29 @@ class ReadTag(TagCell):
     @value.setter
     def value(self, value: int) -> None:
         raise RuntimeError(
-            "the callback's code does not show that it writes tags, so the VM has not waited; "
+            "the callback's code does not show that it writes tags, so the VM did not wait; "
             "write the tag by an assignment to the parameter's value"
         )
 
 
 class SpentTag(TagCell):
-    """The tag that a callback was given, when the callback has returned: the VM has taken it."""
+    """The tag of a callback that has returned: the VM has read it."""
 
     __slots__ = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise RuntimeError(
-            "the callback that was given this tag has returned, so the VM would not get it; write "
+            "the callback with this tag has returned, so the VM would not read it; write "
             "it in the callback, or use set_tag after the walk"
         )
 
 
 def only_reads_tag(function: Any, position: int) -> bool:
-    """Whether a function's code does nothing with an argument but read its ``value``.
+    """Whether a function's code only reads the ``value`` of an argument.
 
     Args:
         function: any callable.
-        position: the argument's, 0 for the first that the caller gives.
+        position: the argument's, 0 for the first that the caller passes.
 
     Returns:
         False if unknown.

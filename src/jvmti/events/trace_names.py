@@ -11,7 +11,7 @@ from jvmti.wire import trace
 
 
 def name_frames() -> None:
-    """Give `jvmti.wire.trace` the names behind all numbers."""
+    """Register the names of all numbers with `jvmti.wire.trace`."""
     for functions in (FUNCTIONS, JNI_FUNCTIONS, OPERATIONS):
         trace.name_functions((one.number, one.c_name) for one in functions.values())
     declared = (event.declaration for event in EVENTS.values())

@@ -1,4 +1,4 @@
-"""Values whose types are known only when they come: each travels behind a letter."""
+"""Values whose types are known only at run time: a letter precedes each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def value_at(data: bytes, at: int, session: Session) -> tuple[Any, int]:
-    """Read a value behind the letter that says what it is; it and the next offset."""
+    """Read a type letter and its value; returns the value and the next offset."""
     letter = chr(data[at])
     at += 1
     if letter == "A":

@@ -10,7 +10,7 @@
     names = orders["customer"]["name"].strings()
     print(snapshot.paths_to_roots(orders).lines())
 
-What is here reads dump files by itself; no JVM is needed.
+This package reads dump files itself, without a JVM.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TYPES", "Class", "Classes", "Field"]
 
 _IDENTITY = re.compile(r" @([0-9a-f]{1,8})$")
-"""How a loader's ``nameAndId`` ends since Java 9: with its identity hash."""
+"""The identity hash at the end of a loader's ``nameAndId``, since Java 9."""
 OBJECT = 2
 TYPES: dict[int, tuple[str, numpy.dtype[Any]]] = {
     4: ("boolean", numpy.dtype("?")),
@@ -107,14 +107,14 @@ class Class:
     def loader_name(self) -> str:
         """Its class loader: ``bootstrap``, ``platform``, ``app``, or its class and identity hash.
 
-        It is ``com.acme.PluginLoader @1b2c3d`` as in the running VM, with its name before that
-        where it has one.  Where a dump has no texts, it has its number in place of the hash.
+        It is ``com.acme.PluginLoader @1b2c3d`` as in the running VM, preceded by its name if it has
+        one. If a dump has no texts, its number replaces the hash.
         """
         return self._snapshot.classes._loader_name(self.loader)
 
     @property
     def label(self) -> str:
-        """Its name, with that of its loader where several loaders have a class of that name."""
+        """Its name, followed by its loader's if several loaders have a class of that name."""
         twins = self._snapshot.classes._by_name[self.name]
         if len(twins) < 2 or not self.is_dumped:
             return self.name
@@ -122,7 +122,7 @@ class Class:
 
     @property
     def object(self) -> Object | None:
-        """The ``java.lang.Class`` itself; ``None`` where the dump has only its name."""
+        """The ``java.lang.Class`` object; ``None`` if the dump has only the name."""
         return self._snapshot._object(int(self._record["object"]))
 
     @property
@@ -137,7 +137,7 @@ class Class:
 
     @property
     def is_held_by_vm(self) -> bool:
-        """Whether its loader is one of the VM's own, so that it is never unloaded."""
+        """Whether its loader is one of the VM's own, which are never unloaded."""
         return bool(self._record["flags"] & HELD)
 
     @property
@@ -164,9 +164,9 @@ class Class:
         return self._snapshot._objects_of([self.index])
 
     def field(self, name: str) -> tuple[Field, int] | None:
-        """A field of its objects by name, its own or inherited, and where it is among them.
+        """A field of its objects by name, its own or inherited, and its offset.
 
-        The place is in bytes from the beginning of an object's fields in the file.  One that a
+        The offset is in bytes from the beginning of an object's fields in the file. One that a
         subclass hides is ``"com.acme.Base.number"``.
         """
         declared_by, _, name = name.rpartition(".")
@@ -176,7 +176,7 @@ class Class:
         return None
 
     def fields_at(self) -> Iterator[tuple[Field, int]]:
-        """The fields that its objects have, each with where it is; superclasses' last."""
+        """The fields that its objects have, each with its offset; superclasses' last."""
         before = 0
         for cls in (self, *self.superclasses):
             for field in cls.fields:
@@ -223,18 +223,18 @@ class Classes:
             self._by_name.setdefault(name, []).append(index)
 
     def by_index(self, index: int) -> Class:
-        """A class by the number that columns have for it."""
+        """A class by its number in columns."""
         made = self._made.get(index)
         if made is None:
             made = self._made[index] = Class(self._snapshot, index, self.names[index])
         return made
 
     def indices(self, pattern: str | Class, *, subclasses: bool = False) -> list[int]:
-        """The numbers of the classes that a name or shell pattern matches.
+        """The numbers of the classes that match a name or shell pattern.
 
         Args:
             pattern: ``"java.util.HashMap"``, ``"com.acme.*"``, ``"*[]"``.
-            subclasses: whether with what is below them.
+            subclasses: whether to include their subclasses.
 
         Raises:
             NoSuchClass: there are none.
@@ -277,7 +277,7 @@ class Classes:
         return found
 
     def with_subclasses(self, indices: Sequence[int]) -> NDArray[numpy.bool_]:
-        """Which classes are among some, or below one of them."""
+        """Which classes are among some, or subclasses of one of them."""
         above = self._snapshot._dump.classes["super"].astype(numpy.int64)
         above[above == NONE] = len(above)
         chosen = numpy.zeros(len(above) + 1, numpy.bool_)
@@ -315,7 +315,7 @@ class Classes:
 
 
 def _text(value: Any) -> str | None:
-    """The text of a string, ``None`` for anything else and where it was blanked."""
+    """The text of a string, ``None`` for anything else and if it was blanked."""
     text: str | None = getattr(value, "text", None)
     return text if text is not None and text.strip("\0") else None
 

@@ -1,7 +1,7 @@
-"""The dominator tree: who keeps what alive alone.
+"""The dominator tree: which objects alone keep others alive.
 
-An object dominates another when every way from a root to that one passes it; what it retains is
-its own size and that of all that it dominates.
+An object dominates another if every path from a root to that one passes it; it retains its own size
+and that of all objects that it dominates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AccumulationPoint(NamedTuple):
 
     @property
     def drop(self) -> int:
-        """Bytes that are lost from the object to its largest child."""
+        """The difference in retained bytes between the object and its largest child."""
         return self.retained - self.largest_child
 
 
@@ -45,8 +45,8 @@ class DominatorTree:
     """The dominator tree of a snapshot; its root stands above all roots of the heap.
 
     Attributes:
-        idom: for each object the number of what dominates it: as many as there are objects for
-            the root above all, `jvmti.heap.NONE` for what cannot be reached.
+        idom: for each object the number of its immediate dominator: the number of objects stands
+            for the root above all, `jvmti.heap.NONE` for unreachable ones.
         retained: bytes that each retains; the last item is the root's, so the reachable heap's.
     """
 
@@ -61,11 +61,11 @@ class DominatorTree:
 
     @property
     def total(self) -> int:
-        """Bytes of everything that can be reached."""
+        """Bytes of all reachable objects."""
         return int(self.retained[-1])
 
     def dominator(self, obj: Object) -> Object | None:
-        """The nearest object that all ways to it pass; ``None`` for the root above all."""
+        """The nearest object that all paths to it pass; ``None`` for the root above all."""
         at = int(self.idom[obj.index])
         return None if at >= len(self.idom) else self._snapshot._object(at)
 
@@ -79,7 +79,8 @@ class DominatorTree:
         return found
 
     def children(self, obj: Object | None = None) -> Objects:
-        """What an object dominates directly, the largest first; without one, what the root does."""
+        """The objects that an object dominates directly, the largest first; by default those of the
+        root."""
         from jvmti.heap.objects import Objects
 
         rows, items = self._down()
@@ -89,7 +90,8 @@ class DominatorTree:
         return Objects(self._snapshot, children[order])
 
     def children_of_all(self, owners: Indices) -> Indices:
-        """The numbers of what several objects dominate directly, in no particular order."""
+        """The numbers of the objects that several objects dominate directly, in no particular
+        order."""
         rows, items = self._down()
         at = owners.astype(numpy.int64)
         first = rows[at].astype(numpy.int64)
@@ -127,8 +129,8 @@ class DominatorTree:
     def retained_by_class(self) -> Sizes:
         """Bytes that the objects of each class retain one by one, none counted twice.
 
-        What several objects of a class hold only together is not in it; the exact
-        figure for one class is `Objects.retained_size`.
+        This leaves out what several objects of a class hold only together; `Objects.retained_size`
+        is the exact figure for one class.
         """
         count = len(self._snapshot.classes)
         return self._by_group(numpy.arange(count, dtype=numpy.uint32), count, as_itself=False)
@@ -139,7 +141,7 @@ class DominatorTree:
         A class object, with what its static fields hold, belongs to the group of its class.
 
         Args:
-            groups: for each class the number of its group; one that is too large leaves it out.
+            groups: for each class the number of its group; too large a number leaves it out.
             count: how many groups there are.
         """
         return self._by_group(groups, count, as_itself=True)

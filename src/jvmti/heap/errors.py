@@ -1,4 +1,4 @@
-"""What goes wrong with heaps; `jvmti.errors` lists the whole tree."""
+"""Errors of heaps; `jvmti.errors` lists the whole tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class HeapError(Error):
-    """Something about a heap dump or a snapshot."""
+    """An error with a heap dump or a snapshot."""
 
 
 class NotADump(HeapError, ValueError):
@@ -27,11 +27,11 @@ class NotADump(HeapError, ValueError):
 
 
 class NoSuchClass(HeapError, LookupError):
-    """A name or pattern matches no class; the message names some that are near.
+    """A name or pattern matches no class; the message suggests similar names.
 
     Attributes:
         pattern: the name or pattern.
-        near: names that look like it, the nearest first.
+        near: similar names, the most similar first.
     """
 
     def __init__(self, pattern: str, near: Sequence[str], where: str) -> None:
@@ -41,11 +41,11 @@ class NoSuchClass(HeapError, LookupError):
 
 
 class NoSuchField(HeapError, LookupError):
-    """No class or object of a column has a field of this name; the message names some near it.
+    """No class or object of a column has a field of this name; the message suggests similar ones.
 
     Attributes:
         name: the name.
-        near: names that look like it, the nearest first.
+        near: similar names, the most similar first.
     """
 
     def __init__(self, name: str, near: Sequence[str], of: str) -> None:
@@ -55,12 +55,12 @@ class NoSuchField(HeapError, LookupError):
 
 
 class TooManyObjects(HeapError):
-    """A dump has more objects than can be numbered, or a live heap more than were allowed to be
-    looked at; nothing remains of the attempt."""
+    """A dump has more objects than numbers are available, or a live heap has more than the limit;
+    the attempt leaves nothing behind."""
 
 
 class NoRoom(HeapError, MemoryError):
-    """There is not enough memory for what would be written; nothing was done."""
+    """There is not enough memory for the result; nothing was done."""
 
 
 class Cancelled(HeapError):
@@ -69,4 +69,4 @@ class Cancelled(HeapError):
 
 def near_it(names: Sequence[str]) -> str:
     """The end of a message about a name that is not there."""
-    return f"; near it: {', '.join(names)}" if names else ""
+    return f"; similar: {', '.join(names)}" if names else ""

@@ -1,4 +1,4 @@
-"""Dump files in memory: mapped as they are, or unpacked first where they are compressed."""
+"""Dump files in memory: mapped, and unpacked first if they are compressed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["Mapped", "created", "map_descriptor", "map_file", "write_all"]
 _GZIP = b"\x1f\x8b"
 _MEMBER = zlib.MAX_WBITS | 16  # with the head of gzip
 _BLOCK = 1 << 20
-_SPARE = 256 << 20  # bytes that unpacking leaves to others
+_SPARE = 256 << 20  # free bytes that unpacking must leave on the disk
 
 
 class Mapped(NamedTuple):
-    """A file's bytes, and what was wrong with its compression."""
+    """A file's bytes, and the error of its compression."""
 
     data: NDArray[numpy.uint8]
     fault: str | None
@@ -58,9 +58,9 @@ def map_descriptor(descriptor: int, name: str) -> Mapped:
 
 @contextmanager
 def created(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[int]:
-    """The descriptor of a new file, readable by its owner only; it has its name at the end.
+    """The descriptor of a new file, readable by its owner only; it gets its name at the end.
 
-    Nothing is left of it when something fails, and what was there before is still there.
+    If something fails, the file is removed, and an existing file remains.
 
     Raises:
         FileExistsError: the file exists without `force`, or is not a regular file.
@@ -109,7 +109,7 @@ def _map(descriptor: int, name: str) -> NDArray[numpy.uint8]:
 
 
 def _unpack(descriptor: int, unpacked: BinaryIO, name: str) -> str | None:
-    """Unpack a file; the result is what was wrong with it, if anything.
+    """Unpack a file; returns the error in it, if any.
 
     HotSpot writes many members in sequence. Keeps the readable part of a damaged one.
     """

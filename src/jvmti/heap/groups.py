@@ -1,4 +1,4 @@
-"""Objects taken together by a value that they have."""
+"""Objects grouped by a value."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Groups:
         return found
 
     def sum(self, values: Any) -> NDArray[Any]:
-        """The sum of a value in each group; what is masked counts as 0.
+        """The sum of a value in each group; masked values count as 0.
 
         Args:
             values: the name of a primitive field, a number for each member, or a function of the
-                members that gives them.
+                members that returns them.
         """
         numbers = numpy.ma.filled(self.members._values(values), 0)
         wide = numpy.float64 if numbers.dtype.kind == "f" else numpy.int64

@@ -1,4 +1,4 @@
-"""Histograms: how many objects of each class there are, and what they take."""
+"""Histograms: the number of objects of each class, and their sizes."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _ROW = re.compile(r"^ *\d+: +(\d+) +(\d+) +(\S.*?)(?: \(([^()]*)\))?$", re.MULTI
 
 @frozen
 class HistogramRow:
-    """What there is of one class."""
+    """The objects of one class."""
 
     name: str
     """The class as Java writes it: ``java.lang.String``, ``int[]``."""
     loader: str | None
-    """Its class loader, as `jvmti.text.names.loader_name` has it; ``None`` where several loaders
-    have a class of that name, and the VM does not tell which one it means."""
+    """Its class loader, as in `jvmti.text.names.loader_name`; ``None`` if several loaders have a
+    class of that name, and the VM does not say which one this is."""
     module: str | None
-    """Its module, ``java.base@17.0.9``, where it has a named one."""
+    """Its module, ``java.base@17.0.9``, if it is a named one."""
     count: int
-    """How many objects."""
+    """The number of objects."""
     bytes: int
-    """What they take in the heap themselves."""
+    """Their shallow size in bytes."""
     retained: int | None = None
-    """What would be freed with them, nothing counted twice; ``None`` if that was not asked for."""
+    """The bytes that would be freed with them, none counted twice; ``None`` if not requested."""
     age: str = ""
     """Which of the classes of that name it is, in the order of loading: ``oldest of 2``; empty
     if there is only one, or the order is unknown."""
@@ -58,12 +58,12 @@ class HistogramRow:
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
-        """What tells the class from others: name, loader and module."""
+        """The identity of the class: name, loader and module."""
         return self.name, self.loader, self.module
 
 
 class Histogram(display.Tabular):
-    """A histogram as columns, the largest classes bytes first.
+    """A histogram as columns, most bytes first.
 
     It is a sequence of `HistogramRow`; ``histogram["java.lang.String"]`` gives that of a class.
 
@@ -72,12 +72,12 @@ class Histogram(display.Tabular):
         loaders: their class loaders; see `HistogramRow`.
         modules: their modules.
         count: how many objects, ``int64``.
-        bytes: what they take in the heap, ``int64``.
-        retained: what would be freed with them, ``int64``; ``None`` if that was not asked for.
-        pause: for how many seconds the VM was stopped, at most; 0 for what was calculated.
-        ages: by name and loader, which class it is where several loaders have one of that name.
-        source: how it was had: ``"attach"`` is the VM's own inspection, ``"walk"`` the agent's
-            walk over the heap, ``"snapshot"`` a dump, ``"diff"`` the difference of two.
+        bytes: their shallow size, ``int64``.
+        retained: bytes that would be freed with them, ``int64``; ``None`` if not requested.
+        pause: the longest time that the VM was stopped, in seconds; 0 if calculated.
+        ages: by name and loader, the age of a class if several loaders have one of that name.
+        source: its origin: ``"attach"`` is the VM's own inspection, ``"walk"`` the agent's walk
+            over the heap, ``"snapshot"`` a dump, ``"diff"`` the difference of two.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class Histogram(display.Tabular):
 
     @property
     def total_count(self) -> int:
-        """How many objects there are of all classes together."""
+        """The number of objects of all classes."""
         return int(self.count.sum())
 
     @property
     def total_bytes(self) -> int:
-        """What they take in the heap, in bytes."""
+        """Their shallow size, in bytes."""
         return int(self.bytes.sum())
 
     def __len__(self) -> int:
@@ -186,7 +186,7 @@ class Histogram(display.Tabular):
         return self.taken(order[: max(most, 0)])
 
     def by_package(self) -> Histogram:
-        """Objects and bytes by package, of all loaders; arrays are with their elements' class."""
+        """Objects and bytes by package, of all loaders; arrays count with their elements' class."""
         names, group = _groups(map(package_of, self.names))
         nothing = [None] * len(names)
         made = Histogram(
@@ -201,19 +201,19 @@ class Histogram(display.Tabular):
         return made.top(len(made))
 
     def matching(self, patterns: Patterns) -> Histogram:
-        """The classes whose names fit a shell pattern, or one of several.
+        """The classes whose names match a shell pattern, or one of several.
 
         Raises:
-            NoSuchClass: a pattern fits no class; the message has names that look like it.
+            NoSuchClass: a pattern matches no class; the message suggests similar names.
         """
         chosen = matching(self.names, patterns, "that has objects")
         return self.taken(numpy.flatnonzero(chosen))
 
     def diff(self, older: Histogram) -> Histogram:
-        """What has changed since another histogram, what grew most first.
+        """The changes since another histogram, most growth first.
 
-        Counts and bytes are differences, negative where there is less now.  Classes of which there
-        is as much as before are left out.
+        Counts and bytes are differences, negative where there is less now.  Unchanged classes are
+        left out.
         """
         before = older._by_class()
         now = self._by_class()
@@ -324,7 +324,7 @@ def counted(
 
 
 def _ages(classes: Classes) -> dict[tuple[str, str | None], str]:
-    """Of names that several loaders have a class of, which of them it is by the order of loading.
+    """For classes whose name several loaders have, their age by the order of loading.
 
     The VM numbers the classes of the newest loader first.
     """
@@ -351,7 +351,7 @@ def _summed(values: Array, group: Array, groups: int) -> Array:
 
 @frozen
 class Inspected:
-    """The VM's own inspection of the heap, as text gives it."""
+    """The VM's own inspection of the heap, parsed from text."""
 
     names: list[str]
     modules: list[str | None]
@@ -360,7 +360,7 @@ class Inspected:
 
 
 def inspected(text: str) -> Inspected:
-    """Read what the attach command ``inspectheap`` prints.
+    """Parse the output of the attach command ``inspectheap``.
 
     Raises:
         ProtocolError: it is something else.
@@ -376,7 +376,7 @@ def inspected(text: str) -> Inspected:
     total = re.search(r"^Total +(\d+) +(\d+)\s*$", text, re.MULTILINE)
     columns = numpy.array(numbers, numpy.int64).reshape(-1, 2)
     if total is None or int(total[1]) != int(columns[:, 0].sum()):
-        raise ProtocolError("the VM's inspection of its heap is not in the form that is known")
+        raise ProtocolError("the VM's inspection of its heap has an unknown format")
     return Inspected(names, modules, columns[:, 0], columns[:, 1])
 
 

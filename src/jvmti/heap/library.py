@@ -1,8 +1,7 @@
 """The heap library, ``libjvmti_heap.so``, through ctypes.
 
-The functions are those of ``native/heap/jvmti_heap.h``.  What they give back as columns is the
-library's own memory, shown as NumPy arrays without a copy; the arrays are good while the
-`Dump` is open, and it stays open while anybody holds one of them.
+The functions are those of ``native/heap/jvmti_heap.h``.  Columns that they return are the library's
+own memory, as NumPy arrays without a copy; such an array keeps its `Dump` open.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ EXTENT_CLASS = 0x80000000
 Indices = NDArray[numpy.uint32]
 Sizes = NDArray[numpy.uint64]
 Progress = Callable[[int, int, int], None]
-"""Called with the step (1 records, 2 references, 3 dominators), what is done, and of how much."""
+"""Called with the step (1 records, 2 references, 3 dominators), the amount done, and the total."""
 
 STRING = numpy.dtype([("id", "u8"), ("position", "u8"), ("length", "u4"), ("unused", "u4")])
 CLASS = numpy.dtype(
@@ -130,12 +129,12 @@ _CHOSEN = 2
 
 
 class MergedWays(NamedTuple):
-    """The ways to some objects, as a tree: a row for each object on one of them.
+    """The paths to some objects, as a tree: a row for each object on one of them.
 
     Attributes:
-        objects: the objects, nearest to a root first; those with one parent are together.
+        objects: the objects, nearest to a root first; children of one parent are adjacent.
         parents: for each the row of the object before it, `NONE` for a root.
-        chosen: which are the objects in question.
+        chosen: which are the target objects.
     """
 
     objects: Indices
@@ -148,7 +147,7 @@ class References(NamedTuple):
 
     Attributes:
         all: all of them.
-        threads: those of them that refer to threads.
+        threads: those that refer to threads.
     """
 
     all: Sizes
@@ -268,10 +267,10 @@ def _check(status: int, what: str) -> None:
 
 
 def _watched(call: Callable[[int], int], report: Progress | None) -> int:
-    """Make a long call, which Ctrl-C ends and whose progress is reported.
+    """Make a long call that Ctrl-C can end and that reports its progress.
 
-    A signal handler of Python waits until a call of C returns; so in the main thread, which is
-    where it would run, the call is made by another.
+    Python runs signal handlers in the main thread, after the current C call; so there, another
+    thread makes the call.
     """
     progress = _Progress()
     place = ctypes.addressof(progress)
@@ -296,7 +295,7 @@ def _watched(call: Callable[[int], int], report: Progress | None) -> int:
 
 
 def pointer(array: NDArray[Any] | None) -> int | None:
-    """Where an array's items are, for a call of C."""
+    """The address of an array's items, for a call of C."""
     return None if array is None else int(array.ctypes.data)
 
 
@@ -315,10 +314,10 @@ class _Handle:
 
 
 class _End(weakref.ref[_Handle]):
-    """Closes the library's side when ours goes: the argument that the library is called with.
+    """Closes the library's side when ours is collected; the argument of the library's calls.
 
-    Freeing a large dump takes a while, and Ctrl-C meanwhile would be lost in a finalizer of
-    Python's; here nothing of Python's runs.
+    Freeing a large dump takes a while, and a Python finalizer would lose a Ctrl-C meanwhile; here
+    no Python code runs.
     """
 
     __slots__ = ("_as_parameter_",)
@@ -334,13 +333,13 @@ class Dump:
 
     Args:
         file: the bytes of the dump; kept while the dump is open.
-        threads: how many to read it with; 0 for as many as there are processors.
-        report: called now and then while it is read.
+        threads: the number of reading threads; 0 is one for each processor.
+        report: called now and then during reading.
         left_out: references that are not roots of the program.
 
     Raises:
         NotADump: it is something else.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
 
     def __init__(
@@ -404,7 +403,7 @@ class Dump:
             return numpy.empty(0, kind)
         assert data.value is not None
         view: Any = (ctypes.c_uint8 * (count.value * size.value)).from_address(data.value)
-        # The array holds the view, and that holds what frees the memory.
+        # The array keeps the view, and the view keeps the object that frees the memory.
         view.owner = self._owner
         array: NDArray[Any] = numpy.frombuffer(view, kind)
         array.flags.writeable = False
@@ -419,26 +418,26 @@ class Dump:
         return modified_utf8(self.file[begin : begin + int(found["length"])].tobytes())
 
     def set_sizes(self, classes: Indices, sizes: NDArray[numpy.uint32]) -> None:
-        """Give objects of some classes their real sizes, in bytes."""
+        """Set the real sizes of objects of some classes, in bytes."""
         self._call("set_sizes", pointer(classes), pointer(sizes), len(classes))
         self._call("summarize", ctypes.byref(self.summary), ctypes.sizeof(Summary))
 
     def sizes(self, objects: Indices | None = None) -> Sizes:
-        """Bytes that objects take in the VM, all of them without an argument."""
+        """Bytes that objects take in the VM; without an argument, those of all objects."""
         count = len(self.class_of) if objects is None else len(objects)
         sizes = numpy.empty(count, numpy.uint64)
         self._call("sizes", pointer(objects), count, pointer(sizes))
         return sizes
 
     def addresses(self, objects: Indices | None = None) -> Sizes:
-        """Where objects were in the VM."""
+        """The addresses of objects in the VM."""
         count = len(self.class_of) if objects is None else len(objects)
         addresses = numpy.empty(count, numpy.uint64)
         self._call("addresses", pointer(objects), count, pointer(addresses))
         return addresses
 
     def find(self, addresses: Sizes) -> Indices:
-        """The objects at addresses; NONE where there is none."""
+        """The objects at addresses; NONE if there is none."""
         objects = numpy.empty(len(addresses), numpy.uint32)
         self._call("find", pointer(addresses), len(addresses), pointer(objects))
         return objects
@@ -482,7 +481,7 @@ class Dump:
         return ends, data
 
     def hash_arrays(self, arrays: Indices) -> Sizes:
-        """A hash of what is in primitive arrays; 0 for anything else."""
+        """A hash of the contents of primitive arrays; 0 for anything else."""
         hashes = numpy.empty(len(arrays), numpy.uint64)
         self._call("hash_arrays", pointer(arrays), len(arrays), pointer(hashes))
         return hashes
@@ -493,7 +492,7 @@ class Dump:
         avoided: NDArray[numpy.bool_] | None = None,
         report: Progress | None = None,
     ) -> NDArray[numpy.bool_]:
-        """Which objects can be reached from the roots, without passing the avoided ones."""
+        """Which objects are reachable from the roots, without passing the avoided ones."""
         reached = numpy.empty(len(self.class_of), numpy.bool_)
         function = self._library.jvmti_heap_reach
         fixed = (pointer(reached), len(reached))
@@ -502,7 +501,7 @@ class Dump:
                 lambda place: int(function(self._handle, without, pointer(avoided), place, *fixed)),
                 report,
             ),
-            "looking for what can be reached",
+            "finding reachable objects",
         )
         return reached
 
@@ -519,7 +518,7 @@ class Dump:
         return idom, retained
 
     def children(self, idom: Indices) -> tuple[Sizes, Indices]:
-        """The dominator tree downwards: where each object's children are, and these."""
+        """The dominator tree downwards: the range of each object's children, and the children."""
         rows = numpy.empty(len(idom) + 2, numpy.uint64)
         children = numpy.empty(int(numpy.count_nonzero(idom != NONE)), numpy.uint32)
         fixed = (pointer(rows), len(rows), pointer(children), len(children))
@@ -549,7 +548,7 @@ class Dump:
         """Add to the number of each node of merged ways those of all nodes below it."""
         _check(
             self._library.jvmti_heap_sum_ways(pointer(parents), len(parents), pointer(sums)),
-            "what the ways lead to",
+            "the targets of paths",
         )
 
     def referrers(self, chosen: NDArray[numpy.bool_]) -> tuple[Indices, Indices]:
@@ -571,11 +570,12 @@ class Dump:
         kept: NDArray[numpy.bool_] | None,
         source: NDArray[numpy.uint8] | None = None,
     ) -> None:
-        """Write the dump without what was left out, and with only some objects, to an empty file.
+        """Write the dump to an empty file, without left-out references, and optionally with some
+        objects only.
 
         Args:
             descriptor: of the file.
-            kept: which objects; ``None`` is all.
+            kept: the objects to write; ``None`` is all.
             source: a copy of the file with other contents.
 
         Raises:
@@ -602,15 +602,15 @@ class Dump:
 
 
 class Ways:
-    """Shortest ways to objects from the roots, or from some objects.
+    """Shortest paths to objects from the roots, or from some objects.
 
-    One breadth-first walk, which ends where it has come to all that is asked for, and goes on from
-    there when more is.
+    One breadth-first walk, which stops when it has reached all requested objects, and resumes there
+    for further ones.
 
     Args:
         dump: whose objects they are.
-        without: flags of the kinds of reference objects whose referent is not followed.
-        roots: the objects that the ways begin at; ``None`` for the roots of the dump.
+        without: flags of the kinds of reference objects whose referent not to follow.
+        roots: the objects where paths begin; ``None`` for the roots of the dump.
     """
 
     def __init__(self, dump: Dump, without: int, roots: Indices | None = None) -> None:
@@ -620,31 +620,31 @@ class Ways:
         self._search = _Search()
         count = len(dump.class_of)
         self._seen = numpy.zeros(count // 8 + 1, numpy.uint8)
-        # Memory that the walk does not come to costs nothing.
+        # Memory that the walk does not touch costs nothing.
         self._order, self._above = (numpy.empty(count, numpy.uint32) for _ in range(2))
         self._lock = threading.Lock()
 
     def merged(self, objects: Indices, report: Progress | None = None) -> MergedWays:
-        """The ways to some objects as a tree; objects that none leads to are left out."""
+        """The paths to some objects as a tree, without unreachable objects."""
         library = self._dump._library
         marks = numpy.zeros(len(self._order), numpy.uint8)
         with self._lock:
             self._walk(objects, marks, report)
             reached = self._search.reached
         above = (pointer(self._above), reached)
-        _check(library.jvmti_heap_mark_ways(*above, pointer(marks)), "the ways to objects")
+        _check(library.jvmti_heap_mark_ways(*above, pointer(marks)), "the paths to objects")
         count = int(numpy.count_nonzero(marks[:reached]))
         places, parents = (numpy.empty(count, numpy.uint32) for _ in range(2))
         _check(
             library.jvmti_heap_gather_ways(
                 *above, pointer(marks), pointer(places), pointer(parents), count
             ),
-            "the ways to objects",
+            "the paths to objects",
         )
         return MergedWays(self._order[places], parents, (marks[places] & _CHOSEN) != 0)
 
     def _walk(self, objects: Indices, marks: NDArray[numpy.uint8], report: Progress | None) -> None:
-        """Go on until there are ways to some objects, and mark their places."""
+        """Go on until there are paths to some objects, and mark their positions."""
         function = self._dump._library.jvmti_heap_shortest
         roots = (pointer(self._roots), 0 if self._roots is None else len(self._roots))
         begin = (self._dump._handle, self._without, *roots, pointer(objects), len(objects))
@@ -652,12 +652,12 @@ class Ways:
         seen = (ctypes.byref(self._search), pointer(self._seen), len(self._seen))
         _check(
             _watched(lambda place: int(function(*begin, place, *seen, *columns)), report),
-            "the shortest ways from the roots",
+            "the shortest paths from the roots",
         )
 
 
 def modified_utf8(data: bytes) -> str:
-    """Decode the kind of UTF-8 that class files have; what makes no sense shows as U+FFFD."""
+    """Decode the modified UTF-8 of class files; invalid bytes become U+FFFD."""
     data = data.replace(b"\xc0\x80", b"\0")
     try:
         return data.decode("utf-8")

@@ -29,15 +29,15 @@ def listed(patterns: Patterns) -> list[str]:
 
 
 def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> list[bool]:
-    """For each name whether one of the patterns fits it.
+    """For each name, whether one of the patterns matches it.
 
     Args:
-        names: the names; ``None`` fits nothing.
+        names: the names; ``None`` matches nothing.
         patterns: the patterns.
-        where: what the names are of, for the message: ``"that has objects"``.
+        where: what the names belong to, for the message: ``"that has objects"``.
 
     Raises:
-        NoSuchClass: one of the patterns fits none of the names.
+        NoSuchClass: one of the patterns matches none of the names.
     """
     known = {name for name in names if name is not None}
     chosen: set[str] = set()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Object", "Objects"]
 
 Key: TypeAlias = "str | Sequence[Any] | NDArray[Any] | Objects | Callable[[Objects], Any]"
-"""A value for each object: the name of a field, the values, or what gives them."""
+"""A value for each object: the name of a field, the values, or a function that returns them."""
 
 _LOADER = "java.lang.ClassLoader"
 
@@ -33,16 +33,16 @@ _LOADER = "java.lang.ClassLoader"
 class Objects(display.Tabular, Sequence["Object | None"]):
     """A column of objects, some of which may be null.
 
-    ``column["customer"]["name"]`` follows fields by name, also those that only some of the objects
-    have: a reference gives another column of the same length, a primitive field an array of NumPy,
-    masked where the object is null or has no such field.  A field that a subclass hides is
+    ``column["customer"]["name"]`` follows fields by name, even if only some of the objects have
+    them: a reference returns another column of the same length, a primitive field a NumPy array,
+    masked if the object is null or has no such field.  A field that a subclass hides is
     ``column["com.acme.Base.number"]``.
 
-    ``column[3]`` is an object; a slice, a mask or an array of numbers gives a column, and what a
-    mask has masked is not chosen: ``orders[orders["total"] > 100]``.
+    ``column[3]`` is an object; a slice, a mask or an array of numbers returns a column; masked
+    items are not chosen: ``orders[orders["total"] > 100]``.
 
-    ``column == other`` is a mask as well: of a text, the strings that have it; of an object, where
-    it is; of a column of the same length, row by row; of ``None``, the nulls.
+    ``column == other`` is a mask as well: for a text, the equal strings; for an object, its rows;
+    for a column of the same length, row by row; for ``None``, the nulls.
     """
 
     def __init__(self, snapshot: Snapshot, indices: Indices) -> None:
@@ -96,7 +96,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
     __hash__ = None  # type: ignore[assignment]
 
     def isin(self, others: Objects | Collection[str]) -> NDArray[numpy.bool_]:
-        """Which are among some objects, or are strings with one of some texts; null never is."""
+        """Which are among some objects, or are strings with one of some texts; never null."""
         if isinstance(others, Objects):
             mask = numpy.append(self._snapshot._mask(others), False)
             return numpy.asarray(mask[numpy.minimum(self.indices, len(mask) - 1)])
@@ -106,7 +106,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         return found
 
     def where(self, condition: NDArray[Any] | Callable[[Objects], Any]) -> Objects:
-        """Those for which a mask is true, or a function of the column that gives one.
+        """Those that match a mask, or the mask that a function of the column returns.
 
         ``objects("com.acme.Order").where(lambda them: them["total"] > 100)``
         """
@@ -155,12 +155,12 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
     @property
     def retained(self) -> Sizes:
-        """Bytes that would be freed with each: its own, and what only it leads to."""
+        """Bytes that would be freed with each: its own, and those that only it leads to."""
         return self._gather(self._snapshot.retained, 0)
 
     @property
     def lengths(self) -> NDArray[numpy.int64]:
-        """The length of each array; -1 for what is none."""
+        """The length of each array; -1 for other objects."""
         dump = self._snapshot._dump
         arrays = numpy.append(dump.classes["element"] != 0, False)
         lengths = self._gather(dump.extent, 0).astype(numpy.int64)
@@ -170,7 +170,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
     @property
     def addresses(self) -> Sizes:
-        """Where each was in the VM; 0 for null."""
+        """The address of each in the VM; 0 for null."""
         found = numpy.zeros(len(self), numpy.uint64)
         present = ~self.nulls
         found[present] = self._snapshot._dump.addresses(self.indices[present])
@@ -182,10 +182,10 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         return int(self.unique().sizes.sum())
 
     def retained_size(self, *, weak: bool = True) -> int:
-        """Bytes that would be freed if all of them went; exact, one walk over the graph.
+        """Bytes that would be freed with all of them; exact, one walk over the graph.
 
         Args:
-            weak: whether what a weak, soft, phantom or final reference refers to is held by it.
+            weak: whether weak, soft, phantom and final references hold their referents.
         """
         return self._snapshot.retained_size(self, weak=weak)
 
@@ -251,7 +251,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         return strings_containing(self._snapshot, self.indices, text)
 
     def elements(self) -> tuple[NDArray[numpy.int64], Any]:
-        """What is in arrays: for each element the row of its array, and the element.
+        """The elements of arrays: for each the row of its array, and the element.
 
         Elements of object arrays come as a column, without nulls, and so do the references of
         other objects.  Those of primitive arrays come as one NumPy array, a copy.
@@ -277,12 +277,12 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
     @property
     def references(self) -> Objects:
-        """What they refer to, each once, in the order of the snapshot."""
+        """The objects that they refer to, each once, in the order of the snapshot."""
         return Objects(self._snapshot, self._snapshot._references(self.indices)[1]).unique()
 
     @property
     def referrers(self) -> Objects:
-        """What refers to any of them, each once, in the order of the snapshot."""
+        """Their referrers, each once, in the order of the snapshot."""
         return self._snapshot.referrers(self)
 
     def histogram(self) -> Histogram:
@@ -294,7 +294,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
         Args:
             key: the name of a field, a value for each object, or a function of the column that
-                gives them.  Strings with the same text count as the same.
+                returns them.  Strings with the same text count as the same.
         """
         return group(self, self._values(key))
 
@@ -311,13 +311,13 @@ class Objects(display.Tabular, Sequence["Object | None"]):
 
         Args:
             count: how many.
-            by: what is most instead: the name of a primitive field, a number for each object
-                (``arrays.lengths``), or a function of the column that gives it.  What is masked
-                comes last.
+            by: sort by this instead: the name of a primitive field, a number for each object
+                (``arrays.lengths``), or a function of the column that returns it. Masked values
+                come last.
         """
         values = self.retained if by is None else self._values(by)
         if isinstance(values, Objects):
-            raise HeapError("objects have no order; take a primitive field, or their sizes")
+            raise HeapError("objects have no order; use a primitive field, or their sizes")
         masked = numpy.ma.getmaskarray(values)
         # Stable, and backwards, so that the first of equal ones is the first.
         order = numpy.argsort(numpy.ma.getdata(values)[::-1], kind="stable")[::-1]
@@ -386,7 +386,7 @@ class Object:
 
     @property
     def as_class(self) -> Class | None:
-        """The class that it is, where it is a ``java.lang.Class``."""
+        """The class that it stands for, if it is a ``java.lang.Class``."""
         extent = int(self._snapshot._dump.extent[self.index])
         if not extent & EXTENT_CLASS:
             return None
@@ -394,7 +394,7 @@ class Object:
 
     @property
     def address(self) -> int:
-        """Where it was in the VM."""
+        """Its address in the VM."""
         return int(self._column.addresses[0])
 
     @property
@@ -425,9 +425,9 @@ class Object:
 
     @property
     def array(self) -> NDArray[Any] | Objects:
-        """The elements of an array: of NumPy for a primitive one, else a column with nulls.
+        """The elements of an array: a NumPy array for a primitive one, else a column with nulls.
 
-        Primitive elements are the bytes of the file, shown without a copy.
+        Primitive elements are a view of the file, without a copy.
 
         Raises:
             HeapError: it is not an array.
@@ -446,21 +446,21 @@ class Object:
 
     @property
     def references(self) -> Objects:
-        """What it refers to, nulls left out."""
+        """The objects that it refers to, without nulls."""
         return self._snapshot.references(self)
 
     @property
     def referrers(self) -> Objects:
-        """What refers to it."""
+        """Its referrers."""
         return self._snapshot.referrers(self)
 
     @property
     def dominator(self) -> Object | None:
-        """The nearest object that all ways to it pass; ``None`` for the root above all."""
+        """The nearest object that all paths to it pass; ``None`` for the root above all."""
         return self._snapshot.dominators().dominator(self)
 
     def fields(self) -> dict[str, Any]:
-        """All its fields with their values; of two with one name the subclass's."""
+        """All its fields with their values; for a name that occurs twice, the subclass's."""
         values: dict[str, Any] = {}
         for field, value in self.field_values():
             values.setdefault(field.name, value)
@@ -519,7 +519,7 @@ class Object:
 
 
 def _mask(values: Any) -> NDArray[numpy.bool_]:
-    """A condition as a mask; what is masked is false."""
+    """A condition as a mask; masked items are false."""
     mask = numpy.ma.filled(values, False) if numpy.ma.isMA(values) else numpy.asarray(values)
     if mask.dtype != bool:
         raise ValueError("a condition must be true or false for each object")

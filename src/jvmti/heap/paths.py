@@ -1,7 +1,7 @@
-"""Who holds this: shortest ways from the roots, merged over many objects.
+"""Shortest paths from the roots to objects, merged over many of them.
 
-A breadth-first walk from all roots gives the shortest way to each of some objects, and ends where
-it has come to all of them.  These ways make a tree, in which each node knows how many of the
+A breadth-first walk from all roots finds the shortest path to each of some objects, and ends when
+it has reached all of them. These paths form a tree, in which each node knows how many of the
 objects it leads to.
 """
 
@@ -29,11 +29,11 @@ __all__ = ["Node", "PathTree"]
 
 
 class Node:
-    """An object on the way to others.
+    """An object on the path to others.
 
     Attributes:
         object: the object.
-        count: how many of the objects in question lie behind it, itself included.
+        count: how many of the target objects lie behind it, itself included.
     """
 
     __slots__ = ("_at", "_parent", "_tree", "count", "object")
@@ -49,24 +49,24 @@ class Node:
 
     @property
     def reference(self) -> str:
-        """What leads here from the node above: a field, ``[7]``, or the kind of root."""
+        """The reference from the node above: a field, ``[7]``, or the kind of root."""
         if self._parent is None:
             return self._tree._snapshot.roots.describe(self.object)
         return self._tree._snapshot.reference_name(self._parent, self.object)
 
     @property
     def size(self) -> int:
-        """Bytes of the objects in question behind it, without what they retain."""
+        """Shallow bytes of the target objects behind it."""
         return int(self._tree._sizes()[self._at])
 
     @property
     def is_target(self) -> bool:
-        """Whether it is one of the objects in question."""
+        """Whether it is one of the target objects."""
         return bool(self._tree._merged.chosen[self._at])
 
     @property
     def children(self) -> list[Node]:
-        """The next nodes, those that lead to most first, at most as many as the tree's limit."""
+        """The next nodes, those that lead to most objects first, up to the tree's limit."""
         return self._tree._children(self._at, self.object)
 
     @escaped
@@ -75,11 +75,11 @@ class Node:
 
 
 class PathTree:
-    """Shortest ways from the roots to some objects, merged; iterating gives the roots' nodes.
+    """Shortest paths from the roots to some objects, merged; iterating yields the roots' nodes.
 
     Attributes:
-        objects: the objects in question, each once.
-        unreached: those of them that no way leads to.
+        objects: the target objects, each once.
+        unreached: those of them that no path leads to.
     """
 
     def __init__(self, snapshot: Snapshot, objects: Objects, ways: Ways, limit: int) -> None:
@@ -97,13 +97,13 @@ class PathTree:
         self._bytes: Sizes | None = None
 
     def _summed(self, own: NDArray[Any]) -> Sizes:
-        """For each node the sum over the objects in question that lie behind it."""
+        """For each node the sum over the target objects behind it."""
         sums = own.astype(numpy.uint64)
         self._snapshot._dump.sum_ways(self._merged.parents, sums)
         return sums
 
     def _sizes(self) -> Sizes:
-        """For each node the bytes of the objects in question that lie behind it."""
+        """For each node the bytes of the target objects behind it."""
         from jvmti.heap.objects import Objects
 
         if self._bytes is None:
@@ -115,25 +115,25 @@ class PathTree:
 
     @property
     def places(self) -> int:
-        """How many objects lie on these ways, those in question among them."""
+        """How many objects lie on these paths, including the target objects."""
         return len(self._merged.objects)
 
     @property
     def roots(self) -> list[Node]:
-        """The nodes of the roots, those that lead to most first."""
+        """The nodes of the roots, those that lead to most objects first."""
         return self._children(NONE, None)
 
     def path(self, obj: Object) -> list[tuple[str, Object]]:
-        """One way from a root to an object: what leads to each, and the object.
+        """A path from a root to an object: each reference, and its object.
 
-        Empty for what cannot be reached.
+        Empty for an unreachable object.
         """
         from jvmti.heap.objects import Object
 
         merged = self._merged
         found = numpy.flatnonzero(merged.objects == obj.index)
         if not len(found):
-            # Not on the ways to the objects in question, so one of its own.
+            # Not on the paths of this tree, so walk to it alone.
             merged = self._ways.merged(numpy.array([obj.index], numpy.uint32))
             found = numpy.arange(len(merged.objects))[-1:]
         if not len(found):
@@ -153,14 +153,14 @@ class PathTree:
         Args:
             depth: levels at most.
             width: children of each node at most.
-            most: lines at most: the nodes that lead to most, and of those that lead to as many the
-                deeper ones.
+            most: lines at most: the nodes that lead to most objects, and among equals the deeper
+                ones.
         """
         shown: dict[int, list[Node]] = {}
         numbers = itertools.count()
         waiting = [(-node.count, 0, next(numbers), node, NONE) for node in self.roots[:width]]
         left = self.places if most is None else most
-        # No child leads to more than the node above it, so those above are there already.
+        # No child leads to more than its parent, so its parents are there already.
         while waiting and left > 0:
             _, level, _, node, above = heapq.heappop(waiting)
             shown.setdefault(above, []).append(node)
@@ -178,17 +178,17 @@ class PathTree:
         return found
 
     def _children(self, above: int, parent: Object | None) -> list[Node]:
-        # The roots are at the beginning; behind them parents come in the order of their children.
+        # The roots come first, then parents in the order of their children.
         parents = self._merged.parents
         roots = self._roots
         if above == NONE:
             first, last = 0, roots
         else:
-            # Of the same type: the column would be converted for each node otherwise.
+            # Of the same type, so that the column is not converted for each node.
             ends = numpy.array([above, above + 1], parents.dtype)
             first, last = numpy.searchsorted(parents[roots:], ends) + roots
         counts = self._counts[first:last]
-        # Only those that are given are sorted: a node may have millions.
+        # Sorts only those that are returned: a node may have millions.
         least = 0
         if len(counts) > self._limit:
             least = numpy.partition(counts, -self._limit)[-self._limit]

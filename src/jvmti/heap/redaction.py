@@ -1,9 +1,9 @@
-"""Dumps that can be given away: the structure stays, contents go.
+"""Dumps that can be shared: the structure stays, the contents are blanked.
 
 Sizes, classes, references, names of classes and fields, and stacks are as they were; arrays of
 primitive types and chosen fields are zeros.  Strings have arrays, so they are blank, too.  So are
-the names in the file that name nothing: HotSpot writes all its symbols, and among them are the
-string literals of the program.
+the names in the file that nothing uses: HotSpot writes all its symbols, among them the string
+literals of the program.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ def redact(
     """Write a snapshot's dump without contents.
 
     Args:
-        snapshot: what to write; garbage only where it was taken with ``unreachable="keep"``.
+        snapshot: what to write; unreachable objects only if it was taken with
+            ``unreachable="keep"``.
         path: the new file, readable by its owner only.
         arrays: shell pattern for the classes of primitive arrays to blank, such as ``"byte[]"``;
             None for none.
         fields: shell patterns for primitive fields to blank, static ones included, as
             ``class.field``: ``"com.acme.*.balance"``.
         parquet: write tables into a directory, as `Snapshot.to_parquet` does.
-        force: whether to write over what exists.
+        force: whether to overwrite existing files.
 
     Raises:
         FileExistsError: there is a file of that name, or something in the directory.
@@ -143,7 +144,7 @@ def _blank_field(
     copy: NDArray[numpy.uint8],
 ) -> None:
     dump = snapshot._dump
-    # A class may have the field of a superclass once more: each time is a layer of its own.
+    # A class may redeclare a field of a superclass: each one is a layer of its own.
     layers: list[NDArray[numpy.int64]] = []
     wanted = set(declaring)
     for index in numpy.flatnonzero(snapshot.classes.with_subclasses(declaring)).tolist():
@@ -172,7 +173,7 @@ def _blank_statics(
     name: str,
     copy: NDArray[numpy.uint8],
 ) -> None:
-    """Blank a static field in the record of a class, which has them before the others."""
+    """Blank a static field in the record of a class, where these precede the others."""
     cls = snapshot.classes.by_index(index)
     obj = cls.object
     if obj is None:

@@ -1,4 +1,4 @@
-"""What of an object refers to another, asked of a whole column of pairs at once."""
+"""The references from objects to others, for a whole column of pairs at once."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["reference_names"]
 def reference_names(
     snapshot: Snapshot, sources: Indices, targets: Indices, *, elements: bool = True
 ) -> list[str]:
-    """What refers from each source to the target beside it; see `Snapshot.reference_name`.
+    """The reference from each source to its target; see `Snapshot.reference_name`.
 
-    The fields of objects of one class are read together, so that a million pairs take as long as a
-    few thousand asked for one by one.
+    Reads the fields of objects of one class together, so that a million pairs take as long as a few
+    thousand one by one.
 
     Args:
         snapshot: whose objects they are.
         sources: numbers of the objects that refer.
-        targets: numbers of those that are referred to, as many.
-        elements: whether to find the places in arrays, each array by itself; ``"?"`` otherwise.
+        targets: numbers of the referred objects, as many.
+        elements: whether to find the indices in arrays, array by array; ``"?"`` otherwise.
     """
     dump = snapshot._dump
     names = ["?"] * len(sources)
@@ -51,7 +51,7 @@ def reference_names(
 
 
 def _fields(snapshot: Snapshot, index: int, sources: Indices, targets: Indices) -> Any:
-    """For each reference of the objects of a class its name, and in which rows it is the one."""
+    """For each reference of the objects of a class, its name and the rows in which it matches."""
     dump = snapshot._dump
     cls = snapshot.classes.by_index(index)
     if cls.object is not None and int(dump.classes["flags"][index]) & CLASS_EDGE:

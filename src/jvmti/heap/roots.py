@@ -1,4 +1,4 @@
-"""What the VM itself holds: the roots of the heap, and the threads with their stacks."""
+"""The roots of the heap, and the threads with their stacks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ KINDS = {
     0xFF: "other",
     0x100: "class of a loader of the VM",
 }
-"""The kinds of roots. The last is this package's own: a dump says only of the bootstrap loader's
-classes that they are held, but the VM never gives up the application's loaders either."""
+"""The kinds of roots. The last is this package's own: a dump lists only the bootstrap loader's
+classes as roots, but the VM never unloads its other loaders either."""
 
 _THREAD = 0x08
 _LOCALS = (0x02, 0x03)
@@ -41,8 +41,8 @@ class Root(NamedTuple):
     Attributes:
         object: what it holds.
         kind: one of `KINDS`.
-        thread: serial number of the thread, where it belongs to one.
-        frame: depth in that thread's stack, where it belongs to a frame.
+        thread: serial number of the thread, if it belongs to one.
+        frame: depth in that thread's stack, if it belongs to a frame.
     """
 
     object: Object
@@ -68,11 +68,11 @@ class Roots:
         self.kinds = self._table["kind"]
 
     def of(self, obj: Object) -> list[Root]:
-        """The roots that hold an object."""
+        """The roots that refer to an object."""
         return [self[at] for at in numpy.flatnonzero(self._table["object"] == obj.index).tolist()]
 
     def describe(self, obj: Object) -> str:
-        """In words what kind of root an object is."""
+        """The kind of root of an object, in words."""
         found = self.of(obj)
         if not found:
             return "no root"
@@ -114,8 +114,8 @@ class Frame(NamedTuple):
         class_name: Java name of the class that declares the method.
         method: its name.
         signature: the types of its parameters and its result.
-        source: the source file, where it is known.
-        line: the line; ``None`` where it is not known, -3 in a native method.
+        source: the source file, if known.
+        line: the line; ``None`` if unknown, -3 in a native method.
         locals: the objects in its local variables, and on its operand stack.
     """
 

@@ -43,17 +43,17 @@ __all__ = ["Fault", "Loader", "Snapshot", "open_snapshot"]
 
 _NOT_STRONG = WEAK | SOFT | PHANTOM | FINAL
 _OBJECT_ARRAY = 0x22
-"""What the record of an array of objects begins with."""
+"""The head of the record of an array of objects."""
 
 
 class Fault(NamedTuple):
-    """Where a file stopped making sense.
+    """Where a file is damaged.
 
     Attributes:
         offset: of the first such place, in bytes from the beginning of the uncompressed file.
-        message: what was wrong there.
-        places: in how many places something was wrong.
-        skipped: bytes that were left out for it.
+        message: the damage there.
+        places: the number of damaged places.
+        skipped: bytes that were skipped.
     """
 
     offset: int
@@ -71,10 +71,10 @@ class Loader(NamedTuple):
     """A class loader.
 
     Attributes:
-        name: what listings call it: ``bootstrap``, ``com.acme.PluginLoader @1b2c3d``.
+        name: its name in listings: ``bootstrap``, ``com.acme.PluginLoader @1b2c3d``.
         object: the loader; ``None`` is the bootstrap loader.
         classes: those that it defined.
-        is_held_by_vm: whether it is one of those that the VM never gives up.
+        is_held_by_vm: whether it is one that the VM never unloads.
     """
 
     name: str
@@ -88,18 +88,17 @@ class Loader(NamedTuple):
 
 
 class Snapshot:
-    """A heap, from a dump file; ``len(snapshot)`` is how many objects it has.
+    """A heap, from a dump file; ``len(snapshot)`` is its number of objects.
 
-    What no root leads to is garbage. It is in the dump where that was made without a collection
-    first, and is left out of all answers unless the snapshot was opened with
-    ``unreachable="keep"``.
+    A dump made without a collection first has unreachable objects. All answers leave them out
+    unless the snapshot was opened with ``unreachable="keep"``.
 
     Attributes:
         classes: the classes; ``snapshot.classes["java.util.*"]`` are some of them.
-        roots: what the VM itself holds.
-        fault: where the file stopped making sense; ``None`` for a sound file.
+        roots: the roots of the heap.
+        fault: where the file is damaged; ``None`` for a sound file.
         unreachable: ``"drop"`` or ``"keep"``.
-        pause: for how many seconds the VM was stopped for it, at most; 0 for a file.
+        pause: the longest time that it stopped the VM, in seconds; 0 for a file.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class Snapshot:
 
     @property
     def reachable(self) -> NDArray[numpy.bool_]:
-        """Which objects of the dump a root leads to, by their numbers."""
+        """Which objects of the dump are reachable, by their numbers."""
         if self._reached is None:
             tree = self._trees.get(0)
             self._reached = (
@@ -148,7 +147,7 @@ class Snapshot:
 
     @property
     def unreachable_count(self) -> int:
-        """How many objects of the dump no root leads to."""
+        """The number of unreachable objects in the dump."""
         return int(numpy.count_nonzero(~self.reachable))
 
     @property
@@ -163,8 +162,8 @@ class Snapshot:
         """Objects and bytes of each class, package or class loader that has any, most bytes first.
 
         Args:
-            retained: whether also with what would be freed with them.  What the static fields of a
-                class hold counts for its package and its loader, but not for the class.
+            retained: whether to compute retained sizes, too. What the static fields of a class hold
+                counts for its package and its loader, but not for the class.
             by: ``"class"``, ``"package"`` or ``"loader"``.
         """
         return counted(self, retained=retained, by=by)
@@ -172,7 +171,7 @@ class Snapshot:
     def static(self, name: str) -> Any:
         """The value of a static field: ``snapshot.static("com.acme.Server.sessions")``.
 
-        It is a number, an object, or None for null.  A field that is inherited is found, too.
+        It is a number, an object, or None for null. Inherited fields are found, too.
 
         Raises:
             NoSuchClass: no class has such a name.
@@ -198,10 +197,10 @@ class Snapshot:
 
         Args:
             pattern: a class, its Java name, or a shell pattern: ``"com.acme.*"``.
-            subclasses: whether also the objects of classes below.
+            subclasses: whether to include objects of subclasses.
 
         Raises:
-            NoSuchClass: no class has such a name; the message names some that are near.
+            NoSuchClass: no class has such a name; the message suggests similar names.
         """
         return self._objects_of(self.classes.indices(pattern, subclasses=subclasses))
 
@@ -224,9 +223,9 @@ class Snapshot:
         return Objects(self, column)
 
     def set_sizes(self, sizes: Mapping[str, int]) -> None:
-        """Give the real sizes of objects, in bytes by class name, where they are known.
+        """Set the real sizes of objects, in bytes by class name, if known.
 
-        What was computed from sizes before is computed anew when it is asked for again.
+        Results that depend on sizes are computed again on the next use.
         """
         known = {
             index: size
@@ -244,13 +243,13 @@ class Snapshot:
     # The graph
 
     def references(self, obj: Object) -> Objects:
-        """What an object refers to, in the order of the dump; nulls are left out."""
+        """The objects that an object refers to, in the order of the dump, without nulls."""
         rows = self._dump.rows
         first, last = int(rows[obj.index]), int(rows[obj.index + 1])
         return Objects(self, self._dump.targets[first:last])
 
     def referrers(self, objects: Object | Objects) -> Objects:
-        """What refers to an object, or to any of some, in the order of the dump."""
+        """The referrers of an object, or of any of some, in the order of the dump."""
         sources, _ = self._dump.referrers(self._mask(objects))
         # They come in order, one for each reference.
         first = numpy.append(True, sources[1:] != sources[:-1])[: len(sources)]
@@ -260,7 +259,7 @@ class Snapshot:
         return Objects(self, found)
 
     def reference_name(self, source: Object, target: Object) -> str:
-        """What of an object refers to another: ``"next"``, ``"[7]"``, ``"static CACHE"``."""
+        """The reference from an object to another: ``"next"``, ``"[7]"``, ``"static CACHE"``."""
         names = list(self._reference_names(source, target.index))
         return ", ".join(names) if names else "?"
 
@@ -273,7 +272,7 @@ class Snapshot:
         """The dominator tree; computed once.
 
         Args:
-            weak: whether the referent of a weak, soft, phantom or final reference is held by it.
+            weak: whether weak, soft, phantom and final references hold their referents.
         """
         without = 0 if weak else _NOT_STRONG
         tree = self._trees.get(without)
@@ -282,7 +281,7 @@ class Snapshot:
         return tree
 
     def retained_size(self, objects: Object | Objects, *, weak: bool = True) -> int:
-        """Bytes that would be freed if some objects went together; exact."""
+        """Bytes that would be freed with some objects together; exact."""
         without = 0 if weak else _NOT_STRONG
         avoided = self._mask(objects)
         total = self.dominators(weak=weak).total
@@ -292,14 +291,14 @@ class Snapshot:
     def paths_to_roots(
         self, objects: Object | Objects, *, weak: bool = False, limit: int = 100
     ) -> PathTree:
-        """Shortest ways from the roots to some objects, merged to a tree.
+        """Shortest paths from the roots to some objects, merged to a tree.
 
-        The graph is walked from the roots as far as these objects are from them; what was walked
-        over is known when it is asked for again.
+        The walk from the roots ends when it has reached these objects; the next request resumes it
+        there.
 
         Args:
-            weak: whether ways may pass weak, soft, phantom and final references.
-            limit: the most children of a node that are shown.
+            weak: whether paths may pass weak, soft, phantom and final references.
+            limit: the most children of a node to show.
         """
         without = 0 if weak else _NOT_STRONG
         ways = self._ways.get(without)
@@ -309,7 +308,7 @@ class Snapshot:
         return PathTree(self, column, ways, limit)
 
     def leaks(self, *, threshold: float = 0.05, limit: int = 20) -> Leaks:
-        """What looks like a leak: what accumulates and who holds it, and loaders out of use.
+        """Leak suspects: what accumulates and its owners, and class loaders out of use.
 
         ::
 
@@ -318,11 +317,11 @@ class Snapshot:
               …
 
         Args:
-            threshold: the part of the heap that a suspect holds at least.
-            limit: the most suspects that are given.
+            threshold: the least part of the heap that a suspect holds.
+            limit: the most suspects.
 
         Returns:
-            Lists of both; printed, it is what ``jvmti heap leaks`` prints.
+            Lists of both; printed, it is the output of ``jvmti heap leaks``.
         """
         from jvmti.heap.analyses.leaks import find_leaks
 
@@ -339,7 +338,7 @@ class Snapshot:
 
     @property
     def loaders(self) -> list[Loader]:
-        """The class loaders that defined a class of the dump, those with most classes first."""
+        """The class loaders that defined a class of the dump, most classes first."""
         by_loader: dict[int, list[Class]] = {}
         for index, loader in enumerate(self._dump.classes["loader"].tolist()):
             if self.classes.by_index(index).is_dumped:
@@ -366,7 +365,7 @@ class Snapshot:
         timeout: float | None = 60.0,
         progress: Callable[[int], Any] | None = None,
     ) -> Any:
-        """The objects of the VM behind some of a snapshot that ``vm.heap.snapshot`` has taken.
+        """The live objects of the VM for objects of a snapshot from ``vm.heap.snapshot``.
 
         Raises:
             ValueError: this snapshot is of a file.
@@ -376,12 +375,12 @@ class Snapshot:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the dump to a file, readable by its owner only.
 
-        Garbage is not written unless the snapshot was taken with ``unreachable="keep"``; neither
-        is what this package itself held in the VM.  A damaged dump is written as it is.
+        Unreachable objects are left out unless the snapshot was taken with ``unreachable="keep"``;
+        so are objects that only this package held in the VM.  A damaged dump is written as it is.
         `jvmti.heap.redact` writes it without contents.
 
         Raises:
-            FileExistsError: there is something already; ``force=True`` writes over it.
+            FileExistsError: it exists; ``force=True`` overwrites it.
             OSError: the disk is full; the partial file is removed.
         """
         with files.created(path, force=force) as descriptor:
@@ -396,16 +395,16 @@ class Snapshot:
     ) -> None:
         """Write a report to an HTML file that needs nothing else, readable by its owner only.
 
-        It says what fills the heap and what holds it, and has an answer to each question that
-        `jvmti.heap` has one for.  Texts of the heap are in it.
+        It shows what fills the heap and what holds it, with a section for each analysis of
+        `jvmti.heap`. It contains texts of the heap.
 
         Args:
             path: the new file.
-            title: what stands above it.
+            title: its heading.
             force: whether to write over an existing file.
 
         Raises:
-            FileExistsError: there is something already.
+            FileExistsError: the file exists.
             OSError: the disk is full; the partial file is removed.
         """
         from jvmti.heap.html.report import write
@@ -415,19 +414,19 @@ class Snapshot:
     def to_parquet(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of `to_arrow`, and the dump itself, into a directory.
 
-        `jvmti.heap.open` takes the directory; other programs read the tables.  All objects of the
-        dump are written, with their numbers in this snapshot; garbage is not ``reachable``.
+        `jvmti.heap.open` opens the directory; other programs read the tables. It has all objects of
+        the dump, with their numbers in this snapshot; unreachable ones are not ``reachable``.
 
         Raises:
-            FileExistsError: there is something already; ``force=True`` writes over it.
+            FileExistsError: it exists; ``force=True`` overwrites it.
         """
         from jvmti.heap.tables.arrow import write_parquet
 
         if self.fault is not None or not len(self._dump.left_out):
             write_parquet(self, directory, force=force)
             return
-        # Only roots are left out: an object has the same number in the tables, in the dump beside
-        # them and in this snapshot, also those that are garbage.
+        # Only roots are left out: an object has the same number in the tables, in the dump beside #
+        # them and in this snapshot, even if it is unreachable.
         with tempfile.TemporaryFile(prefix="jvmti-heap-") as file:
             self._dump.copy(file.fileno(), None)
             mapped = files.map_descriptor(file.fileno(), "the dump")
@@ -445,7 +444,7 @@ class Snapshot:
 
     @property
     def _is_partial(self) -> bool:
-        """Whether the dump has more than what is written of it."""
+        """Whether the dump has objects that are not written."""
         if self.fault is not None:
             return False
         garbage = self.unreachable == "drop" and self.unreachable_count > 0
@@ -468,7 +467,7 @@ class Snapshot:
         self._dump.copy(descriptor, self._written(), source)
 
     def _written(self) -> NDArray[numpy.bool_] | None:
-        """Which objects are written: those that are kept, and the classes that they need."""
+        """The objects to write: the kept ones and the classes that they need."""
         if self._kept is None:
             return None
         kept = self._kept.copy()
@@ -511,7 +510,7 @@ class Snapshot:
         column = objects._column if isinstance(objects, Object) else objects
         if not isinstance(column, Objects):
             raise TypeError(
-                f"objects of the snapshot are wanted, not {type(column).__name__}; "
+                f"expected objects of the snapshot, not {type(column).__name__}; "
                 "snapshot.column([3, 5]) makes a column of their numbers"
             )
         if column._snapshot is not self:
@@ -546,10 +545,10 @@ class Snapshot:
         lengths: NDArray[numpy.int64],
         starts: NDArray[numpy.int64] | int = 0,
     ) -> NDArray[Any]:
-        """Elements of primitive arrays as the file has them, one behind the other.
+        """Elements of primitive arrays as in the file, one after the other.
 
         Args:
-            kind: what they are in the file.
+            kind: their type in the file.
             arrays: the arrays.
             lengths: how many of each.
             starts: the first of each.
@@ -564,13 +563,13 @@ class Snapshot:
         return numpy.concatenate([numpy.zeros(0, numpy.uint8), *pieces]).view(kind)
 
     def _places_in(self, array: Object, target: int) -> NDArray[numpy.intp]:
-        """Where an array of objects has a target; none in an array of anything else."""
+        """The indices of a target in an array of objects; none in other arrays."""
         dump = self._dump
         at = int(dump.positions[array.index])
         if dump.file[at] != _OBJECT_ARRAY:
             return numpy.zeros(0, numpy.intp)
-        # Compared as they are in the file: to find the objects of a million elements takes longer
-        # than the way to them.
+        # Compares the file's addresses: looking up the objects of a million elements takes longer #
+        # than walking to them.
         identifier = numpy.dtype(f"u{int(dump.summary.identifier_size)}")
         begin = at + 1 + 2 * identifier.itemsize + 8
         end = begin + int(dump.extent[array.index]) * identifier.itemsize
@@ -625,19 +624,19 @@ def open_snapshot(
 
     Args:
         path: the file, or the directory.
-        unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them;
-            ``snapshot.reachable`` tells which it is.
-        threads: how many to read with; 0 for as many as there are processors.
-        report: called now and then with the step, what is done, and of how much.
+        unreachable: ``"drop"`` leaves unreachable objects out of all answers, ``"keep"`` includes
+            them; ``snapshot.reachable`` distinguishes them.
+        threads: the number of reading threads; 0 is one for each processor.
+        report: called now and then with the step, the amount done, and the total.
 
     Returns:
-        The snapshot. A damaged file gives what is readable of it; ``snapshot.fault`` says where it
+        The snapshot. From a damaged file it has the readable part; ``snapshot.fault`` says where it
         is damaged.
 
     Raises:
         OSError: the file cannot be opened.
         NotADump: it is something else.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
     if os.path.isdir(path):
         from jvmti.heap.tables.arrow import map_parquet

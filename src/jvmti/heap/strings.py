@@ -30,7 +30,7 @@ STRING = "java.lang.String"
 
 
 def string_arrays(snapshot: Snapshot, objects: Indices) -> tuple[Indices, NDArray[numpy.uint8]]:
-    """The array behind each string, NONE for what is none, and its coder."""
+    """The array of each string, NONE for other objects, and its coder."""
     from jvmti.heap.objects import Objects
 
     arrays = numpy.full(len(objects), NONE, numpy.uint32)
@@ -40,7 +40,7 @@ def string_arrays(snapshot: Snapshot, objects: Indices) -> tuple[Indices, NDArra
     [string, *_] = snapshot.classes[STRING]
     present = objects != NONE
     present[present] = snapshot._dump.class_of[objects[present]] == string.index
-    # A damaged dump may have it that they are numbers.
+    # In a damaged dump they may be numbers.
     value, coder = string.field("value"), string.field("coder")
     if value is not None and value[0].type_code == OBJECT and present.any():
         strings = Objects(snapshot, objects[present])
@@ -60,7 +60,7 @@ def encoded_strings(
 
 
 def read_strings(snapshot: Snapshot, objects: Indices, most: int = 0) -> list[str | None]:
-    """The text of each string; ``None`` for what is none."""
+    """The text of each string; ``None`` for other objects."""
     valid, ends, data = encoded_strings(snapshot, objects, most)
     text = data.tobytes()
     found: list[str | None] = []
@@ -74,7 +74,7 @@ def read_strings(snapshot: Snapshot, objects: Indices, most: int = 0) -> list[st
 def strings_equal(snapshot: Snapshot, objects: Indices, text: str) -> NDArray[numpy.bool_]:
     """Which are strings with a text."""
     wanted = numpy.frombuffer(text.encode("utf-8", "surrogatepass"), numpy.uint8)
-    # One byte more tells what is longer from what is the same.
+    # One byte more distinguishes longer texts from equal ones.
     valid, ends, data = encoded_strings(snapshot, objects, len(wanted) + 4)
     begins = numpy.append(numpy.zeros(1, ends.dtype), ends)[: len(ends)]
     found = valid & (ends - begins == len(wanted))
@@ -87,10 +87,10 @@ def strings_equal(snapshot: Snapshot, objects: Indices, text: str) -> NDArray[nu
 def strings_containing(snapshot: Snapshot, objects: Indices, text: str) -> NDArray[numpy.bool_]:
     """Which are strings that contain a text."""
     if not text:
-        raise ValueError("a text to look for is missing")
+        raise ValueError("the text to look for is empty")
     wanted = text.encode("utf-8", "surrogatepass")
     _, ends, data = encoded_strings(snapshot, objects)
-    # Only looking ahead, because what begins in one string and ends in the next may hide another.
+    # Only look ahead, because a match across two strings may hide another.
     pattern = re.compile(b"(?=" + re.escape(wanted) + b")", re.DOTALL)
     at = numpy.array([one.start() for one in pattern.finditer(data.data)], numpy.uint64)
     owner = numpy.searchsorted(ends, at, "right")

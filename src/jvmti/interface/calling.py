@@ -1,4 +1,4 @@
-"""What every group of declared functions shares: the one way a declared function is called."""
+"""The base of all groups of declared functions: the one way to call a declared function."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The capabilities: what an environment must have asked for before it may do certain things.
+"""The capabilities: optional features that an environment must request before use.
 
 `Capabilities` is one bit set, so that ``|``, ``&`` and ``-`` of sets come as ``|``, ``&`` and
-``& ~``.  No capability is free of all cost; the comments name what is known for HotSpot.
+``& ~``.  Every capability has a cost; the comments give HotSpot's.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
     can_generate_field_access_events = 1 << 2
     #: Read the bytecodes of methods.
     can_get_bytecodes = 1 << 3
-    #: Tell which methods and fields the compiler made up.
+    #: Find the methods and fields that the compiler generated.
     can_get_synthetic_attribute = 1 << 4
     #: List the monitors that a thread owns.  OnLoad: compiled code keeps track of more.
     can_get_owned_monitor_info = 1 << 5
-    #: Tell which monitor a thread queues for.  OnLoad.
+    #: Find the monitor that a thread queues for. OnLoad.
     can_get_current_contended_monitor = 1 << 6
-    #: Tell who owns an object's monitor and who waits for it.
+    #: Find the owner of an object's monitor and the threads that wait for it.
     can_get_monitor_info = 1 << 7
-    #: Take a frame off a thread's stack, so that the call is made again.  OnLoad.
+    #: Pop a frame off a thread's stack, to repeat the call. OnLoad.
     can_pop_frame = 1 << 8
     #: Replace the bytecodes of loaded classes.  Compiled code that depends on them is discarded.
     can_redefine_classes = 1 << 9
     #: Interrupt threads, or throw an exception in them.
     can_signal_thread = 1 << 10
-    #: Tell from which source file a class was compiled.
+    #: Find the source file of a class.
     can_get_source_file_name = 1 << 11
     #: Map bytecode locations to source lines.
     can_get_line_numbers = 1 << 12
@@ -123,7 +123,7 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
     can_support_virtual_threads = 1 << 44
 
     def __str__(self) -> str:
-        """Their names, joined by ``|`` as those of other bit sets are; ``0`` is none."""
+        """Their names, joined by ``|`` as in other bit sets; ``0`` is none."""
         return "|".join(name for name, member in _MEMBERS if int(member) & int(self)) or "0"
 
     def __format__(self, specification: str) -> str:
@@ -131,10 +131,11 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
 
     @classmethod
     def of(cls, *wanted: str | Iterable[str] | Capabilities) -> Capabilities:
-        """Take names, iterables of names and bit sets together into one bit set.
+        """Combine names, iterables of names and bit sets into one bit set.
 
         Raises:
-            ValueError: a name is not that of a capability; the message has the nearest one.
+            ValueError: a name is not that of a capability; the message suggests the most similar
+                one.
             TypeError: an argument is none of these.
         """
         found = cls(0)
@@ -148,8 +149,7 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
                     found |= cls.of(name)
             else:
                 raise TypeError(
-                    "a capability is given by its name or as Capabilities, "
-                    f"not as {type(item).__name__}"
+                    f"a capability must be a name or Capabilities, not {type(item).__name__}"
                 )
         return found
 
@@ -174,7 +174,7 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
         return sum(1 for _, member in _MEMBERS if int(member) & int(self))
 
     def __contains__(self, item: object) -> bool:
-        """Whether a capability, given by its name or as a bit set, is in this set."""
+        """Whether this set contains a capability, by name or as a bit set."""
         if isinstance(item, str):
             item = type(self)._named(item)
         return isinstance(item, int) and int(self) & int(item) == int(item)
@@ -183,7 +183,7 @@ class Capabilities(display.HtmlRepr, enum.IntFlag):
 _MEMBERS = tuple(Capabilities.__members__.items())
 
 ALL = Capabilities.of(*Capabilities.__members__)
-"""Every capability that the specification knows; no VM grants all of them at all times."""
+"""Every capability of the specification; no VM grants all of them at all times."""
 
 ONLOAD_ONLY = Capabilities.of(
     "can_generate_field_modification_events",
@@ -205,7 +205,7 @@ ONLOAD_ONLY = Capabilities.of(
     "can_generate_early_vmstart",
     "can_generate_early_class_hook_events",
 )
-"""What HotSpot grants in the OnLoad phase only, unless it was reserved then."""
+"""Capabilities that HotSpot grants in the OnLoad phase only, unless reserved then."""
 
 SOLO = Capabilities.of(
     "can_generate_field_modification_events",
@@ -214,7 +214,7 @@ SOLO = Capabilities.of(
     "can_suspend",
     "can_generate_sampled_object_alloc_events",
 )
-"""What only one environment of a HotSpot VM can hold at a time."""
+"""Capabilities that only one environment of a HotSpot VM can hold at a time."""
 
 
 FREE = Capabilities.of(
@@ -225,24 +225,24 @@ FREE = Capabilities.of(
     "can_get_thread_cpu_time",
     "can_get_monitor_info",
 )
-"""What costs a VM nothing until it is used; the model's own environments take these."""
+"""Capabilities that cost nothing until they are used; the model's own environments take these."""
 
 
 def why_not_given(detail: str) -> str:
-    """The message for capabilities that the VM has refused.
+    """The message for capabilities that the VM refused.
 
     Args:
-        detail: their names, as the agent lists them, and who holds them where it knows.
+        detail: their names, as the agent lists them, and their holders if known.
     """
     if "held by" in detail:
         return detail
     if detail.partition(", ")[0] in ONLOAD_ONLY.names():
         return (
-            f"{detail}: given by most VMs only while they start. Start the program by "
+            f"{detail}: most VMs grant this only during startup. Start the program with "
             "jvmti.launch(…, capabilities=…), or with "
             'JAVA_TOOL_OPTIONS="$(jvmti agent-options --reserve)" to be attached to later'
         )
-    return f"{detail}: this VM does not give it now, or another agent has it; see `jvmti info`"
+    return f"{detail}: this VM does not grant it now, or another agent has it; see `jvmti info`"
 
 
 WantedCapabilities = Annotated[Capabilities | str | Iterable[str], CapabilityBits()]

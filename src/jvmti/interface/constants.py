@@ -1,8 +1,8 @@
 """The constants of JVM TI and JNI, as enumerations.
 
 Bit sets are `enum.IntFlag`, everything else is `enum.IntEnum`; a member has the specification's
-name without the prefix that its group shares.  Every class also says, for the codec and the
-generator of the agent, by which C type its values travel in the signatures of functions.
+name without the prefix that its group shares.  Every class also declares, for the codec and the
+generator of the agent, the C type of its values in signatures.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class Constant(enum.IntEnum):
     """Base of the enumerations of which exactly one value holds."""
 
     __c_type__: ClassVar[str]
-    """The C type by which a value travels; ``jint`` where the C API has no type of its own."""
+    """The C type of a value; ``jint`` if the C API has no type of its own."""
     __group__: ClassVar[str | None]
     """The name of the group in the specification, if it has one."""
     __prefix__: ClassVar[str]
-    """What the specification puts in front of every member's name."""
+    """The specification's prefix of every member's name."""
 
 
 class Flags(enum.IntFlag):
     """Base of the bit sets."""
 
     __c_type__: ClassVar[str]
-    """The C type by which a value travels; ``jint`` for all bit sets of JVM TI."""
+    """The C type of a value; ``jint`` for all bit sets of JVM TI."""
     __group__: ClassVar[str | None]
     """The name of the group in the specification, if it has one."""
     __prefix__: ClassVar[str]
-    """What the specification puts in front of every member's name."""
+    """The specification's prefix of every member's name."""
 
     def __str__(self) -> str:
         """Names joined by ``|``, where Python's own text would be the number."""
@@ -51,11 +51,10 @@ class Flags(enum.IntFlag):
 
 
 def constant_named(cls: type[Constant] | type[Flags], name: str) -> int:
-    """The value of a constant that is given by its name.
+    """The value of a constant, by name.
 
-    Upper and lower case and underscores make no difference, and the specification's prefix may be
-    there: ``Breakpoint``, ``BREAKPOINT`` and ``JVMTI_EVENT_BREAKPOINT`` are one.  Bits of a set are
-    joined by ``|``.
+    Case and underscores do not matter, and the specification's prefix is optional: ``Breakpoint``,
+    ``BREAKPOINT`` and ``JVMTI_EVENT_BREAKPOINT`` are one.  Bits of a set are joined by ``|``.
 
     Raises:
         ValueError: there is none of that name; the message suggests similar ones.
@@ -79,11 +78,11 @@ E = TypeVar("E", bound="type[Constant] | type[Flags]")
 
 
 def constants(*, c: str, prefix: str, group: str | None = None) -> Callable[[E], E]:
-    """Say where the constants of a class come from and how they travel.
+    """Declare the origin and C type of a class's constants.
 
     Args:
         c: the C type of a value in a function's signature.
-        prefix: what the specification puts in front of every member's name.
+        prefix: the specification's prefix of every member's name.
         group: the specification's name for the group; none for what only the C header groups.
     """
 
@@ -112,7 +111,7 @@ class ThreadState(Flags):
     ALIVE = 0x0001
     #: Ran to its end.
     TERMINATED = 0x0002
-    #: Could run; whether a processor executes it at the moment is not said.
+    #: Could run, on a processor or not.
     RUNNABLE = 0x0004
     #: Queues for a Java monitor, at ``synchronized`` or on the way back from ``Object.wait``.
     BLOCKED_ON_MONITOR_ENTER = 0x0400
@@ -173,7 +172,7 @@ class ThreadPriority(Constant):
 
     #: The lowest.
     MIN_PRIORITY = 1
-    #: What threads get unless asked otherwise.
+    #: The default.
     NORM_PRIORITY = 5
     #: The highest.
     MAX_PRIORITY = 10
@@ -198,9 +197,10 @@ class HeapFilter(Flags):
 
 @constants(c="jint", group="jvmtiHeapVisitControl", prefix="JVMTI_VISIT_")
 class HeapVisitControl(Flags):
-    """What a heap callback answers: how the walk goes on.  No bit: do not descend from here."""
+    """The answer of a heap callback: how the walk continues. No bit: do not descend from here."""
 
-    #: Go on to what the visited object refers to; without effect in a walk through the heap.
+    #: Continue with the objects that the visited one refers to; no effect in a walk through the
+    #: heap.
     OBJECTS = 0x100
     #: End the walk now.
     ABORT = 0x8000
@@ -284,7 +284,7 @@ class HeapObjectFilter(Constant):
 
 @constants(c="jvmtiHeapRootKind", group="jvmtiHeapRootKind", prefix="JVMTI_HEAP_ROOT_")
 class HeapRootKind(Constant):
-    """What keeps an object alive from outside the heap (walks of version 1.0)."""
+    """The roots that keep an object alive (walks of version 1.0)."""
 
     #: A JNI global reference.
     JNI_GLOBAL = 1
@@ -330,11 +330,11 @@ class ObjectReferenceKind(Constant):
 
 @constants(c="jvmtiIterationControl", group="jvmtiIterationControl", prefix="JVMTI_ITERATION_")
 class IterationControl(Constant):
-    """What a callback of a heap walk of version 1.0 answers."""
+    """The answer of a callback of a heap walk of version 1.0."""
 
-    #: Go on; where references are followed, also to what this object refers to.
+    #: Continue; a walk that follows references also visits the objects that this one refers to.
     CONTINUE = 1
-    #: Go on, but not to what this object refers to.
+    #: Continue, but not with the objects that this one refers to.
     IGNORE = 2
     #: End the walk now.
     ABORT = 0
@@ -345,11 +345,11 @@ class IterationControl(Constant):
 
 @constants(c="jint", group="jvmtiClassStatus", prefix="JVMTI_CLASS_STATUS_")
 class ClassStatus(Flags):
-    """How far a class has come.  Arrays and primitive types have only their own bit."""
+    """The state of a class. Arrays and primitive types have only their own bit."""
 
     #: Its bytecodes were verified.
     VERIFIED = 1
-    #: Its fields and methods can be asked for.
+    #: Its fields and methods are available.
     PREPARED = 2
     #: Its static initialiser has run.
     INITIALIZED = 4
@@ -366,7 +366,7 @@ class ClassStatus(Flags):
 
 @constants(c="jvmtiEventMode", group="jvmtiEventMode", prefix="JVMTI_")
 class EventMode(Constant):
-    """Whether an event is to be sent."""
+    """Whether to send an event."""
 
     #: Send it.
     ENABLE = 1
@@ -376,7 +376,7 @@ class EventMode(Constant):
 
 @constants(c="jvmtiEvent", prefix="JVMTI_EVENT_")
 class Event(Constant):
-    """The events by number; `jvmti.env.events` declares what each one brings."""
+    """The events by number; `jvmti.env.events` declares their parameters."""
 
     #: The VM is ready: every function may be called from now on.
     VM_INIT = 50
@@ -388,9 +388,9 @@ class Event(Constant):
     THREAD_END = 53
     #: A class file was read and can still be replaced.
     CLASS_FILE_LOAD_HOOK = 54
-    #: A class exists, though nothing of it can be asked for yet.
+    #: A class exists, but its members are not available yet.
     CLASS_LOAD = 55
-    #: A class's fields and methods can be asked for.
+    #: A class's fields and methods are available.
     CLASS_PREPARE = 56
     #: JNI can be used.
     VM_START = 57
@@ -400,7 +400,7 @@ class Event(Constant):
     EXCEPTION_CATCH = 59
     #: A thread is about to execute one more location.
     SINGLE_STEP = 60
-    #: A frame for which it was asked for is being left.
+    #: A frame for which it was requested is being left.
     FRAME_POP = 61
     #: A thread has come to a breakpoint.
     BREAKPOINT = 62
@@ -426,9 +426,9 @@ class Event(Constant):
     MONITOR_WAIT = 73
     #: A thread has finished waiting in ``Object.wait``.
     MONITOR_WAITED = 74
-    #: A thread has to queue for a monitor that another thread holds.
+    #: A thread has to queue for a monitor that another thread owns.
     MONITOR_CONTENDED_ENTER = 75
-    #: A thread has got the monitor it queued for.
+    #: A thread has acquired the monitor that it queued for.
     MONITOR_CONTENDED_ENTERED = 76
     #: Heap or threads have run out.
     RESOURCE_EXHAUSTED = 80
@@ -438,7 +438,7 @@ class Event(Constant):
     GARBAGE_COLLECTION_FINISH = 82
     #: A tagged object was collected.
     OBJECT_FREE = 83
-    #: The VM itself allocated an object, where bytecodes would not show it.
+    #: The VM itself allocated an object, without a bytecode.
     VM_OBJECT_ALLOC = 84
     #: An allocation was sampled.
     SAMPLED_OBJECT_ALLOC = 86
@@ -507,7 +507,7 @@ class ParamKind(Constant):
     ALLOC_ALLOC_BUF = 95
     #: A pointer to one value that comes out.
     OUT = 96
-    #: A pointer to room for several values that come out.
+    #: A pointer to memory for several values that come out.
     OUT_BUF = 97
 
 
@@ -516,7 +516,7 @@ class ParamKind(Constant):
 
 @constants(c="jvmtiTimerKind", group="jvmtiTimerKind", prefix="JVMTI_TIMER_")
 class TimerKind(Constant):
-    """What a timer counts."""
+    """The time that a timer counts."""
 
     #: Processor time spent outside the kernel.
     USER_CPU = 30
@@ -528,7 +528,7 @@ class TimerKind(Constant):
 
 @constants(c="jvmtiPhase", group="jvmtiPhase", prefix="JVMTI_PHASE_")
 class VMPhase(Constant):
-    """How far the VM has come in its life, in this order (the numbers are not ordered)."""
+    """The phases of the VM's life, in this order (the numbers are not ordered)."""
 
     #: The agent is being loaded; nothing else exists.
     ONLOAD = 1
@@ -544,7 +544,7 @@ class VMPhase(Constant):
 
 @constants(c="jint", group="jvmtiVersionInterfaceTypes", prefix="JVMTI_VERSION_INTERFACE_")
 class VersionInterfaceType(Flags):
-    """Which interface a version number is of: what `VersionMask.INTERFACE_TYPE` cuts out."""
+    """The interface of a version number: its `VersionMask.INTERFACE_TYPE` bits."""
 
     #: A version of JNI.
     JNI = 0x00000000
@@ -569,7 +569,7 @@ class VersionMask(Flags):
 # The specification counts these among the bit sets, but they are distances.
 @constants(c="jint", group="jvmtiVersionShifts", prefix="JVMTI_VERSION_SHIFT_")
 class VersionShift(Constant):
-    """By how many bits to shift a part of a version number to the right, once it is masked."""
+    """How many bits to shift a masked part of a version number to the right."""
 
     #: The major version.
     MAJOR = 16
@@ -583,7 +583,7 @@ class VersionShift(Constant):
 class VerboseFlag(Constant):
     """Messages that the VM can print on its own output."""
 
-    #: What the other three do not cover.
+    #: Everything else.
     OTHER = 0
     #: Garbage collections.
     GC = 1
@@ -595,7 +595,7 @@ class VerboseFlag(Constant):
 
 @constants(c="jvmtiJlocationFormat", group="jvmtiJlocationFormat", prefix="JVMTI_JLOCATION_")
 class JlocationFormat(Constant):
-    """What a location counts."""
+    """The unit of locations."""
 
     #: Bytes of bytecode from the beginning of the method.
     JVMBCI = 1
@@ -607,7 +607,7 @@ class JlocationFormat(Constant):
 
 @constants(c="jint", group="jvmtiResourceExhaustionFlags", prefix="JVMTI_RESOURCE_EXHAUSTED_")
 class ResourceExhaustionFlags(Flags):
-    """What has run out."""
+    """The exhausted resource."""
 
     #: An ``OutOfMemoryError`` will be thrown after the event.
     OOM_ERROR = 0x0001
@@ -650,7 +650,7 @@ class JNIVersion(Constant):
 
 @constants(c="jobjectRefType", prefix="JNI")
 class RefType(Constant):
-    """What kind of reference an object is named by (names without ``JNI`` and ``RefType``)."""
+    """The kinds of references to an object (names without ``JNI`` and ``RefType``)."""
 
     #: Not a reference that is valid now.
     INVALID = 0
@@ -664,13 +664,13 @@ class RefType(Constant):
 
 @constants(c="jint", prefix="JNI_")
 class ReleaseMode(Constant):
-    """What to do with the elements of an array that were handed out, when they are given back."""
+    """What to do with a copy of an array's elements when it is released."""
 
     #: Write them back and free the copy: the plain 0 of the C API, which has no name there.
     COPY_BACK = 0
     #: Write them back and keep the copy.
     COMMIT = 1
-    #: Free the copy and forget what was changed.
+    #: Free the copy and discard changes.
     ABORT = 2
 
 

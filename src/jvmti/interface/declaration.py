@@ -1,4 +1,4 @@
-"""The decorator that makes an annotated method the one declaration of a JVM TI or JNI function.
+"""The decorator that turns an annotated method into the declaration of a JVM TI or JNI function.
 
 ``@function(slot=17, phase=LIVE)`` on a method with an annotated signature and an empty body gives
 a method that encodes its arguments, sends them to the agent and decodes the reply.  The same
@@ -42,7 +42,7 @@ LIVE = Phase.LIVE
 
 
 class Table(enum.IntEnum):
-    """The function table a slot belongs to; the number travels in the frame."""
+    """The function table that a slot belongs to; frames carry its number."""
 
     JVMTI = 0
     JNI = 1
@@ -50,7 +50,7 @@ class Table(enum.IntEnum):
 
 
 class CallbackOf(enum.Enum):
-    """What calls the Python function that a declared function takes."""
+    """The kind of callback that a declared function takes."""
 
     EVENT = "event"
     HEAP_WALK = "heap walk"
@@ -71,7 +71,7 @@ class Parameter:
 
 @dataclass(eq=False)
 class Declaration:
-    """Everything known about one function of an interface."""
+    """The declaration of one function of an interface."""
 
     table: Table
     slot: int
@@ -168,7 +168,7 @@ def method_of(declaration: Declaration) -> Callable[..., Any]:
 
 @cache
 def _calling(count: int) -> Callable[[Declaration], FunctionType]:
-    """A factory of methods with this many parameters, compiled once per number.
+    """A factory of methods with this many parameters, compiled once for each count.
 
     A real signature, and no packing of arguments on the hot path.
     """
@@ -212,19 +212,18 @@ def function(
         slot: its index in the function table.
         phase: when it may be called.
         table: which function table.
-        since: the version that brought it.
+        since: the version that introduced it.
         callback_safe: may be called from heap and GC callbacks.
         capabilities: required ones.
-        errors: those that the specification lists for it, without ``JVMTI_ERROR_``; the implied
-            ones (by parameter types, phase and capabilities) are not repeated.
-        guard: a check of the agent's own, run before the call.
-        record: a note the agent takes after the call (what it must undo when we leave).
-        own: the agent implements it in place of the VM's entry.
-        callback: what calls the Python function that it takes.
-        runs_java: it may run Java code on the thread that calls, load a class there or throw, or
-            the agent does so on its behalf; so it is refused on a thread that is to leave
-            its frame and has not left it.
-        c_name: the specification's spelling, where it cannot be derived from the name.
+        errors: the errors that the specification lists, without ``JVMTI_ERROR_``; leave out those
+            that parameter types, phase and capabilities imply.
+        guard: a check that the agent runs before the call.
+        record: what the agent notes after the call, to undo it when the session ends.
+        own: an override in the agent replaces the VM's entry.
+        callback: the kind of callback that it takes.
+        runs_java: it (or the agent on its behalf) may run Java code, load a class or throw on the
+            calling thread; the agent refuses it on a thread that still has to leave a popped frame.
+        c_name: the specification's spelling, if the name does not imply it.
     """
 
     def declare(method: Callable[P, R]) -> Callable[P, R]:
@@ -268,16 +267,16 @@ def jni_function(
 
     Args:
         slot: its index in the function table.
-        since: the version that brought it.
+        since: the version that introduced it.
         guard: as in `function`, like ``own``, ``runs_java`` and ``c_name``.
-        own: the agent implements it in place of the VM's entry.
-        runs_java: it may run Java code on the thread that calls.
-        while_pending: it may be called while an exception is pending; before any other function
-            the agent clears one that the controller's last call threw.
+        own: an override in the agent replaces the VM's entry.
+        runs_java: it may run Java code on the calling thread.
+        while_pending: it may be called while an exception is pending; before any other function the
+            agent clears the exception that the controller's last call threw.
         early: it may be called before the VM can throw exceptions: it neither throws, runs Java
-            code nor loads a class, or its guard sees to that.
+            code nor loads a class, or its guard makes sure of that.
         folds: the slots of its variadic and ``va_list`` twins, which need no method of their own.
-        c_name: the specification's spelling, where it cannot be derived from the name.
+        c_name: the specification's spelling, if the name does not imply it.
     """
     declare = function(
         slot,

@@ -1,4 +1,4 @@
-"""What goes wrong in a session: the base of all exceptions, and an exception for each error code.
+"""Errors of a session: the base of all exceptions, and an exception for each error code.
 
 `jvmti.errors` lists the whole tree.
 """
@@ -81,12 +81,12 @@ ERRORS: dict[int, type[JvmtiError]] = {}
 
 
 class JvmtiError(Error):
-    """A function of JVM TI gave an error code.
+    """A JVM TI function returned an error code.
 
     Attributes:
         code: the error code; `ErrorCode` has those that the specification knows.
-        function: the PEP 8 name of the function that gave it, if it is known.
-        detail: what it means here and what can be done about it.
+        function: the PEP 8 name of the function that returned it, if known.
+        detail: what it means here, and what to do about it.
     """
 
     CODE: ClassVar[int] = -1
@@ -94,7 +94,7 @@ class JvmtiError(Error):
     CONSTANT: ClassVar[str] = ""
     """The name of the code in the specification."""
     DETAIL: ClassVar[str] = "an error code that the specification does not know"
-    """What the code means in general, and what can be done about it."""
+    """What the code means in general, and what to do about it."""
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
@@ -126,7 +126,7 @@ def error_for(code: int, function: str | None = None, detail: str | None = None)
     """Make the exception for an error code.
 
     Args:
-        code: what the function gave; a code beyond the specification makes a plain `JvmtiError`.
+        code: what the function returned; an unknown code makes a plain `JvmtiError`.
         function: the PEP 8 name of the function.
         detail: what went wrong here; without it, what the code means in general.
     """
@@ -271,11 +271,11 @@ class InvalidModule(JvmtiError):
 
 
 class NoMoreFrames(JvmtiError):
-    """The stack is not that deep; get_frame_count tells how deep it is."""
+    """The stack is not that deep; see get_frame_count."""
 
     CODE = 31
     CONSTANT = "JVMTI_ERROR_NO_MORE_FRAMES"
-    DETAIL = "the stack is not that deep; get_frame_count tells how deep it is"
+    DETAIL = "the stack is not that deep; see get_frame_count"
 
 
 class OpaqueFrame(JvmtiError):
@@ -309,14 +309,14 @@ class TypeMismatch(JvmtiError):
 class InvalidSlot(JvmtiError):
     """The method has no local variable in this slot.
 
-    Get_local_variable_table tells which there are.
+    ``get_local_variable_table`` lists its variables.
     """
 
     CODE = 35
     CONSTANT = "JVMTI_ERROR_INVALID_SLOT"
     DETAIL = (
-        "the method has no local variable in this slot; get_local_variable_table tells which "
-        "there are"
+        "the method has no local variable in this slot; get_local_variable_table "
+        "lists its variables"
     )
 
 
@@ -379,16 +379,16 @@ class CircularClassDefinition(JvmtiError):
 
 
 class FailsVerification(JvmtiError):
-    """The verifier rejects the new bytecodes (Java.
+    """The verifier rejects the new bytecodes (Java: VerifyError).
 
-    VerifyError); when code was generated, look at its stack maps first.
+    If you generated the code, check its stack maps first.
     """
 
     CODE = 62
     CONSTANT = "JVMTI_ERROR_FAILS_VERIFICATION"
     DETAIL = (
-        "the verifier rejects the new bytecodes (Java: VerifyError); when code was generated, "
-        "look at its stack maps first"
+        "the verifier rejects the new bytecodes (Java: VerifyError); if you generated the code, "
+        "check its stack maps first"
     )
 
 
@@ -515,33 +515,33 @@ class UnsupportedRedefinitionClassAttributeChanged(JvmtiError):
 
 
 class UnsupportedOperation(JvmtiError):
-    """The VM does not do it in this case, most often because the thread is virtual."""
+    """The VM does not support this here, most often because the thread is virtual."""
 
     CODE = 73
     CONSTANT = "JVMTI_ERROR_UNSUPPORTED_OPERATION"
-    DETAIL = "this VM does not do it in this case, most often because the thread is virtual"
+    DETAIL = "this VM does not support it here, most often because the thread is virtual"
 
 
 class UnmodifiableClass(JvmtiError):
     """The class can never be modified (a primitive, array or hidden class).
 
-    Is_modifiable_class tells beforehand.
+    Check with ``is_modifiable_class`` first.
     """
 
     CODE = 79
     CONSTANT = "JVMTI_ERROR_UNMODIFIABLE_CLASS"
     DETAIL = (
         "the class can never be modified (a primitive, array or hidden class); "
-        "is_modifiable_class tells beforehand"
+        "check with is_modifiable_class first"
     )
 
 
 class UnmodifiableModule(JvmtiError):
-    """The module can not be modified; is_modifiable_module tells beforehand."""
+    """The module cannot be modified; check with is_modifiable_module first."""
 
     CODE = 80
     CONSTANT = "JVMTI_ERROR_UNMODIFIABLE_MODULE"
-    DETAIL = "the module can not be modified; is_modifiable_module tells beforehand"
+    DETAIL = "the module cannot be modified; check with is_modifiable_module first"
 
 
 class NotAvailable(JvmtiError):
@@ -575,19 +575,19 @@ class MustPossessCapability(JvmtiError):
 
 
 class NullPointer(JvmtiError):
-    """None was given where something is required."""
+    """A required argument is ``None``."""
 
     CODE = 100
     CONSTANT = "JVMTI_ERROR_NULL_POINTER"
-    DETAIL = "None was given where something is required"
+    DETAIL = "a required argument is None"
 
 
 class AbsentInformation(JvmtiError):
-    """The class file does not contain it; compile with debugging information (javac -g)."""
+    """The class file lacks this information; compile with debugging information (javac -g)."""
 
     CODE = 101
     CONSTANT = "JVMTI_ERROR_ABSENT_INFORMATION"
-    DETAIL = "the class file does not contain it; compile with debugging information (javac -g)"
+    DETAIL = "the class file lacks this information; compile with debugging information (javac -g)"
 
 
 class InvalidEventType(JvmtiError):
@@ -599,11 +599,11 @@ class InvalidEventType(JvmtiError):
 
 
 class IllegalArgument(JvmtiError):
-    """An argument is outside of what the function accepts."""
+    """The function does not accept the value of an argument."""
 
     CODE = 103
     CONSTANT = "JVMTI_ERROR_ILLEGAL_ARGUMENT"
-    DETAIL = "an argument is outside of what the function accepts"
+    DETAIL = "the function does not accept the value of an argument"
 
 
 class NativeMethod(JvmtiError):
@@ -637,15 +637,15 @@ class OutOfMemory(JvmtiError):
 
 
 class AccessDenied(JvmtiError):
-    """The VM has the function switched off."""
+    """This VM has disabled the function."""
 
     CODE = 111
     CONSTANT = "JVMTI_ERROR_ACCESS_DENIED"
-    DETAIL = "this VM has the function switched off"
+    DETAIL = "this VM has disabled the function"
 
 
 class WrongPhase(JvmtiError):
-    """The VM is not in a phase in which this may be called (too early, or it is ending).
+    """This function cannot be called in the VM's current phase (too early, or the VM is exiting).
 
     See get_phase.
     """
@@ -653,7 +653,7 @@ class WrongPhase(JvmtiError):
     CODE = 112
     CONSTANT = "JVMTI_ERROR_WRONG_PHASE"
     DETAIL = (
-        "the VM is not in a phase in which this may be called (too early, or it is ending); see "
+        "this function cannot be called in the VM's current phase (too early, or exiting); see "
         "get_phase"
     )
 
@@ -675,22 +675,22 @@ class UnattachedThread(JvmtiError):
 
 
 class InvalidEnvironment(JvmtiError):
-    """The environment was disposed of."""
+    """The environment has been disposed."""
 
     CODE = 116
     CONSTANT = "JVMTI_ERROR_INVALID_ENVIRONMENT"
-    DETAIL = "the environment was disposed of"
+    DETAIL = "the environment has been disposed"
 
 
 class JavaException(Error):
     """The Java code that was called threw an exception.
 
     Attributes:
-        throwable: a handle of the exception, or ``None`` if it could not be kept.
+        throwable: a handle of the exception, or ``None`` if the agent could not keep it.
         class_name: its class, as Java writes it: ``java.lang.IllegalStateException``.
-        message: what ``getMessage`` gave.
-        thrown: whether `throw` or `throw_new` threw it: a handler may let it through, and the
-            program gets it.
+        message: what ``getMessage`` returned.
+        thrown: whether `throw` or `throw_new` threw it: a handler may let it propagate to the
+            program.
     """
 
     throwable: Any
@@ -734,11 +734,11 @@ class TargetLost(Error, ConnectionError):
 class HandlerOverran(Error, TimeoutError):
     """A handler called something after its time limit: the event's thread has gone on without it.
 
-    What the handler answers is of no effect any more.  The limit is the ``timeout`` that it was
-    registered with, or the event's own.
+    The handler's answer is ignored. The limit is the ``timeout`` of its registration, or the
+    event's own.
 
     Attributes:
-        function: the PEP 8 name of the function that was called, if it is known.
+        function: the PEP 8 name of the function that was called, if known.
     """
 
     def __init__(self, function: str | None = None) -> None:
@@ -754,23 +754,23 @@ class HandlerOverran(Error, TimeoutError):
 
 
 class StopOver(Error, RuntimeError):
-    """A stop was used after its thread had gone on: its frame may be no more.
+    """A stop was used after its thread had resumed: its frame may be gone.
 
-    It waits until the next stop is asked for, or the block is left, and for the Python thread that
-    was given the stop only.
+    The thread waits until you ask for the next stop or leave the block, and serves only the Python
+    thread that received the stop.
     """
 
 
 class InHeapCallback(Error, RuntimeError):
     """A callback of a heap walk called a function that must wait until the walk is over.
 
-    The VM is stopped during the walk.  What may be called is what the reference says may be called
-    from heap callbacks: raw monitors, memory, environment storage and timers.  Raised in the
-    callback, the error ends the walk like any other.
+    The VM is stopped during the walk. The reference lists the functions that heap callbacks may
+    call: raw monitors, memory, environment storage and timers. If the callback does not catch this
+    error, it ends the walk like any other.
 
     Attributes:
-        function: the PEP 8 name of the function that was called; ``None`` where the model wanted to
-            look something up.
+        function: the PEP 8 name of the function that was called; ``None`` for a lookup of the
+            model.
     """
 
     def __init__(self, function: str | None, detail: str | None = None) -> None:
@@ -782,7 +782,7 @@ class InHeapCallback(Error, RuntimeError):
         if self.function is None:
             return (
                 "names, lines and values cannot be looked up from a callback of a heap walk, while "
-                "the VM is stopped; keep the method or the object, and look after the walk"
+                "the VM is stopped; keep the method or the object, and look it up after the walk"
             )
         detail = f" ({self.detail})" if self.detail else ""
         return (
@@ -792,12 +792,11 @@ class InHeapCallback(Error, RuntimeError):
 
 
 class LeavingFrame(Error, RuntimeError):
-    """A function may run Java code, on a thread that is to leave its frame and has not yet.
+    """The function may run Java code, but its thread still has to leave a popped frame.
 
-    After `pop_frame` or an early return in a handler the thread leaves the frame when the handler
-    has returned.  The VM would take the frame of any other Java code that the thread runs until
-    then for the one to be left, and crash.  Functions that run no Java code, load no class and
-    throw no exception still work.
+    After `pop_frame` or an early return in a handler, the thread leaves the frame when the handler
+    returns. If it ran other Java code before that, the VM would pop the frame of that code, and
+    crash. Functions that run no Java code, load no class and throw no exception still work.
 
     Attributes:
         function: the PEP 8 name of the function that was called.
@@ -809,8 +808,8 @@ class LeavingFrame(Error, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.function}() may run Java code, which this thread cannot: it is to leave its "
-            "frame when the handler has returned; call it before that, or on another Python "
+            f"{self.function}() may run Java code, which this thread cannot: it has to leave its "
+            "frame when the handler returns; call it before pop_frame, or on another Python "
             "thread"
         )
 
@@ -818,13 +817,13 @@ class LeavingFrame(Error, RuntimeError):
 class CallTimeout(Error, TimeoutError):
     """A call overran its time limit.
 
-    Mostly it is still running in the VM: what it does will be done, but its reply is discarded.
+    It usually still runs in the VM and takes effect there, but its reply is discarded.
 
     Attributes:
-        function: the PEP 8 name of the function, if it is known.
-        timeout: the time limit in seconds, if it is known.
-        detail: what it waits for, if that was found out.
-        outcome: what has become of it.
+        function: the PEP 8 name of the function, if known.
+        timeout: the time limit in seconds, if known.
+        detail: what it waits for, if known.
+        outcome: the state of the call.
     """
 
     def __init__(
@@ -857,7 +856,7 @@ class ForeignHandle(Error, ValueError):
 
 
 class ProtocolError(Error, RuntimeError):
-    """What the agent sent makes no sense: it is of another version, or there is a defect."""
+    """The agent sent something invalid: its version differs, or there is a bug."""
 
     def __init__(self, message: str = "the agent sent what this version cannot read") -> None:
         super().__init__(message)
@@ -867,8 +866,8 @@ class NotInThisVersion(Error, NotImplementedError):
     """The function is not in this VM's function table.
 
     Attributes:
-        since: the version that brought it.
-        function: its PEP 8 name, if it is known.
+        since: the version that introduced it.
+        function: its PEP 8 name, if known.
     """
 
     def __init__(self, since: str, function: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 `dataclasses.dataclass` compiles six functions for each frozen class, half a millisecond before
 Python 3.13, and this package has more than a hundred of them.  Here only ``__init__`` is compiled;
-what compares, hashes and prints is the same for all and looks at the fields.
+all classes share the functions that compare, hash and print by fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """What type checkers read; `typing` has it from Python 3.11 on."""
+        """For type checkers; `typing` has it from Python 3.11 on."""
         return lambda decorator: decorator
 
 

@@ -1,8 +1,7 @@
 """Access flags of classes, methods and fields, as in the class file format.
 
 The same bit means one thing for a class and another for a method, so each has flags of its own.
-They are numbers still; ``str()`` gives the words that Java has for them, in the order in which
-``javap`` has them.
+They are still numbers; ``str()`` returns Java's keywords for them, in the order of ``javap``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an annotation means: the one reading of declarations that codec and generator share."""
+"""The meaning of annotations, as codec and generator share it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from jvmti.interface.types import (
 
 @frozen
 class Number:
-    """A number of fixed width, maybe presented as an enumeration or a set of flags."""
+    """A number of fixed width, possibly an enumeration or a set of flags in Python."""
 
     c: str
     code: str
@@ -50,8 +50,8 @@ class Number:
 class Reference:
     """A handle of class ``python``.
 
-    One that is ``answered`` has a result of its own, which tells when it names nothing; of any
-    other that is an error of the whole call.
+    If it is ``answered``, its own result reports that it names nothing; otherwise that is an error
+    of the whole call.
     """
 
     python: Any
@@ -131,14 +131,14 @@ class Inlining:
 
 @frozen
 class Callback:
-    """A Python function that the agent calls; how it does so is what travels (`Told`)."""
+    """A Python function that the agent calls; the frame carries how (`CallbackMode`)."""
 
     nullable: bool = False
 
 
 @frozen
 class List:
-    """Several of the same; ``layout`` says how they stand in the C parameter list."""
+    """A list; ``layout`` says how the C parameter list passes it."""
 
     item: Any
     layout: Marker | None = None
@@ -292,7 +292,7 @@ def inputs_of(declaration: Declaration) -> list[tuple[str, Shape]]:
 
 
 def results_of(declaration: Declaration) -> list[tuple[str, Shape]]:
-    """The results of a function: none, one without a name, or those of its named tuple."""
+    """The results of a function: none, one without a name, or the fields of its named tuple."""
     result = declaration.result
     if result is type(None):
         return []
@@ -308,7 +308,7 @@ def is_named_tuple(annotation: Any) -> bool:
 
 
 def leaves_of(shape: Shape) -> int:
-    """Into how many columns a result falls in a map request."""
+    """The number of columns of a result in a map request."""
     if isinstance(shape, Text | Unicode | Bytes | ElementBlock):
         return 2
     if isinstance(shape, List):

@@ -23,7 +23,7 @@ _HIDDEN = re.compile(r"/(0x[0-9a-f]+|[0-9]+)\Z")
 
 
 def java_name(signature: str) -> str:
-    """The name of a type as source code has it: ``java.util.Map``, ``int[]``.
+    """The name of a type as in source code: ``java.util.Map``, ``int[]``.
 
     A hidden class keeps the slash before its suffix, as ``Class.getName`` shows it.
     """
@@ -44,7 +44,7 @@ def is_hidden(signature: str) -> bool:
 
 
 def signature_of(name: str) -> str:
-    """The signature of the type that source code, or a class file, calls so."""
+    """The signature of a type, from its name in source code or a class file."""
     dimensions = 0
     while name.endswith("[]"):
         name = name[:-2]
@@ -80,7 +80,7 @@ def result_of(signature: str) -> str:
 
 
 def fitting(pattern: str) -> Callable[[str], object]:
-    """Tells whether names of types fit a shell pattern, in which `[]` is that of an array."""
+    """Matches names of types against a shell pattern, in which `[]` means an array."""
     return re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
 
 

@@ -1,8 +1,8 @@
-"""The types that declarations are written with.
+"""The types that declarations use.
 
-A declaration annotates its parameters and results with these names.  To a type checker they are
-ordinary Python types (``Int`` is ``int``); to the codec and to the generator of the agent's thunks
-the marker inside ``Annotated`` says which C type stands behind and how it travels.
+A declaration annotates its parameters and results with these names.  A type checker sees ordinary
+Python types (``Int`` is ``int``); for the codec and the generator of the agent's thunks, the marker
+inside ``Annotated`` says which C type it is and how it travels.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Blob(Marker):
 class Elements(Marker):
     """Elements of a Java primitive array as a NumPy array; ``c`` is the element's C type.
 
-    As a result, ``length`` names the parameter that says how many there are.
+    In a result, ``length`` names the parameter with the number of elements.
     """
 
     c: str
@@ -72,12 +72,12 @@ class MethodArguments(Marker):
 
 @frozen
 class Stored(Marker):
-    """Any Python object kept by the controller; the VM holds a token (``void *``)."""
+    """Any Python object that the controller keeps; the VM holds a token (``void *``)."""
 
 
 @frozen
 class Native(Marker):
-    """An address in the target, given for information only; never accepted as an input.
+    """An address in the target, for information only; never an input.
 
     ``const`` says how an event's C callback declares it.
     """
@@ -98,7 +98,7 @@ class JValue(Marker):
 
 @frozen
 class TypeCharacter(Marker):
-    """The character that stands for a Java type in signatures (C ``char``); one-letter ``str``."""
+    """The character of a Java type in signatures (C ``char``); one-letter ``str``."""
 
 
 @frozen
@@ -167,7 +167,7 @@ class CountField(Marker):
 Byte = Annotated[int, Primitive("jbyte", "b")]
 Short = Annotated[int, Primitive("jshort", "h")]
 Char = Annotated[str, Primitive("jchar", "H")]
-"""One UTF-16 unit as text, here as everywhere; as an argument its number is taken, too."""
+"""One UTF-16 unit as text; an argument may also be its number."""
 Int = Annotated[int, Primitive("jint", "i")]
 Long = Annotated[int, Primitive("jlong", "q")]
 Float = Annotated[float, Primitive("jfloat", "f")]

@@ -75,7 +75,7 @@ class ArrayFunctions(Calling):
         Args:
             len: how many elements.
             clazz: the class of the elements.
-            init: what all of them are at first; ``None`` is null.
+            init: the initial value of all of them; ``None`` is null.
 
         Returns:
             The array.
@@ -1108,7 +1108,7 @@ class ArrayFunctions(Calling):
             array: an array of any primitive type.
 
         Returns:
-            A copy of its memory, elements in the target's byte order; the region has ended when it
+            A copy of its memory, elements in the target's byte order; the region ends before it
             arrives.
 
         Raises:
@@ -1127,7 +1127,7 @@ class ArrayFunctions(Calling):
     def release_primitive_array_critical(
         self, array: Array, carray: Bytes, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
-        """Write content back into an array of primitives, in a critical region of the agent's own.
+        """Write content back into an array of primitives, in a critical region of the agent.
 
         Args:
             array: an array of any primitive type.
@@ -1137,7 +1137,7 @@ class ArrayFunctions(Calling):
 
         Raises:
             InvalidObject: ``array`` is stale or not an array of primitives.
-            IllegalArgument: the number of bytes is not what the array's elements take.
+            IllegalArgument: the number of bytes is not the size of the array's elements.
             JavaException: ``OutOfMemoryError``.
 
         Example:

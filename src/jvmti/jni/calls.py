@@ -45,7 +45,8 @@ class JNI(Functions):
         return self._session.call(declaration, self._number, arguments, self._timeout)
 
     def get_object_ref_type(self, obj: Object) -> RefType:
-        """As declared: `RefType.INVALID` for a stale reference, which is an error elsewhere."""
+        """As declared: returns `RefType.INVALID` for a stale reference, which is an error
+        elsewhere."""
         try:
             return super().get_object_ref_type(obj)
         except InvalidObject:
@@ -67,7 +68,7 @@ class JNI(Functions):
     def count(self, *names: str) -> Any:
         """Count and time the JNI calls of the whole VM, in the agent and without Python.
 
-        What this package itself calls is left out::
+        Calls of this package itself are left out::
 
             with vm.jni.count("FindClass", "CallObjectMethodV") as counting:
                 ...
@@ -77,11 +78,11 @@ class JNI(Functions):
             names: the functions by their names in C; without any, all of them.
 
         Returns:
-            A `Counting`: ``read()`` gives a `JniCount` for each function called so far, ``stop()``
-            or the end of the ``with`` block ends it.
+            A `Counting`: ``read()`` returns a `JniCount` for each function called so far,
+            ``stop()`` or the end of the ``with`` block ends it.
 
         Raises:
-            NotAvailable: another session has the JNI function table; the message says whose.
+            NotAvailable: another session has the JNI function table; the message names it.
         """
         return self._session.services[COUNTER].count(self._number, names)
 

@@ -49,10 +49,10 @@ class ClassFunctions(Calling):
 
     @jni_function(6, guard="find_class", early=True)
     def find_class(self, name: Text) -> Class:
-        """Find a class by name, loading and initialising it where that has not happened yet.
+        """Find a class by name; load and initialise it if necessary.
 
-        The loader is that of the Java code around the call: on a service thread, where there is
-        none, the system class loader.
+        Uses the loader of the calling Java code; on a service thread, which has none, the system
+        class loader.
 
         Args:
             name: the name with slashes (``java/util/List``) or an array's signature
@@ -62,10 +62,10 @@ class ClassFunctions(Calling):
             The class.
 
         Raises:
-            JavaException: ``NoClassDefFoundError`` where there is no such class,
+            JavaException: ``NoClassDefFoundError`` if there is no such class,
                 ``ClassFormatError`` or ``ClassCircularityError`` for a bad class file,
-                ``OutOfMemoryError``, or what the static initialiser threw.
-            WrongPhase: in the early start phase, where the VM cannot throw yet, for all but
+                ``OutOfMemoryError``, or the exception of the static initialiser.
+            WrongPhase: in the early start phase, when the VM cannot throw yet, for all but
                 ``Object``, ``String`` and ``Class``.
 
         Example:
@@ -99,7 +99,7 @@ class ClassFunctions(Calling):
 
     @jni_function(11, runs_java=False, early=True)
     def is_assignable_from(self, sub: Class, sup: Class) -> Boolean:
-        """Tell whether objects of one class can be cast to another.
+        """Return whether objects of one class can be cast to another.
 
         Args:
             sub: the class to convert from.

@@ -4,18 +4,18 @@ A Java exception that a call leaves pending is raised in Python as `JavaExceptio
 returns.  The agent clears it in the target's thread and remembers it as the pending exception of
 the channel (the connection of one Python thread to its Java thread).  It stays pending there, for
 the functions of this module, until `ExceptionFunctions.exception_clear` or the next JNI call of
-that channel which JNI does not allow while an exception is pending: giving references, arrays,
-monitors and local frames back leaves it, and so does comparing two references.
+that channel which JNI does not allow while an exception is pending: releasing references, arrays,
+monitors and local frames keeps it, and so does comparing two references.
 
-What a handler throws itself, by `ExceptionFunctions.throw` or `ExceptionFunctions.throw_new`, the
-program gets: where the handler stopped it, when the handler has returned. The handler may let the
-`JavaException` through, or catch it; only `ExceptionFunctions.exception_clear` takes it back. The
-VM brings an exception to the program from handlers of Breakpoint, SingleStep, MethodEntry,
-FieldAccess, FieldModification and ExceptionCatch, and from a JNI function that Python has taken
-over; in handlers of other events `throw` and `throw_new` give UNSUPPORTED_OPERATION. (HotSpot loses
-the exception there, ends over it, or lets go of a monitor that it has let go of.) What the function
-of `run_agent_thread` throws at its end is an uncaught exception: the thread's
-uncaught exception handler receives it.
+An exception that a handler throws itself, by `ExceptionFunctions.throw` or
+`ExceptionFunctions.throw_new`, is thrown in the program when the handler returns. The handler may
+let the `JavaException` propagate, or catch it; only `ExceptionFunctions.exception_clear` cancels
+it. The VM passes exceptions to the program from handlers of Breakpoint, SingleStep, MethodEntry,
+FieldAccess, FieldModification and ExceptionCatch, and from replacements of JNI functions; in
+handlers of other events `throw` and `throw_new` raise UNSUPPORTED_OPERATION. (HotSpot loses the
+exception there, crashes, or releases a monitor twice.) An exception that the function of
+`run_agent_thread` throws at its end is uncaught: the thread's uncaught exception handler receives
+it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class ExceptionFunctions(Calling):
             obj: the exception.
 
         Returns:
-            A negative number where the VM could not throw it; success ends in `JavaException`.
+            A negative number if the VM could not throw it; success raises `JavaException`.
 
         Raises:
             InvalidObject: ``obj`` is stale or not a ``java.lang.Throwable``.
-            UnsupportedOperation: in a handler of an event from which the VM brings no exception to
+            UnsupportedOperation: in a handler of an event from which the VM passes no exception to
                 the program.
-            JavaException: ``obj`` itself, as everything that is thrown during a call.
+            JavaException: ``obj`` itself, like any exception thrown during a call.
 
         Example:
             >>> failure = jni.alloc_object(jni.find_class("java/lang/IllegalStateException"))
@@ -61,17 +61,17 @@ class ExceptionFunctions(Calling):
 
         Args:
             clazz: a subclass of ``java.lang.Throwable`` with a constructor that takes a ``String``.
-            message: what that constructor gets.
+            message: the argument of that constructor.
 
         Returns:
-            A negative number where the VM could not throw it; success ends in `JavaException`.
+            A negative number if the VM could not throw it; success raises `JavaException`.
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a subclass of ``java.lang.Throwable``.
-            UnsupportedOperation: in a handler of an event from which the VM brings no exception to
+            UnsupportedOperation: in a handler of an event from which the VM passes no exception to
                 the program.
-            JavaException: the new exception, or what making it threw (``NoSuchMethodError`` where
-                there is no such constructor).
+            JavaException: the new exception, or one thrown while making it
+                (``NoSuchMethodError`` if there is no such constructor).
 
         Example:
             >>> jni.throw_new(jni.find_class("java/lang/IllegalStateException"), "sold out")
@@ -87,8 +87,8 @@ class ExceptionFunctions(Calling):
         """Return the pending exception of this thread's channel.
 
         Returns:
-            The exception that the last JNI call threw; ``None`` where there is none, or where it
-            has been cleared.
+            The exception that the last JNI call threw; ``None`` if there is none, or if it has been
+            cleared.
 
         Example:
             >>> try:
@@ -123,7 +123,7 @@ class ExceptionFunctions(Calling):
 
     @jni_function(17, own=True, runs_java=False, while_pending=True, early=True)
     def exception_clear(self) -> None:
-        """Forget the pending exception of this thread's channel.
+        """Clear the pending exception of this thread's channel.
 
         Without a pending exception, nothing happens.
 
@@ -145,7 +145,7 @@ class ExceptionFunctions(Calling):
         """Kill the target JVM, at once and without hope of recovery.
 
         The JVM writes the message and a stack trace to its standard output and aborts (with a core
-        file, where the system makes them).  No shutdown hook runs.
+        file, if enabled).  No shutdown hook runs.
 
         Args:
             msg: what to write.
@@ -164,7 +164,7 @@ class ExceptionFunctions(Calling):
 
     @jni_function(228, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def exception_check(self) -> Boolean:
-        """Tell whether this thread's channel has a pending exception.
+        """Return whether this thread's channel has a pending exception.
 
         Returns:
             Whether `exception_occurred` would return one; this asks without taking a reference to

@@ -29,7 +29,7 @@ class InstanceMethodFunctions(Calling):
     def get_method_id(self, clazz: Class, name: Text, sig: Text) -> Method:
         """Find a non-static method of the class or its supertypes by name and signature.
 
-        The class is initialised where that has not happened yet.
+        Initialises the class if necessary.
 
         Args:
             clazz: the class to search.
@@ -41,8 +41,8 @@ class InstanceMethodFunctions(Calling):
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
-            JavaException: ``NoSuchMethodError`` where there is none, what the static initialiser
-                threw, ``OutOfMemoryError``.
+            JavaException: ``NoSuchMethodError`` if there is none, the exception of the static
+                initialiser, ``OutOfMemoryError``.
 
         Example:
             >>> method = jni.get_method_id(order_class, "cents", "()J")
@@ -73,7 +73,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a reference.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -100,7 +100,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``boolean``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -127,7 +127,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``byte``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -154,7 +154,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``char``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -181,7 +181,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``short``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -208,7 +208,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not an ``int``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -235,7 +235,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``long``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -262,7 +262,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``float``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -289,7 +289,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not a ``double``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -313,7 +313,7 @@ class InstanceMethodFunctions(Calling):
             InvalidObject: ``obj`` is stale.
             InvalidMethodID: ``method_id`` is not an instance method of the receiver's class, or its
                 result is not ``void``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -331,11 +331,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Object | None:
         """Call one class's version of an instance method that returns a reference.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -347,7 +347,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a reference.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -368,11 +368,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Boolean:
         """Call one class's version of an instance method that returns a ``boolean``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -384,7 +384,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``boolean``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -403,11 +403,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Byte:
         """Call one class's version of an instance method that returns a ``byte``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -419,7 +419,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``byte``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -438,11 +438,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Char:
         """Call one class's version of an instance method that returns a ``char``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -454,7 +454,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``char``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -473,11 +473,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Short:
         """Call one class's version of an instance method that returns a ``short``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -489,7 +489,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``short``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -508,11 +508,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Int:
         """Call one class's version of an instance method that returns an ``int``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -524,7 +524,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not an ``int``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -543,11 +543,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Long:
         """Call one class's version of an instance method that returns a ``long``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -559,7 +559,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``long``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -578,11 +578,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Float:
         """Call one class's version of an instance method that returns a ``float``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -594,7 +594,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``float``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -613,11 +613,11 @@ class InstanceMethodFunctions(Calling):
     ) -> Double:
         """Call one class's version of an instance method that returns a ``double``.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -629,7 +629,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not a ``double``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -648,11 +648,11 @@ class InstanceMethodFunctions(Calling):
     ) -> None:
         """Call one class's version of an instance method without a result.
 
-        Overriding methods of the object's own class are passed over.
+        Overriding methods of the object's own class are ignored.
 
         Args:
             obj: the receiver.
-            clazz: the class of the object, or a superclass, whose version is meant.
+            clazz: the class whose version to call: the object's own, or a superclass.
             method_id: the method, as found in ``clazz``.
             args: one value for each parameter of the method.
 
@@ -661,7 +661,7 @@ class InstanceMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not an instance method of ``clazz``, or its result is
                 not ``void``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:

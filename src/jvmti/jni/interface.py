@@ -51,7 +51,7 @@ FUNCTIONS = declarations(Functions)
 
 
 class Excluded(NamedTuple):
-    """A function of JNI that has no method here; calls of the program's can be counted."""
+    """A JNI function without a method here; the program's calls can be counted."""
 
     slot: int
     """Its place in the function table."""
@@ -64,7 +64,7 @@ _NOTHING_LEFT = "Its counterpart returns a copy, so nothing is left to release."
 EXCLUDED = {
     "GetJavaVM": Excluded(
         219,
-        "It gives the pointer from which native code reaches the VM's other interfaces, "
+        "It returns the pointer from which native code reaches the VM's other interfaces, "
         "which a session is already.",
     ),
     "ReleaseStringChars": Excluded(166, _NOTHING_LEFT),

@@ -1,4 +1,4 @@
-"""Modules: which one a class belongs to."""
+"""Modules: the module of a class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ModuleFunctions(Calling):
             clazz: any class.
 
         Returns:
-            The module: for a class outside of named modules the unnamed one of its loader, for an
+            The module: for a class outside named modules the unnamed one of its loader, for an
             array that of its elements, and ``java.base`` for primitive types.
 
         Raises:

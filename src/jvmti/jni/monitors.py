@@ -15,14 +15,14 @@ class MonitorFunctions(Calling):
     def monitor_enter(self, obj: Object) -> Int:
         """Enter the monitor of an object, waiting until it is free.
 
-        The Java thread behind the calling Python thread holds it until as many calls of
-        `monitor_exit`, and at the latest until the channel ends.
+        The Java thread of the calling Python thread owns it until as many calls of `monitor_exit`,
+        and at the latest until the channel ends.
 
         Args:
             obj: the object.
 
         Returns:
-            0, or a negative number where the VM refused.
+            0, or a negative number if the VM refused.
 
         Raises:
             InvalidObject: ``obj`` is stale.
@@ -46,11 +46,11 @@ class MonitorFunctions(Calling):
             obj: an object whose monitor this thread entered with `monitor_enter`.
 
         Returns:
-            0, or a negative number where the VM refused.
+            0, or a negative number if the VM refused.
 
         Raises:
             InvalidObject: ``obj`` is stale.
-            JavaException: ``IllegalMonitorStateException`` where this thread does not hold it.
+            JavaException: ``IllegalMonitorStateException`` if this thread does not own it.
 
         Example:
             >>> jni.monitor_exit(order)  # which this thread has not entered

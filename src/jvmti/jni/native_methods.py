@@ -24,8 +24,8 @@ class NativeMethodFunctions(Calling):
         """Bind native methods of a class to functions that are loaded in the target.
 
         The three lists are parallel: one item of each makes one binding.  The agent looks each
-        symbol up in the target's libraries; that the function behind it has the right parameters is
-        for the caller to know.
+        symbol up in the target's libraries; the caller makes sure that its function has the right
+        parameters.
 
         Args:
             clazz: the class.
@@ -34,13 +34,13 @@ class NativeMethodFunctions(Calling):
             symbols: the names of exported functions.
 
         Returns:
-            0, or a negative number where the VM refused.
+            0, or a negative number if the VM refused.
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
             IllegalArgument: the lists differ in length.
             NotFound: a symbol is in none of the target's libraries; nothing has been bound.
-            JavaException: ``NoSuchMethodError`` where there is no such method, or it is not native.
+            JavaException: ``NoSuchMethodError`` if there is no such method, or it is not native.
 
         Example:
             >>> jni.register_natives(shop, ["bell"], ["(I)I"], ["abs"])  # that of the C library
@@ -62,7 +62,7 @@ class NativeMethodFunctions(Calling):
             clazz: the class.
 
         Returns:
-            0, or a negative number where the VM refused.
+            0, or a negative number if the VM refused.
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.

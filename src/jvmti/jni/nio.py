@@ -15,8 +15,8 @@ class BufferFunctions(Calling):
     def new_direct_byte_buffer(self, address: Memory, capacity: Long) -> Object:
         """Make a direct ``java.nio.ByteBuffer`` over memory of the target.
 
-        Giving the memory back, as the end of the session does, makes its handle stale; it is freed
-        once every buffer over it has been collected.
+        Deallocating the memory, as the end of the session does, makes its handle stale; the agent
+        frees it once every buffer over it has been collected.
 
         Args:
             address: memory from ``Env.allocate``.
@@ -42,7 +42,7 @@ class BufferFunctions(Calling):
 
     @jni_function(230, since="1.4", own=True)
     def get_direct_buffer_address(self, buf: Object) -> Address:
-        """Return where the memory of a direct buffer begins.
+        """Return the address of a direct buffer's memory.
 
         Args:
             buf: a direct ``java.nio.Buffer``.

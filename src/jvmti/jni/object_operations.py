@@ -24,7 +24,7 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale, not a class, or the class of arrays or primitives.
             JavaException: ``InstantiationException`` for an interface or abstract class,
-                ``OutOfMemoryError``, or what the static initialiser threw.
+                ``OutOfMemoryError``, or the exception of the static initialiser.
 
         Example:
             >>> bare = jni.alloc_object(order_class)  # no constructor has run
@@ -50,9 +50,9 @@ class ObjectFunctions(Calling):
         Raises:
             InvalidClass: ``clazz`` is stale, not a class, or the class of arrays or primitives.
             InvalidMethodID: ``method_id`` is not a constructor of ``clazz``.
-            IllegalArgument: ``args`` do not fit the constructor's signature.
+            IllegalArgument: ``args`` do not match the constructor's signature.
             JavaException: ``InstantiationException`` for an abstract class, ``OutOfMemoryError``,
-                or what the constructor threw.
+                or the exception of the constructor.
 
         Example:
             >>> init = jni.get_method_id(order_class, "<init>", "()V")
@@ -71,7 +71,7 @@ class ObjectFunctions(Calling):
             obj: any object.
 
         Returns:
-            The class it was made of.
+            Its class.
 
         Raises:
             InvalidObject: ``obj`` is stale.
@@ -85,7 +85,7 @@ class ObjectFunctions(Calling):
 
     @jni_function(32, runs_java=False, early=True)
     def is_instance_of(self, obj: Object | None, clazz: Class) -> Boolean:
-        """Tell whether an object can be cast to a class.
+        """Return whether an object can be cast to a class.
 
         Args:
             obj: the object; ``None`` is null, which can be cast to every class.

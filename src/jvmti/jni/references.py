@@ -1,11 +1,11 @@
 """References: global, local and weak ones, and frames of local ones.
 
-Every object that Python holds is a strong reference owned by its wrapper, whatever function gave
-it; the functions here exist for programs that are written against JNI, and keep its rules.
+Every object that Python holds is a strong reference owned by its wrapper, whatever function
+returned it; the functions here exist for programs written against JNI, and keep its rules.
 
-The wrapper of an object is one and the same wherever the object comes from.  References made here
-are wrappers of their own, equal to it, so that deleting one does not touch the others.  Where a
-function takes ``None`` for null, a weak reference to an object that has been collected is null too.
+An object has one wrapper, wherever it comes from. References made here are wrappers of their own,
+equal to it, so that deleting one does not affect the others. If a function takes ``None`` for null,
+a weak reference to a collected object is null, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(19, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def push_local_frame(self, capacity: Int) -> Int:
-        """Begin a frame: the objects that this thread receives until its end are given up together.
+        """Begin a frame: its end releases all objects that this thread receives until then.
 
         Args:
             capacity: how many objects the frame should hold; not negative.
@@ -45,7 +45,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(20, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def pop_local_frame(self, result: Object | None = None) -> Object | None:
-        """End the innermost frame of this thread and give up the objects received in it.
+        """End the innermost frame of this thread and release the objects received in it.
 
         Their wrappers are stale from then on.  Global and weak references stay, and so do objects
         that Python had before the frame began.
@@ -54,7 +54,7 @@ class ReferenceFunctions(Calling):
             result: an object that should outlive the frame.
 
         Returns:
-            The same object, now of the frame around; ``None`` where no ``result`` was given.
+            The same object, now of the enclosing frame; ``None`` without a ``result``.
 
         Raises:
             InvalidObject: ``result`` is stale.
@@ -78,7 +78,7 @@ class ReferenceFunctions(Calling):
             obj: the object; a weak reference becomes a strong one.
 
         Returns:
-            The reference; ``None`` for null, as what a weak reference names may have become.
+            The reference; ``None`` for null, or for a weak reference to a collected object.
 
         Raises:
             InvalidObject: ``obj`` is stale.
@@ -94,7 +94,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(22, own=True, runs_java=False, while_pending=True, early=True)
     def delete_global_ref(self, global_ref: Object) -> None:
-        """Give up a global reference; the wrapper is stale afterwards.
+        """Delete a global reference; the wrapper is stale afterwards.
 
         Args:
             global_ref: a reference from `new_global_ref`.
@@ -113,7 +113,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(23, own=True, runs_java=False, while_pending=True, early=True)
     def delete_local_ref(self, local_ref: Object) -> None:
-        """Give up an object before the end of its frame; the wrapper is stale afterwards.
+        """Release an object before the end of its frame; the wrapper is stale afterwards.
 
         Args:
             local_ref: the object.
@@ -133,7 +133,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(24, runs_java=False, while_pending=True, early=True)
     def is_same_object(self, ref1: Object | None, ref2: Object | None) -> Boolean:
-        """Tell whether two references name the same object.
+        """Return whether two references name the same object.
 
         Args:
             ref1: a reference, also a weak one; ``None`` is null.
@@ -162,7 +162,7 @@ class ReferenceFunctions(Calling):
             ref: the object, also as a weak reference.
 
         Returns:
-            The reference; ``None`` for null, as what a weak reference names may have become.
+            The reference; ``None`` for null, or for a weak reference to a collected object.
 
         Raises:
             InvalidObject: ``ref`` is stale.
@@ -206,7 +206,7 @@ class ReferenceFunctions(Calling):
             obj: the object.
 
         Returns:
-            The weak reference, which may stand wherever the object may.  To use the object safely,
+            The weak reference, which may be used like the object.  To use the object safely,
             take a strong reference with `new_local_ref` or `new_global_ref` first.
 
         Raises:
@@ -224,7 +224,7 @@ class ReferenceFunctions(Calling):
 
     @jni_function(227, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
     def delete_weak_global_ref(self, ref: WeakReference) -> None:
-        """Give up a weak reference; the wrapper is stale afterwards.
+        """Delete a weak reference; the wrapper is stale afterwards.
 
         Args:
             ref: a reference from `new_weak_global_ref`.

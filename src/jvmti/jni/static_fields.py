@@ -1,6 +1,6 @@
 """Static fields: find, read and write them.
 
-The agent checks that the field belongs to the class and has the type that the function is for.
+The agent checks that the field belongs to the class and has the function's type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class StaticFieldFunctions(Calling):
     def get_static_field_id(self, clazz: Class, name: Text, sig: Text) -> Field:
         """Find a static field of the class or its supertypes by name and signature.
 
-        The class is initialised where that has not happened yet.
+        Initialises the class if necessary.
 
         Args:
             clazz: the class to search.
@@ -30,8 +30,8 @@ class StaticFieldFunctions(Calling):
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
-            JavaException: ``NoSuchFieldError`` where there is none, what the static initialiser
-                threw, ``OutOfMemoryError``.
+            JavaException: ``NoSuchFieldError`` if there is none, the exception of the static
+                initialiser, ``OutOfMemoryError``.
 
         Example:
             >>> field = jni.get_static_field_id(shop, "tax", "D")

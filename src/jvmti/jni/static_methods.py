@@ -29,7 +29,7 @@ class StaticMethodFunctions(Calling):
     def get_static_method_id(self, clazz: Class, name: Text, sig: Text) -> Method:
         """Find a static method of the class or its supertypes by name and signature.
 
-        The class is initialised where that has not happened yet.
+        Initialises the class if necessary.
 
         Args:
             clazz: the class to search.
@@ -41,8 +41,8 @@ class StaticMethodFunctions(Calling):
 
         Raises:
             InvalidClass: ``clazz`` is stale or not a class.
-            JavaException: ``NoSuchMethodError`` where there is none, what the static initialiser
-                threw, ``OutOfMemoryError``.
+            JavaException: ``NoSuchMethodError`` if there is none, the exception of the static
+                initialiser, ``OutOfMemoryError``.
 
         Example:
             >>> method = jni.get_static_method_id(shop, "price", "(I)I")
@@ -72,7 +72,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a reference.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -103,7 +103,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``boolean``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -132,7 +132,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``byte``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -161,7 +161,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``char``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -192,7 +192,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``short``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -219,7 +219,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 an ``int``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -247,7 +247,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``long``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -278,7 +278,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``float``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -309,7 +309,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 a ``double``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:
@@ -335,7 +335,7 @@ class StaticMethodFunctions(Calling):
             InvalidClass: ``clazz`` is stale or not a class.
             InvalidMethodID: ``method_id`` is not a static method of ``clazz``, or its result is not
                 ``void``.
-            IllegalArgument: ``args`` do not fit the method's signature.
+            IllegalArgument: ``args`` do not match the method's signature.
             JavaException: the method threw an exception.
 
         Example:

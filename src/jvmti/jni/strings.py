@@ -1,7 +1,7 @@
 """Strings: make them from text, and read them as text.
 
-What JNI gives as a pointer into a string or to a copy of it is ``str`` here, always a copy, so
-there is nothing to release.  Lone surrogates survive in both directions.
+JNI's pointers into a string, or to a copy of it, are ``str`` here: always a copy, so there is
+nothing to release.  Lone surrogates survive in both directions.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class StringFunctions(Calling):
             string: the string.
 
         Returns:
-            The number of bytes, without a terminating zero.  Where it does not fit, it is cut off
-            at what an ``int`` holds: `get_string_utf_length_as_long` gives it whole.
+            The number of bytes, without a terminating zero, at most the largest ``int``:
+            `get_string_utf_length_as_long` has no such limit.
 
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.
@@ -190,7 +190,7 @@ class StringFunctions(Calling):
             string: the string.
 
         Returns:
-            A copy of its characters; the region has ended when it arrives.
+            A copy of its characters; the region ends before it arrives.
 
         Raises:
             InvalidObject: ``string`` is stale or not a ``java.lang.String``.

@@ -1,4 +1,4 @@
-"""Virtual threads: tell them from platform threads."""
+"""Virtual threads: distinguish them from platform threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class VirtualThreadFunctions(Calling):
 
     @jni_function(234, since="21", runs_java=False, early=True)
     def is_virtual_thread(self, obj: Object) -> Boolean:
-        """Tell whether an object is a virtual thread.
+        """Return whether an object is a virtual thread.
 
         Args:
             obj: any object.

@@ -1,11 +1,12 @@
-"""What crosses between agent and controller beside functions and events, each declared once.
+"""All layouts that cross between agent and controller beside functions and events, declared once.
 
 A module for each subject declares its enumerations, flags, constants and records with what
-`jvmti.layouts.declare` offers.  Python reads and writes by these; the agent's build makes
-``layouts.h`` of the same, and all of them are in the digest by which two sides see that they were
-built for each other.
+`jvmti.layouts.declare` offers.  Python reads and writes by these; the agent's build generates
+``layouts.h`` from them, and the digest covers all of them, so that both sides can check that they
+match.
 
-What lives here: how bytes lie.  What they mean to a user lives with what reads them.
+What lives here: the layout of bytes. What does not: their meaning, which lives with the code that
+reads them.
 """
 
 from __future__ import annotations

@@ -13,23 +13,23 @@ OPENING = Constants(
     EXTENSION_EVENT=0x2000,
     STOP=0x3000,
 )
-"""The numbers of openings: below ``JNI_CALL`` those of events, with ``OWN_WORK`` where the
+"""The numbers of openings: below ``JNI_CALL`` those of events, with ``OWN_WORK`` if the
 controller's own work caused one; from ``JNI_CALL`` on the slots of JNI functions."""
 
 
 @shared("int")
 class OwnWork(enum.IntEnum):
-    """Whether an event is reported where the controller's own work causes it.
+    """Whether to report an event that the controller's own work causes.
 
-    Its own work is what its calls do, and what is done inside its handlers.
+    Its own work is that of its calls and of its handlers.
     """
 
     REPORTED = 0
-    """It is: it was asked for, or placed where it happens."""
+    """Report it: the controller asked for it, or placed the request there."""
     IN_CALLS = 1
-    """In calls, but not inside a handler, which would be called for itself without end."""
+    """Report it in calls, but not in a handler, which would be called for itself without end."""
     NEVER = 2
-    """It is not: it is sent for everything that runs."""
+    """Do not report it: the VM sends it for everything that runs."""
 
 
 @shared("uint8_t")
@@ -38,7 +38,7 @@ class CallbackMode(enum.IntEnum):
 
     NEVER = 0
     IN_BLOCKS = 1
-    """Many calls travel together: their answers change nothing but that there are no more."""
+    """Many calls travel together: an answer can only end the walk."""
     AT_ONCE = 2
     """The VM waits for the answer."""
 
@@ -50,7 +50,7 @@ an integer widened to 64 bits, or the bits of a double."""
 BUFFER = Record(
     "Buffer", type="char", writable="uint8_t", place="uint8_t", length="jint", address="uint64_t"
 )
-"""Memory of a JNI call: the type of its elements, whether they may be written, which buffer of the
-call, how many elements, and where."""
+"""Memory of a JNI call: the type of its elements, whether it is writable, which buffer of the call,
+how many elements, and the address."""
 
 __all__ = ["BUFFER", "OPENING", "VALUE", "CallbackMode", "OwnWork"]

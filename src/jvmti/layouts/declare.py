@@ -1,6 +1,6 @@
 """The kinds of layouts: enumerations, flags, constants, records and columns.
 
-`REGISTRY` has all that are declared, under their names; declaring a second one of a name fails.
+`REGISTRY` has all layouts by name; declaring a name twice fails.
 Everything is little-endian and packed.
 """
 
@@ -33,7 +33,7 @@ Enumerated = TypeVar("Enumerated", bound=enum.IntEnum | enum.IntFlag)
 
 
 class Layout(Protocol):
-    """Anything that is declared: it says itself in C++."""
+    """A declared layout, which can write its C++ declaration."""
 
     name: str
 
@@ -100,7 +100,7 @@ def shared(c: str, *, loose: bool = False) -> Callable[[type[Enumerated]], type[
 
 
 class Constants:
-    """Numbers that both sides have to agree on, by their names in C++.
+    """Numbers that both sides share, by their names in C++.
 
     Args:
         name: the namespace that they stand in.
@@ -196,13 +196,13 @@ class Row(Record):
 
 
 class Columns:
-    """Columns in shared memory, one behind the other, each at a multiple of `ALIGNMENT`.
+    """Columns in shared memory, one after the other, each at a multiple of `ALIGNMENT`.
 
     Args:
         name: its name in C++.
         start: bytes before the first column.
-        counts: what is counted, in order: the numbers that say how long the columns are.
-        columns: for each column, by its name, what it has as many items of, and its C type.
+        counts: the names of the counts that columns have as lengths, in order.
+        columns: for each column, by its name, the count that is its length, and its C type.
     """
 
     ALIGNMENT: ClassVar[int] = 64
@@ -263,7 +263,7 @@ class Columns:
 
 
 def cpp(names: set[str]) -> str:
-    """Some of them, as they stand in a header: by name, whatever was imported first."""
+    """Some of them in the order of a header: by name, not by order of import."""
     return "\n".join(line for name in sorted(names) for line in REGISTRY[name].cpp())
 
 

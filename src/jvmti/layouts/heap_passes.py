@@ -6,7 +6,7 @@ from jvmti.layouts.declare import Columns, Constants, Row
 
 CONTROL = Constants("PassControlPage", SIZE=4096, CANCELLED=0, VISITED=1)
 """The page's bytes, and its 64-bit words: the controller sets ``CANCELLED`` to end the pass, the
-agent says in ``VISITED`` how far it is."""
+agent counts in ``VISITED``."""
 
 SCAN = Columns(
     "ScanColumns",
@@ -27,7 +27,7 @@ length; of each string twice its length, plus 1 where its characters have two by
 characters, primitive fields and elements themselves."""
 
 UNITS = Constants("ScanUnits", SIZE=8, NO_TEXT=0xFFFFFFFF)
-"""The bytes that sizes are counted in; the length of a string whose text is not there."""
+"""The bytes that sizes are counted in; the length of a string without its text."""
 
 FIELD = Row("ScannedField", "klass", "index", "type")
 """A primitive field whose values a scan writes: its class's number, its index, its type."""
@@ -35,6 +35,6 @@ FIELD = Row("ScannedField", "klass", "index", "type")
 EDGE = Row("Edge", "referrer", "kind", "index", "thread", "depth", "method", "weak")
 """A reference: the mark of the object that refers, 0 for a root; the ``jvmtiHeapReferenceKind``;
 the index of the field, element, constant or slot, -1 without one; of a frame its thread, depth and
-method; whether a weak or phantom reference is on the way."""
+method; whether a weak or phantom reference is on the path."""
 
 __all__ = ["CONTROL", "EDGE", "FIELD", "SCAN", "UNITS"]

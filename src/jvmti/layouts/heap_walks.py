@@ -13,7 +13,7 @@ from jvmti.layouts.declare import Record, shared
 
 @shared("uint8_t")
 class Visit(enum.IntEnum):
-    """Which callback a record is a call of."""
+    """The callback that a record calls."""
 
     OBJECT = 0
     REFERENCE = 1
@@ -28,7 +28,7 @@ class Visit(enum.IntEnum):
 
 @shared("uint8_t")
 class About(enum.IntFlag):
-    """What a reference has."""
+    """The details of a reference."""
 
     HAS_REFERRER = 1
     SAME_OBJECT = 2

@@ -1,8 +1,8 @@
 """The memory that probes write to, which the agent shares with the controller.
 
-Its shape is always the same, so that a thread that was stopped in the middle of a probe may write
-at any later time.  It begins with a page of counters for each side, then come the lanes with the
-records, then the tallies.
+Its layout never changes, so that a thread that was stopped in the middle of a probe may write
+later. It begins with a page of counters for each side, followed by the lanes with the records and
+the tallies.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ in the agent's page the records so far and those dropped, in the controller's th
 of a lane is at n times the record's size modulo the lane's ``SIZE``.
 
 Probes that change something have, in the line of the first lane in the agent's page, how often they
-were reached and how many changes failed; and in the controller's, that each n-th is made, and how
-many at most."""
+were reached and how many changes failed; and in the controller's, to make every n-th change, and
+how many at most."""
 
 TALLIES = Constants(
     "ProbeTallies",
@@ -49,11 +49,11 @@ TALLIES = Constants(
 )
 """A tally for each site: how many calls took how long, by buckets, of which there are
 ``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. Each of ``STRIPES`` is
-for other threads; the tallies of a stripe lie one behind the other."""
+for other threads; the tallies of a stripe lie one after the other."""
 
 MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=16)
 """All of it, and how many sets of probes there are in a JVM: a set's place is its number modulo
-``SETS``. No number comes twice, because frames may go on with probes of a set that is gone."""
+``SETS``. Numbers are not reused, because frames may still run probes of a removed set."""
 
 CONTROL = Record(
     "ProbeControl",
@@ -66,9 +66,9 @@ CONTROL = Record(
     spare0="int64_t",
     spare1="int64_t",
 )
-"""What the helper class reads of a set, in memory of the agent: where its lanes' counters are; the
-shortest duration that is recorded, in nanoseconds; a record's size, a power of two; the set's
-number, or 0: no other probes do anything; where records and tallies are."""
+"""The part of a set that the helper class reads, in memory of the agent: where its lanes' counters
+are; the shortest duration that is recorded, in nanoseconds; a record's size, a power of two; the
+set's number, or 0: probes of other sets do nothing; where records and tallies are."""
 
 PROBE_SITE = Record(
     "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"

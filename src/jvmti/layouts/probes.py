@@ -1,7 +1,7 @@
-"""Plans of instrumentation: which probes go where, and what each of them calls.
+"""Plans of instrumentation: where the probes go, and what each of them calls.
 
 A plan is `HEADER`, then its probes, their operands, and a text of strings that end with a zero.
-Texts are named by where they begin; `NO_TEXT` is none, which as a pattern takes everything.
+A text is named by its offset; `NO_TEXT` is none, and as a pattern matches everything.
 ``native/classfile`` reads it.
 """
 
@@ -24,7 +24,7 @@ PLAN = Constants(
     LARGEST_RECORD=4096,
     LONGEST_TEXT=1024,
 )
-"""How a plan begins, and the most that it may have; bytes of a record, and of a text in one."""
+"""The beginning of a plan, and its limits; bytes of a record, and of a text in one."""
 
 
 @shared("uint32_t")
@@ -49,7 +49,7 @@ class Site(enum.IntEnum):
 
 @shared("uint32_t")
 class Operand(enum.IntEnum):
-    """What a probe hands to the method that it calls."""
+    """What a probe passes to the method that it calls."""
 
     NUMBER = 1
     TEXT = 2
@@ -75,11 +75,11 @@ class Operand(enum.IntEnum):
 
 @shared("uint32_t")
 class Outcome(enum.IntEnum):
-    """What becomes of the result of the method that a probe calls.
+    """The use of the result of the method that a probe calls.
 
-    A probe that records calls ``begin(int, int, long)`` with its first three operands, hands what
-    that returns with each of the others, and where it goes in the record, to a ``put``, and ends
-    with an ``end``.
+    A probe that records calls ``begin(int, int, long)`` with its first three operands. It passes
+    the result, each of the other operands and its place in the record to a ``put``, and calls
+    ``end`` last.
     """
 
     NONE = 0
@@ -90,7 +90,7 @@ class Outcome(enum.IntEnum):
 
 @shared("uint32_t")
 class Test(enum.IntEnum):
-    """A step of a condition: it puts a truth value on a stack, or changes what is there."""
+    """A step of a condition: it pushes a truth value on a stack, or changes those on it."""
 
     COMPARE = 1
     AND = 2
@@ -109,7 +109,7 @@ class Outcomes(enum.IntFlag):
 
 @shared("uint32_t")
 class LeftOut(enum.IntEnum):
-    """Why a method, or a place in it, has no probe."""
+    """The reasons why a method, or a place in it, has no probe."""
 
     TOO_LARGE = 1
     NO_SUCH_VALUE = 2
@@ -155,7 +155,7 @@ PROBE = Record(
 -1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw
 ``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call. Of a
 probe that records, how many bytes a record has, and the text of an object in it. A conditional one
-hands over first whether its tests leave true, 1 without any."""
+passes first whether its tests succeed, 1 without any."""
 
 OPERAND = Record(
     "PlanOperand",
@@ -165,11 +165,11 @@ OPERAND = Record(
     text="uint32_t",
     path="uint32_t",
 )
-"""The type is how it is handed over: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
+"""The type is how it is passed: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
 Throwable, ``A`` for an array of Objects, ``X`` as it is, into a record. The number is a number, an
 argument's position, the probe that kept a value; the text is a text, or the name of a local
 variable, of a parameter first where it is ``NAMED``. What goes into a record may have a path: it is
-then what the fields lead to from there, as in `TEST`, an object or a number in a box."""
+then the value at the end of the path, as in `TEST`, an object or a number in a box."""
 
 TEST = Record(
     "PlanTest",
@@ -181,8 +181,8 @@ TEST = Record(
     text="uint32_t",
     path="uint32_t",
 )
-"""A step of a condition. A comparison is of an operand, as it is, or of what the fields of a path
-lead to from there (``customer.name``; a last ``length`` is that of an array or a string), and of a
+"""A step of a condition. A comparison is of an operand, as it is, or of the value at the end of a
+path of fields (``customer.name``; a last ``length`` is that of an array or a string), and of a
 constant: ``J`` an integer, ``D`` the bits of a double, ``S`` the text, ``L`` null. `Outcomes` says
 for which outcomes it holds; a path that meets null holds for none but the comparison with null."""
 
@@ -197,8 +197,8 @@ PLACED = Record(
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
 before, and the line, 0 where that is unknown. The n-th of these is site n. Of a probe that records
 there is a shape: where among the shapes a text begins with a letter for each value: its type as in
-a descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one that found no
-space; behind the arguments a ``;``."""
+a descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one without space;
+after the arguments a ``;``."""
 
 RECORDED = Record(
     "RecordedProbe",
@@ -243,12 +243,12 @@ RECORDED_OBJECT = Record(
 not 0 where the text was cut off; the number is the value in the box, an array's or a string's
 length, the number of the class that the object is, or the identity hash. ``ABSENT``: an object on
 the path to it has no such field. ``STACK``: the text has the numbers of frames, four bytes each, of
-callers from the nearest on, as far as there is space; the number is how many there are."""
+callers, the nearest first, as many as fit; the number is how many there are."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"
 )
-"""Where a probe should be and is not."""
+"""A place that should have a probe and has none."""
 
 __all__ = [
     "HEADER",

@@ -1,8 +1,8 @@
-"""Stops: what a thread brings when it has come to one, and how threads are stepped.
+"""Stops: the data of a stopped thread, and how to step threads.
 
-The opening of a stop is `HEAD`, the numbers of the breakpoints, watchpoints and so on that it met
-(32 bits each), `PLACE`, and what the event adds: of an exception `EXCEPTION`; of a field
-`FIELD`, with a value behind it where it is written; of a class `CLASS`.
+The opening of a stop is `HEAD`, the numbers of the breakpoints, watchpoints and so on that it hit
+(32 bits each), `PLACE`, and what the event adds: of an exception `EXCEPTION`; of a field `FIELD`,
+with a value behind it where it is written; of a class `CLASS`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLASS = Record("StopClass", klass="uint64_t")
 
 @shared("jint")
 class Step(enum.IntEnum):
-    """How a thread is stepped."""
+    """How to step a thread."""
 
     INTO = 1
     OVER = 2

@@ -1,4 +1,4 @@
-"""Streams: the memory of one, and announcements, which say what the numbers in its records are.
+"""Streams: their memory, and announcements, which explain the numbers in the records.
 
 The memory begins with lines of counters, the agent's in the first half and the controller's in the
 second: a line for the announcements and one for each lane.  Behind it is the ring of announcements,
@@ -21,7 +21,7 @@ import enum
 from jvmti.layouts.declare import Constants, Record, shared
 
 STREAMS = Constants("Streams", MOST=32, LANES=63, NAMES_SIZE=1 << 20)
-"""How many streams one JVM has at a time, the lanes of a stream, and the bytes of its ring of
+"""The most streams of one JVM, the lanes of a stream, and the bytes of its ring of
 announcements."""
 
 COUNTERS = Constants(
@@ -37,30 +37,30 @@ RECORD_HEAD = Record("RecordHead", event="uint32_t", thread="uint32_t")
 
 @shared("jint")
 class Words(enum.IntFlag):
-    """The words of eight bytes between head and fields, in the order of these bits."""
+    """The eight-byte words between head and fields, in the order of these bits."""
 
     TIME = 1
     """When the event came, in nanoseconds of ``CLOCK_MONOTONIC``."""
     DURATION = 2
-    """How long lasted what the event ends, in nanoseconds; -1 where its beginning was not seen."""
+    """The duration that the event ends, in nanoseconds; -1 if its beginning was not seen."""
     STACK = 4
     """The number of the stack trace."""
 
 
 @shared("jint")
 class Wishes(enum.IntFlag):
-    """What else a stream is asked for."""
+    """Further options of a stream."""
 
     WAIT = 1
-    """Threads wait where there is no room; otherwise the event is dropped and counted."""
+    """Threads wait for space in the ring; otherwise the agent drops the event and counts it."""
     OWN = 2
     """Record events that the controller's own work causes, too."""
     OBJECTS = 4
-    """The classes of objects are looked up in events that are sent very often, too."""
+    """Look up the classes of objects even in very frequent events."""
     SUBCLASSES = 8
-    """An exception is what its superclasses are."""
+    """Patterns for exceptions match their superclasses, too."""
     BEGINNINGS = 16
-    """Record the beginnings of waits, too; only they are measured, unless there is a shortest
+    """Record the beginnings of waits, too; measure only waits, unless there is a shortest
     duration."""
     PLACES = 32
     """Only waits have a stack."""
@@ -68,7 +68,7 @@ class Wishes(enum.IntFlag):
 
 @shared("uint32_t")
 class Announced(enum.IntEnum):
-    """What an announcement is about."""
+    """The subject of an announcement."""
 
     PADDING = 0
     THREAD = 1
@@ -82,8 +82,8 @@ class Announced(enum.IntEnum):
 ANNOUNCEMENT = Record(
     "Announcement", size="uint32_t", kind="uint32_t", number="uint32_t", length="uint32_t"
 )
-"""The bytes of the whole, what it is about (`Announced`), the announced number, and
-the bytes of the payload."""
+"""Its size in bytes, its subject (`Announced`), the announced number, and the size of the
+payload."""
 
 THREAD = Record("AnnouncedThread", daemon="uint32_t")
 METHOD = Record(

@@ -1,7 +1,7 @@
 """Values of objects, many in one reply.
 
 The reply: `COUNTS`; the numbers, 64 bits each; the lengths of the texts, 32 bits each; a letter for
-each value; the texts in UTF-16.  Objects travel apart, as handles.
+each value; the texts in UTF-16. Objects travel separately, as handles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COUNTS = Record("ValueCounts", values="uint32_t", numbers="uint32_t", texts="uin
 
 @shared("uint8_t")
 class Letter(enum.IntEnum):
-    """What a value is; of a primitive type it is the letter of its descriptor, with a number."""
+    """The kind of a value; for a primitive type, the letter of its descriptor, with a number."""
 
     OBJECT = ord("l")
     NULL = ord("n")

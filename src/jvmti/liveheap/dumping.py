@@ -1,8 +1,7 @@
-"""Dumps of a running VM's heap into memory, so that no file is left behind whatever happens.
+"""Dumps of a running VM's heap into memory, so that no file is ever left behind.
 
-The dump goes into a file without a name that this process has made; the agent lends the VM a name
-for it as long as the dump takes.  The pages count as the target's, so its memory limit is looked at
-first.
+The dump goes into an unnamed file of this process; during the dump the agent lends the VM a name
+for it. The pages count as the target's, so this checks the target's memory limit first.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _PER_BYTE = 2.0
 """Bytes of a dump for each byte in use; 1.6 for many small objects."""
 _LEAST = 64 << 20
 _SPARE = 0.9
-"""The share of what is free that a dump may take."""
+"""The share of free memory that a dump may take."""
 _WRITES_PARTS = 22
-"""The release from which the VM puts parts of a dump beside it."""
+"""The first release whose VM writes parts of a dump beside it."""
 
 
 def dump(
@@ -42,18 +41,18 @@ def dump(
     """Have the VM dump its heap into memory.
 
     Args:
-        gc: collect first, and dump only what is reachable.
-        used: bytes of the heap that are in use, about.
+        gc: collect first, and dump only reachable objects.
+        used: bytes of the heap in use, approximately.
         timeout: seconds.
         threads: how many of the VM may write; with one, objects come in the order of the heap.
 
     Returns:
-        A descriptor of the dump, and for how many seconds the VM was stopped, at most.
+        A descriptor of the dump, and the longest time that it stopped the VM, in seconds.
 
     Raises:
         NoRoom: there is not enough memory; nothing was done.
         HeapError: the VM could not write the dump.
-        AttachError: the VM does not take attach commands.
+        AttachError: the VM does not accept attach commands.
     """
     room = int(used * _PER_BYTE) + _LEAST
     _check_room(vm, room)
@@ -105,7 +104,7 @@ def _give_back(vm: RunningVM, name: str) -> None:
     try:
         AgentOperations(vm._session).give_back_file(name)
     except Error as error:
-        log.debug("the dump's name is given back with the session: %s", error)
+        log.debug("the dump's name is released with the session: %s", error)
 
 
 def _check_room(vm: RunningVM, room: int) -> None:

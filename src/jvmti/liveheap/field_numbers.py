@@ -1,8 +1,7 @@
-"""Which field a heap walk means: JVM TI numbers the fields of a class and all that it inherits.
+"""Field numbers in heap walks: JVM TI numbers the fields of a class and all inherited ones.
 
-The fields of all interfaces that a class has, through whatever ancestor, come first, then those of
-its superclasses from ``java.lang.Object`` down, then its own; those of each class in the order of
-``get_class_fields``.
+The fields of all direct and inherited interfaces come first, then those of its superclasses from
+``java.lang.Object`` down, then its own; those of each class in the order of ``get_class_fields``.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class FieldNumbers:
     def of(self, cls: Any) -> list[NumberedField]:
         """The fields of a class by their numbers.
 
-        Classes that cannot say what fields they have, because they are not linked yet, give none.
+        Classes that are not linked yet have no known fields.
         """
         jni = self._vm.jni
         line = [cls]

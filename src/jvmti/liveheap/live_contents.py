@@ -1,7 +1,7 @@
-"""Whether live objects still have the contents that a snapshot has of them.
+"""Whether live objects still have the contents of a snapshot.
 
-Texts, elements of primitive arrays and primitive fields are read over columns: a message for each
-type and each few megabytes, however many objects there are.  No Java code runs.
+Texts, elements of primitive arrays and primitive fields are read as columns: a message for each
+type and each few megabytes, for any number of objects.  No Java code runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["unchanged"]
 
 _PART = 8 << 20
-"""Bytes of contents that one message brings, or up to twice as many."""
+"""Bytes of contents in one message, or up to twice as many."""
 _FIELDS = 100_000
 """Fields that one message reads."""
 _LETTERS = dict(zip(TYPES, "ZCFDBSIJ", strict=True))
@@ -36,15 +36,15 @@ Numbers = NDArray[numpy.int64]
 
 
 def unchanged(vm: RunningVM, snapshot: Snapshot, rows: Indices, handles: Handles) -> Mask:
-    """Which live objects have the contents of those of a snapshot.
+    """Which live objects have the contents of a snapshot's.
 
-    Strings are compared by their text, not by their fields, of which the hash is computed late.
+    Strings are compared by their text, not by their fields, because the hash is computed lazily.
 
     Args:
-        vm: where the live objects are.
-        snapshot: what was taken of it.
+        vm: the VM of the live objects.
+        snapshot: its snapshot.
         rows: the numbers of objects of the snapshot.
-        handles: to each a live object of the same class and, of an array, the same length.
+        handles: for each a live object of the same class and, for an array, the same length.
     """
     return _Contents(vm, snapshot, rows, handles).compared()
 
@@ -90,7 +90,7 @@ class _Contents:
         self._same[at[~alike]] = False
         read = self._vm.map.get_string_region
         unit = numpy.dtype("<u2")
-        # Bytes are in the order of the machine that the VM runs on, characters in that of the file.
+        # Bytes are in the VM's byte order, characters in that of the file.
         for chosen, saved in (
             ((kinds == _BYTE) & ~wide, "u1"),
             ((kinds == _BYTE) & wide, "<u2"),
@@ -108,7 +108,7 @@ class _Contents:
         saved: numpy.dtype[Any],
         live: numpy.dtype[Any],
     ) -> None:
-        """Compare what a function reads of live objects with arrays of the snapshot."""
+        """Compare values read from live objects with arrays of the snapshot."""
         for which, start, count in _parts(lengths, _PART // live.itemsize):
             found = read(self._handles[at[which]], start, count)
             good = (found.status == 0) & (found.value.lengths == count * live.itemsize)
@@ -165,7 +165,7 @@ class _Contents:
         """Handles of the fields of live classes: by class of the snapshot, name and type.
 
         Args:
-            samples: for each class the place of one of its objects.
+            samples: for each class the position of one of its objects.
         """
         live: dict[int, int] = {}
         columns: list[HandleColumn] = []
@@ -212,11 +212,11 @@ class _Contents:
 
 
 def _parts(lengths: Numbers, most: int) -> Iterator[tuple[Any, Numbers, Numbers]]:
-    """Regions of arrays, as many together as fit a message: which array, where, how much.
+    """Regions of arrays, grouped by message: array, start, length.
 
     Args:
         lengths: of the arrays.
-        most: items of a region, and of a message but for its last region.
+        most: items of a region, and of a message without its last region.
     """
     pieces = -(-lengths // most)
     which = numpy.repeat(numpy.arange(len(lengths)), pieces)
@@ -230,7 +230,7 @@ def _parts(lengths: Numbers, most: int) -> Iterator[tuple[Any, Numbers, Numbers]
 
 
 def _equal(live: NDArray[Any], saved: NDArray[Any]) -> Mask:
-    """Which values are the same; of what is not a number a dump keeps only that it is none."""
+    """Which values are equal; a dump does not keep the kind of a NaN."""
     if live.dtype.kind != "f":
         return numpy.asarray(live == saved)
     bits = live.dtype.str.replace("f", "u"), saved.dtype.str.replace("f", "u")

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
 _SPARE_ROWS = 4096
 _ATTEMPTS = 5
-"""How often a scan is made, each time with more room, while the program makes objects."""
+"""How often to repeat a scan, with more memory each time, while the program allocates."""
 _MOST_WANTED = 20_000
-"""Rows that one pass looks for; GetObjectsWithTags takes the square of it."""
+"""Rows that one pass looks for; GetObjectsWithTags takes quadratic time."""
 _UNATTACHABLE = (AttachDisabled, AttachRefused, NotPermitted, SuspiciousFile)
 _STRING = "java.lang.String"
 _PRIMITIVE_ARRAYS = frozenset(
@@ -50,10 +50,10 @@ _PRIMITIVE_ARRAYS = frozenset(
 
 
 class LiveHeap:
-    """What is in the heap of a VM now.
+    """The heap of a running VM.
 
-    Everything here stops the program for a moment, which grows with the heap; what it is, and for
-    how long, stands with each method and in what it returns.
+    Every method stops the program for a moment that grows with the heap; its description says how
+    long, and its result has the actual time.
     """
 
     def __init__(self, vm: RunningVM) -> None:
@@ -73,26 +73,26 @@ class LiveHeap:
         timeout: float = 60.0,
         max_pause: float | None = None,
     ) -> Histogram:
-        """How many objects of each class there are, and what they take.
+        """The number of objects of each class, and their bytes.
 
         The VM counts, as for ``jmap -histo``, which stops the program for about 13 ms per million
         objects.  If the VM accepts no attach commands, the agent walks over the heap instead, at
         about 30 ms per million objects.
 
         Args:
-            live: count only what is reachable.  This **forces a full garbage collection**, which
-                stops the program for as long as that takes.  Otherwise garbage that has not been
-                collected yet is counted as well.
-            classes: only classes whose names fit this shell pattern, or one of these:
+            live: count only reachable objects. This **forces a full garbage collection**, which
+                stops the program for its whole duration. Otherwise unreachable objects that have
+                not been collected yet count as well.
+            classes: only classes whose names match this shell pattern, or one of these:
                 ``"java.util.*"``, ``"byte[]"``.
-            loaders: find out the class loaders, too: a few messages, the program goes on.
-            timeout: seconds for everything.
-            max_pause: refuse in advance if the program would stop for more seconds, as estimated;
-                the collection that `live` forces is not counted in.
+            loaders: look up the class loaders, too: a few messages; the program keeps running.
+            timeout: total seconds.
+            max_pause: refuse in advance if the program would stop for more seconds, as estimated,
+                without the collection that `live` forces.
 
         Raises:
-            NoSuchClass: a pattern fits no class that has objects.
-            AttachError: the VM does not take attach commands in time.
+            NoSuchClass: a pattern matches no class that has objects.
+            AttachError: the VM does not accept attach commands in time.
             PauseTooLong: it would take longer than `max_pause`.
             WrongPhase: the VM is not live yet.
 
@@ -114,13 +114,13 @@ class LiveHeap:
         timeout: float | None = 60.0,
         max_pause: float | None = None,
     ) -> Histogram:
-        """Say of classes of which several loaders have one of the name which row is whose.
+        """Look up the loaders of rows whose class name several loaders have.
 
-        The VM's own count does not tell.  So the agent walks over the heap, which stops the program
-        for about 30 ms for each million objects; it does so only if there are such rows.
+        The VM's own count does not have them. So the agent walks over the heap, which stops the
+        program for about 30 ms per million objects, but only if there are such rows.
 
         Args:
-            found: what `histogram` gave.
+            found: a result of `histogram`.
             names: only classes of these names; all by default.
             timeout: seconds after which the walk ends.
             max_pause: refuse in advance if the program would stop for more seconds, as estimated.
@@ -130,7 +130,7 @@ class LiveHeap:
 
         Raises:
             PauseTooLong: it would take longer than `max_pause`.
-            PassOverran: the time is over.
+            PassOverran: the passes overran the timeout.
 
         JVM TI: IterateThroughHeap, GetLoadedClasses, GetClassLoader.
         """
@@ -146,7 +146,9 @@ class LiveHeap:
             loaded.keep([name in several and name in rows for name in loaded.names])
             if not len(loaded):
                 return found
-            self.pauses.check("scan", "telling classes apart", max_pause, objects=found.total_count)
+            self.pauses.check(
+                "scan", "looking up class loaders", max_pause, objects=found.total_count
+            )
             counted = passes.run(
                 self._vm._session, Operations.count_heap, (loaded.handles,), timeout=timeout
             )
@@ -169,8 +171,8 @@ class LiveHeap:
     def _histogram(self, live: bool, timeout: float) -> Histogram:
         began = time.monotonic()
         try:
-            # No file for the text, and a thread for each processor that the VM may use: by itself
-            # it takes three eighths of them. Older VMs do not look at these words.
+            # No file for the text, and a thread for each processor that the VM may use: its default
+            # # is three eighths of them. Older VMs ignore these arguments.
             text = hotspot.command(
                 self._vm.process,
                 "inspectheap",
@@ -192,7 +194,7 @@ class LiveHeap:
         return made.top(len(made))
 
     def _counted(self, live: bool, timeout: float | None) -> Histogram:
-        """The same by a walk of the agent's."""
+        """The same by a walk of the agent."""
         if live:
             self._vm.env.with_timeout(timeout).force_garbage_collection()
         loaded = LoadedClasses(self._vm)
@@ -236,28 +238,28 @@ class LiveHeap:
         """All objects, or those of some classes, as columns.
 
         One pass over the heap writes class, size and array length of each object to memory that
-        was made here beforehand, as large as a histogram finds necessary.  Only classes are tagged,
-        in an environment of its own; nothing remains in the VM, but that from Java 25 on every
-        object that a walk of JVM TI visits gets an identity hash for good.  Garbage that has not
-        been collected yet is visited as well.
+        this process allocates up front, by a histogram. The agent tags only classes, in an
+        environment of its own. Nothing remains in the VM, except that from Java 25 on every object
+        that a JVM TI walk visits gets a permanent identity hash. The pass also visits unreachable
+        objects that have not been collected yet.
 
         This stops the program for about 40 ms per million objects in the heap, whatever the
         classes, and 13 ms for the histogram; `Scan.pause` is the actual time.
 
         Args:
-            classes: only objects of classes whose names fit this shell pattern, or one of these.
+            classes: only objects of classes whose names match this shell pattern, or one of these.
             strings: the texts of strings, too.
             fields: the values of primitive fields, too.
             arrays: the elements of primitive arrays, too.
-            timeout: seconds after which the pass ends; ``None`` is never.
+            timeout: seconds after which the pass ends; ``None`` is no limit.
             max_pause: refuse in advance if the program would stop for more seconds, as estimated.
             progress: called regularly with the number of objects visited, from another thread.
 
         Raises:
-            NoSuchClass: a pattern fits no class that is loaded.
+            NoSuchClass: a pattern matches no loaded class.
             NoRoom: there is not enough memory here.
             PauseTooLong: it would take longer than `max_pause`.
-            CallTimeout: the time is over.
+            CallTimeout: it overran the timeout.
             WrongPhase: the VM is not live yet.
 
         JVM TI: IterateThroughHeap.
@@ -401,7 +403,7 @@ class LiveHeap:
         timeout: float | None = 60.0,
         max_pause: float | None = None,
     ) -> list[Any]:
-        """The instances of a class, its subclasses left out; see ``cls.instances``."""
+        """The instances of a class, without subclasses; see ``cls.instances``."""
         self._check("instances")
         if limit is not None and limit < 0:
             raise ValueError(f"a limit is not negative: {limit}")
@@ -428,7 +430,7 @@ class LiveHeap:
         return list(scan.live(chosen, timeout=timeout))
 
     def _only_loaded(self, classes: list[Any]) -> list[Any]:
-        """Leave out classes that the VM has in its archive and has not loaded."""
+        """Leave out classes of the VM's archive that are not loaded."""
         status = self._vm.env.map.get_class_loader(classes).status
         return [cls for cls, code in zip(classes, status, strict=True) if code == 0]
 
@@ -457,33 +459,34 @@ class LiveHeap:
     ) -> LiveSnapshot:
         """The whole heap as a graph, as of this moment.
 
-        The VM dumps its heap into memory of this process, without a file, and the package reads
-        that like any other dump.  This stops the program for about 100 ms per million objects;
+        The VM dumps its heap into memory of this process, without a file, and the package reads it
+        like any other dump.  This stops the program for about 100 ms per million objects;
         ``snapshot.pause`` is the actual time.  It forces no collection: reachability from the roots
-        decides what is garbage.
+        decides which objects count.
 
         References of controllers of this package, this one and others, and of the agent's threads
-        are not roots.  An object that only they hold counts as garbage.
+        are not roots. An object that only they hold counts as unreachable.
 
         Args:
             gc: **force a full garbage collection** first.
-            unreachable: ``"drop"`` leaves garbage out of all answers, ``"keep"`` has it in them.
+            unreachable: ``"drop"`` leaves unreachable objects out of all answers, ``"keep"``
+                includes them.
             timeout: seconds for the dump.
             max_pause: refuse in advance if the program would stop for more seconds, as estimated.
-            report: called now and then with the step of the reading, what is done, and of how much.
+            report: called now and then with the reading step, the amount done, and the total.
 
         Raises:
             NoRoom: the machine, or the target's memory limit, has too little memory for the dump.
             PauseTooLong: it would take longer than `max_pause`.
             HeapError: the VM could not write the dump.
-            AttachError: the VM does not take attach commands.
+            AttachError: the VM does not accept attach commands.
             WrongPhase: the VM is not live yet.
 
         JVM TI: none; the diagnostic command ``GC.heap_dump``.
         """
         self._check("snapshot")
         self.pauses.check("dump", "a heap dump", max_pause)
-        # The order of the heap is that of addresses with G1 only, and else that of one thread.
+        # With G1 the order of the heap is that of addresses, otherwise that of one thread.
         by_address = self._collector().startswith("G1")
         used = self.pauses.bytes_in_use()
         own = [self._own_references()]
@@ -495,7 +498,7 @@ class LiveHeap:
             threads=_processors(self._vm.process.pid) if by_address else 1,
         )
         try:
-            # Those that came meanwhile may be in the dump, as may those that have gone.
+            # The dump may have references that appeared or disappeared meanwhile.
             own.append(self._own_references())
             mapped = map_descriptor(descriptor, "the dump")
         finally:
@@ -512,7 +515,7 @@ class LiveHeap:
         return made
 
     def _own_references(self) -> References:
-        """What the agent holds for this and all other sessions."""
+        """The references that the agent holds, of all sessions."""
         found = AgentOperations(self._vm._session).own_references()
         return References(
             *(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found)
@@ -529,11 +532,10 @@ class LiveHeap:
         began: float,
         progress: Progress | None,
     ) -> tuple[list[Any], float]:
-        """Objects by class (from 1), place among those of their class, size and length.
+        """Objects by class (from 1), position among those of their class, size and length.
 
-        They are in order of class and place; many are looked for in several passes, as long as the
-        time since `began` is not over.  The second result is for how long the VM was stopped, all
-        passes together.
+        They are in order of class and position; many need several passes, until the time since
+        `began` is over. The second result is how long all passes stopped the VM.
         """
         objects: list[Any] = [None] * len(numbers)
         stopped = 0
@@ -568,7 +570,7 @@ class LiveHeap:
         max_pause: float | None = None,
         progress: Progress | None = None,
     ) -> Referrers:
-        """What refers to an object; see ``obj.referrers``."""
+        """The referrers of an object; see ``obj.referrers``."""
         self._check("referrers")
         self.pauses.check("follow", "looking for referrers", max_pause)
         return self._referrer_queries.referrers(item, limit, weak, timeout, progress)
@@ -585,7 +587,7 @@ class LiveHeap:
     ) -> RootPath:
         """A shortest path from a root to an object; see ``obj.path_to_root``."""
         self._check("path_to_root")
-        self.pauses.check("follow", "each pass of looking for a path", max_pause)
+        self.pauses.check("follow", "each pass of the search for a path", max_pause)
         return self._referrer_queries.path_to_root(item, weak, most, timeout, progress)
 
     def retained_size(
@@ -597,7 +599,7 @@ class LiveHeap:
         max_pause: float | None = None,
         progress: Progress | None = None,
     ) -> Retained:
-        """What would be freed with an object; see ``obj.retained_size``."""
+        """The retained size of an object; see ``obj.retained_size``."""
         self._check("retained_size")
         self.pauses.check("follow", "measuring a retained size", max_pause)
         return self._referrer_queries.retained_size(item, most, timeout, progress)
@@ -605,7 +607,7 @@ class LiveHeap:
     # ---- what all of them need -------------------------------------------------------------
 
     def _check(self, name: str) -> None:
-        """Whether the heap can be asked anything now."""
+        """Check that the heap is available."""
         session = self._vm._session
         session.check_open()
         if session.held:
@@ -615,7 +617,7 @@ class LiveHeap:
             raise InHeapCallback(name)
 
     def _collector(self) -> str:
-        """What the VM calls its first collector, if it writes that down."""
+        """The name of the VM's first collector, if its counters have it."""
         return str(self._performance_data().get("sun.gc.collector.0.name", ""))
 
     def _performance_data(self) -> dict[str, str | int]:
@@ -625,7 +627,7 @@ class LiveHeap:
         return hsperfdata.find(None, process.namespace_pid, process.uid)
 
     def _collections(self) -> int | None:
-        """How many garbage collections there were so far, if the VM writes it down."""
+        """The number of garbage collections so far, if the VM counts it."""
         data = self._performance_data()
         counts = [
             value
@@ -636,7 +638,7 @@ class LiveHeap:
         return sum(numbers) if numbers else None
 
     def _loaders_by_name(self, names: list[str]) -> list[str | None]:
-        """The class loader of each class where there is but one class of that name."""
+        """The class loader of each class whose name is unique."""
         loaded = LoadedClasses(self._vm)
         try:
             wanted = set(names)
@@ -667,14 +669,14 @@ def _primitive_arrays(loaded: LoadedClasses) -> list[int]:
 def _room(
     counted: Histogram, chosen: set[str | None] | None, wishes: frozenset[str], scale: float
 ) -> dict[str, int]:
-    """What the columns of a scan need for the objects of a histogram; ``None`` for all classes."""
+    """The sizes that the columns of a scan need for a histogram; ``None`` for all classes."""
     rows = strings = text = values = elements = 0
     headers = 8
     for name, count, size in zip(
         counted.names, counted.count.tolist(), counted.bytes.tolist(), strict=True
     ):
         if name in ("byte[]", "char[]"):
-            text += size  # what strings keep their characters in
+            text += size  # the classes of strings' arrays
         if chosen is not None and name not in chosen:
             continue
         rows += count

@@ -1,8 +1,8 @@
-"""From the rows of a snapshot to the objects of the VM that it was taken of.
+"""From the rows of a snapshot to the objects of its VM.
 
-Most are found along the references that lead to them.  For the others there is a walk: a dump has
-its objects in the order in which a walk over the heap meets them, as long as nothing has moved, so
-a class and a place among its objects find an object again.
+Most are found along the references that lead to them. The others need a walk: while nothing has
+moved, a dump has its objects in the order of a walk over the heap, so a class and a position among
+its objects identify an object.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class LiveObjects:
 
     Args:
         heap: of the VM.
-        snapshot: what was taken of it.
+        snapshot: its snapshot.
         by_address: its objects come in the order of their addresses, not of the file.
-        collections: how many garbage collections there had been.
+        collections: the number of garbage collections before.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LiveObjects:
         began = time.monotonic()
         rows = column.indices
         wanted, inverse = numpy.unique(rows, return_inverse=True)
-        # Neither null nor what is a class has anything behind it here.
+        # Null and classes have no live object here.
         there = self._snapshot._dump.extent[wanted[wanted != NONE]] & EXTENT_CLASS == 0
         sought = wanted[: len(there)][there]
         pause = 0.0
@@ -102,7 +102,7 @@ class LiveObjects:
         )
 
     def _leave_changed(self, rows: Indices, objects: list[Any]) -> set[int]:
-        """Leave out the objects whose contents are not those of the snapshot's; their numbers."""
+        """Leave out objects whose contents differ from the snapshot's; returns their numbers."""
         at = numpy.array([place for place, one in enumerate(objects) if one is not None], int)
         handles = numpy.array([objects[place]._handle for place in at.tolist()], numpy.uint64)
         if not len(at):
@@ -120,12 +120,12 @@ class LiveObjects:
         began: float,
         progress: Progress | None,
     ) -> tuple[list[Any], float]:
-        """The objects at the same places among those of their classes."""
+        """The objects at the same positions among those of their classes."""
         snapshot = self._snapshot
         objects: list[Any] = [None] * len(sought)
         column = Objects(snapshot, sought)
         class_indices = column.class_indices
-        # A name that several loaders have a class of says nothing.
+        # A class name that several loaders have is ambiguous.
         here, live = Counter(snapshot.classes.names), Counter(loaded.names)
         at = {name: place for place, name in enumerate(loaded.names)}
         names = snapshot.classes.names
@@ -144,7 +144,7 @@ class LiveObjects:
             [loaded.handles[at[names[index]]] for index in usable],
             numbers[order] + 1,
             ordinals[order],
-            # Class and length say it, and a dump does not tell the sizes of all classes.
+            # Class and length suffice, and a dump lacks the sizes of some classes.
             numpy.full(len(chosen), -1),
             column.lengths[chosen][order],
             timeout,
@@ -156,7 +156,7 @@ class LiveObjects:
         return objects, pause
 
     def _ordinals(self, rows: Any, classes: Any) -> Any:
-        """The place of each object among those of its class, in the order of the heap."""
+        """The position of each object among those of its class, in the order of the heap."""
         dump = self._snapshot._dump
         places = dump.addresses(rows) if self._by_address else rows
         found = numpy.zeros(len(rows), numpy.int64)

@@ -1,4 +1,4 @@
-"""A snapshot of a running VM: objects of it can be found in the VM again."""
+"""A snapshot of a running VM, whose objects can be found in the VM again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LiveSnapshot"]
 
 
 class LiveSnapshot(Snapshot):
-    """A heap as ``vm.heap.snapshot`` has taken it; everything else is as for a file."""
+    """The result of ``vm.heap.snapshot``; otherwise like the snapshot of a file."""
 
     _live: LiveObjects
 
@@ -28,38 +28,37 @@ class LiveSnapshot(Snapshot):
         timeout: float | None = 60.0,
         progress: Progress | None = None,
     ) -> LiveRows:
-        """The objects of the VM behind some of this snapshot, if it was just taken.
+        """The live objects of the VM for objects of this snapshot, if it was just taken.
 
-        What classes and threads lead to is found along those references, without stopping the
-        program; each step must come to an object of the same class and length.  For what only
-        stacks or JNI hold, for garbage, and for what has got other references meanwhile, there is a
-        pass over the heap that takes the object at the same place among those of its class, if it
-        has the same length; about 50 ms for each million objects, which stop the program,
-        and one for each 20,000 that are looked for.  What the program has made
-        meanwhile, and what a collection has moved, changes these places: `LiveRows.coverage` is the
-        share that was found, and `LiveRows.collections` how many collections there were.  Of
-        classes that several loaders have, and of classes themselves, none is found.
+        Objects that classes and threads lead to are found along those references, without stopping
+        the program; each step must reach an object of the same class and length. For objects that
+        only stacks or JNI hold, for unreachable ones, and for those whose references have changed,
+        a pass over the heap takes the object at the same position among those of its class, if it
+        has the same length. A pass stops the program for about 50 ms per million objects, and finds
+        20,000 of them. New objects and collections change these positions: `LiveRows.coverage` is
+        the share that was found, and `LiveRows.collections` the number of collections. Objects of
+        class names that several loaders have, and classes themselves, are not found.
 
-        With `content` they must also have the contents that the snapshot has of them: text, the
-        elements of a primitive array, primitive fields.  What lies where a reference leads now, but
-        has other contents, is looked for by the pass as well, for another object may have taken the
-        place; `LiveRows.changed` tells for which rows only other contents were found.  They are
-        read over columns, in some twenty messages and one for each 8 MB.
+        With `content` they must also have the contents of the snapshot: text, the elements of a
+        primitive array, primitive fields. If a reference leads to an object with other contents,
+        the pass looks for it as well, because another object may have replaced it;
+        `LiveRows.changed` has the rows for which only other contents were found. Contents are read
+        as columns, in some twenty messages and one for each 8 MB.
 
         Args:
             objects: some of the snapshot.
-            content: whether contents must be the same as well.
+            content: whether contents must be equal, too.
             timeout: seconds after which the passes end.
-            progress: called now and then with how many objects are done with.
+            progress: called now and then with the number of objects done.
 
         Raises:
             TypeError: they are not objects of a snapshot.
             ValueError: the objects are of another snapshot.
-            PassOverran: the time is over.
-            SessionClosed: the session that it was taken in is over.
+            PassOverran: the passes overran the timeout.
+            SessionClosed: the session of the snapshot is closed.
 
-        JVM TI and JNI: GetObjectField and its like; IterateThroughHeap; with `content`
-        GetStringRegion, GetIntArrayRegion, GetIntField and their like.
+        JVM TI and JNI: GetObjectField and similar; IterateThroughHeap; with `content`
+        GetStringRegion, GetIntArrayRegion, GetIntField and similar.
         """
         column = self._column_of(objects)
         return self._live.find(column, content, timeout, progress)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class LoadedClasses:
-    """The classes that are loaded now, or some of them; they stay loaded until `release`.
+    """The loaded classes, or some of them; they stay loaded until `release`.
 
     Args:
         vm: the VM.
-        handles: handles of classes, which go over to this object; by default of all.
+        handles: handles of classes, which this object then owns; by default of all.
 
     Attributes:
         handles: a handle for each.
@@ -44,11 +44,11 @@ class LoadedClasses:
         return len(self.names)
 
     def release(self) -> None:
-        """Give the handles up."""
+        """Release the handles."""
         self.handles.release()
 
     def keep(self, chosen: list[bool]) -> None:
-        """Give up the handles of all but some."""
+        """Release the handles of all but some."""
         mask = numpy.array(chosen, bool)
         given_up = HandleColumn(self._vm._session, self.handles.array[~mask])
         self.handles.array = self.handles.array[mask]
@@ -58,11 +58,11 @@ class LoadedClasses:
     def loaders(self, known: dict[int, str]) -> list[str]:
         """The class loader of each: ``bootstrap``, ``platform``, ``app``, or its own name.
 
-        A loader without a name is called by its class and its identity hash, as in
-        ``com.acme.PluginLoader @1b2c3d``; one with a name that is not the JDK's by both.
+        A loader without a name has its class and its identity hash, as in ``com.acme.PluginLoader
+        @1b2c3d``; a named one outside the JDK has both.
 
         Args:
-            known: names by identity hash, which are added to.
+            known: names by identity hash; this adds more.
         """
         loaders: HandleColumn = self._vm.env.map.get_class_loader(self.handles).value
         array = loaders.array
@@ -79,10 +79,10 @@ class LoadedClasses:
 
 
 def ages(names: list[str | None], loaders: list[str]) -> dict[tuple[str, str | None], str]:
-    """Of names that several classes have, which of them each is in the order of loading.
+    """The age of classes that share a name, by their order of loading.
 
     Args:
-        names: of classes in the VM's order, in which the newest is the first.
+        names: of classes in the VM's order, the newest first.
         loaders: the class loader of each.
     """
     places: dict[str, list[int]] = {}
@@ -98,7 +98,7 @@ def ages(names: list[str | None], loaders: list[str]) -> dict[tuple[str, str | N
 
 
 def _name_of(vm: RunningVM, loader: Any, number: int) -> str:
-    """Reads the loader's field: its method `getName` could be anything."""
+    """Reads the loader's field, because its method `getName` may be overridden."""
     jni = vm.jni
     cls = java_name(vm.env.get_class_signature(jni.get_object_class(loader)).signature)
     text = None
@@ -108,7 +108,7 @@ def _name_of(vm: RunningVM, loader: Any, number: int) -> str:
         name: Any = jni.get_object_field(loader, field)
         text = None if name is None else jni.get_string_chars(name)
     except Error:
-        pass  # the field is the JDK's own affair
+        pass  # the field is internal to the JDK
     return loader_name(text, cls, number)
 
 

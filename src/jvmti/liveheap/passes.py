@@ -1,4 +1,4 @@
-"""Passes of the agent over the heap: memory for what they write, progress, and how they end.
+"""Passes of the agent over the heap: their memory, progress and end.
 
 The VM is stopped during a pass, and the agent sends no messages.  It polls a word of shared memory
 that the controller sets to end the pass, and writes its progress to another.
@@ -29,28 +29,28 @@ log = logging.getLogger("jvmti")
 Result = TypeVar("Result")
 
 Progress = Callable[[int], object]
-"""Told now and then how many objects, or references, a pass has visited."""
+"""Called now and then with the number of objects, or references, that a pass has visited."""
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _GRACE = 30.0
-"""Seconds beyond its time limit that a pass gets to end; stopping the VM takes some of them."""
+"""Grace time of a pass after its time limit, in seconds; stopping the VM takes part of it."""
 _INTERVAL = 0.1
 _SPARE = 0.8
-"""The share of the free memory that may be taken."""
+"""The share of free memory that a pass may take."""
 
 
 class PassOverran(CallTimeout):
-    """A pass over the heap overran its time limit: it has ended, and nothing of it remains."""
+    """A pass over the heap overran its time limit; it has ended and left nothing behind."""
 
     @escaped
     def __str__(self) -> str:
-        return f"the pass over the heap had not come to its end after {self.timeout or 0:g} s"
+        return f"the pass over the heap overran its time limit of {self.timeout or 0:g} s"
 
 
 class PassMemory:
-    """Memory that the agent writes to in a pass: made here, and sealed.
+    """Memory for the agent to write to in a pass: allocated here, and sealed.
 
-    Its pages are made beforehand, so that they count as this process's and the VM does not wait
+    Its pages are allocated up front, so that they count as this process's and the VM does not wait
     for them.
 
     Attributes:
@@ -74,7 +74,7 @@ class PassMemory:
         except OSError as error:
             os.close(self.descriptor)
             raise NoRoom(f"no memory for a pass over the heap: {error.strerror}") from None
-        # A view of the mapping keeps it, and the last one unmaps it.
+        # Views keep the mapping alive; the last one unmaps it.
         self.bytes = numpy.frombuffer(mapped, numpy.uint8)
         self._words = self.bytes[: CONTROL.SIZE].view("<u8")
 
@@ -84,11 +84,11 @@ class PassMemory:
 
     @property
     def visited(self) -> int:
-        """How much the pass has visited."""
+        """The count of visited items."""
         return int(self._words[CONTROL.VISITED])
 
     def close(self) -> None:
-        """Close the descriptor; what was written stays as long as a view of it."""
+        """Close the descriptor; views keep the contents."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1
@@ -103,19 +103,19 @@ def run(
     timeout: float | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Make a pass; the result of the agent's operation.
+    """Make a pass; returns the result of the agent's operation.
 
     Ctrl-C ends the pass and leaves nothing of it in the VM.
 
     Args:
         session: the session.
         operation: one of `Operations`, whose last argument is its time limit.
-        arguments: its arguments, but for the limit.
-        memory: what it writes to; the caller closes it.
+        arguments: its arguments, without the limit.
+        memory: the memory that it writes to; the caller closes it.
         timeout: seconds after which the pass ends.
-        progress: told how far it is, and at the end, from another thread.
+        progress: called with the count, and at the end, from another thread.
 
-    Whether it came to its end stands in the result.
+    The result says whether the pass was complete.
     """
     limit = -1 if timeout is None else max(int(timeout * 1000), 0)
     own = PassMemory() if memory is None else memory
@@ -146,7 +146,7 @@ def _watch(memory: PassMemory, progress: Progress, done: threading.Event) -> Non
         try:
             progress(memory.visited)
         except Exception:
-            log.exception("the function that shows progress failed; it is not called again")
+            log.exception("the progress function failed; it is not called again")
             return
 
 

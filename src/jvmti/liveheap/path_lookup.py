@@ -172,7 +172,7 @@ class _Steps:
         return found
 
     def _step(self, sources: Indices, targets: Indices, receivers: Handles) -> Handles:
-        """Follow one reference each: read from live objects what the snapshot has as targets.
+        """Follow one reference each: read the snapshot's targets from live objects.
 
         Args:
             sources: objects of the snapshot.
@@ -215,7 +215,7 @@ class _Steps:
         found[rows] = columns.value.array
 
     def _alike(self, found: Handles, targets: Indices) -> NDArray[numpy.bool_]:
-        """Which live objects still have the class and the length of those in the snapshot."""
+        """Which live objects still have the class and the length from the snapshot."""
         alike = numpy.zeros(len(found), numpy.bool_)
         dump = self._dump
         wanted = self._classes[dump.class_of[targets]]

@@ -21,7 +21,7 @@ _NANOSECONDS = {"count": 15.0, "scan": 50.0, "follow": 200.0, "dump": 120.0}
 
 
 class PauseTooLong(Error, RuntimeError):
-    """What was asked for would stop the program for longer than ``max_pause``; nothing was done.
+    """The request would stop the program for longer than ``max_pause``; nothing was done.
 
     Attributes:
         expected: the estimated pause in seconds.
@@ -37,18 +37,18 @@ class PauseTooLong(Error, RuntimeError):
 
 
 class Pauses:
-    """What passes over this VM's heap have taken so far, and what they will."""
+    """The durations of passes over this VM's heap: past ones, and estimates."""
 
     def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
         self._rates = dict(_NANOSECONDS)
 
     def objects(self) -> int:
-        """About how many objects the heap has, without stopping anything."""
+        """The approximate number of objects in the heap, without stopping anything."""
         return self.bytes_in_use() // _OBJECT
 
     def bytes_in_use(self) -> int:
-        """How many bytes of the heap are in use, garbage among them, without stopping anything.
+        """The bytes of the heap in use, including unreachable objects, without stopping anything.
 
         It asks ``java.lang.Runtime`` for the bytes in use, so a few lines of Java run.
         """
@@ -63,7 +63,7 @@ class Pauses:
         return max(numbers[0] - numbers[1], 0)
 
     def expected(self, kind: str, objects: int | None = None) -> float:
-        """Seconds that a pass of a kind will take."""
+        """The estimated seconds of a pass of a kind."""
         count = self.objects() if objects is None else objects
         return count * self._rates[kind] / 1e9
 
@@ -76,10 +76,10 @@ class Pauses:
         objects: int | None = None,
         passes: int = 1,
     ) -> None:
-        """Refuse, or warn of, what would stop the program for long.
+        """Refuse a long pause, or log a warning.
 
         Raises:
-            PauseTooLong: it would be for longer than ``max_pause``.
+            PauseTooLong: it would be longer than ``max_pause``.
             ValueError: ``max_pause`` is negative.
         """
         if max_pause is not None and max_pause < 0:
@@ -93,9 +93,9 @@ class Pauses:
             )
 
     def learn(self, kind: str, objects: int, seconds: float) -> None:
-        """Note what a pass has taken."""
+        """Record the duration of a pass."""
         if objects > 100_000:
-            # One that was held up by something else does not count in full.
+            # An outlier does not count in full.
             self._rates[kind] = (self._rates[kind] + seconds * 1e9 / objects) / 2
 
 

@@ -96,7 +96,7 @@ class Referrers(Sequence[Reference]):
 
     Attributes:
         total: how many references there are, even if the limit cuts the list.
-        pause: for how many seconds the VM was stopped.
+        pause: how long the VM was stopped, in seconds.
     """
 
     def __init__(self, references: list[Reference], total: int, pause: float) -> None:
@@ -126,7 +126,7 @@ class RootPath(Sequence[Reference]):
 
     Attributes:
         held: whether there is a path.
-        pause: for how many seconds the VM was stopped, in all passes.
+        pause: how long the VM was stopped, in all passes, in seconds.
         longest_pause: the longest of the passes, in seconds.
         passes: the number of passes over the heap, one per step.
     """
@@ -161,7 +161,7 @@ class RootPath(Sequence[Reference]):
 
 @frozen
 class Retained:
-    """The retained size of an object: what a collection would free without it."""
+    """The retained size of an object: the bytes that a collection would free without it."""
 
     bytes: int
     """The size of it and of the objects that only it keeps reachable, in bytes."""
@@ -170,7 +170,7 @@ class Retained:
     reachable: int
     """How many objects are reachable from it, up to permanent classes."""
     pause: float
-    """For how many seconds the VM was stopped, in both passes."""
+    """How long the VM was stopped, in both passes, in seconds."""
     longest_pause: float
     """The longer pass, in seconds."""
 

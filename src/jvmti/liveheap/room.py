@@ -1,4 +1,4 @@
-"""How much memory there is for what is about to be done."""
+"""The memory available to this machine and to a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILES = (
 
 
 def free_memory() -> int | None:
-    """Bytes that the system can give without swapping; ``None`` where it does not say."""
+    """Bytes that are available without swapping; ``None`` if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -25,7 +25,8 @@ def free_memory() -> int | None:
 
 
 def free_of_groups(pid: int) -> int | None:
-    """What the tightest limit of the process's control groups leaves; ``None`` without one."""
+    """The bytes that the tightest limit of the process's control groups leaves; ``None`` without
+    one."""
     left = []
     try:
         with ProcessHandle(pid) as handle:

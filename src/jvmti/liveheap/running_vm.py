@@ -1,4 +1,5 @@
-"""What passes over the heap need of a VM: its session and the functions of the two interfaces."""
+"""The part of a VM that passes over the heap use: its session and the functions of both
+interfaces."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ __all__ = ["RunningVM"]
 
 
 class RunningVM(Protocol):
-    """A VM that is at hand, such as `jvmti.VM`."""
+    """A running VM, such as `jvmti.VM`."""
 
     process: Process
     env: Env

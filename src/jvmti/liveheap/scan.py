@@ -1,7 +1,7 @@
-"""Scans: all objects, or those of some classes, as columns that one pass over the heap has written.
+"""Scans: all objects, or those of some classes, as columns from one pass over the heap.
 
-A row stands for an object as the pass met it.  What is asked of rows is asked of NumPy arrays;
-`Scan.live` makes rows into objects of the VM again.
+A row is an object at the time of the pass. Queries of rows work on NumPy arrays; `Scan.live` finds
+the objects of the VM again.
 """
 
 from __future__ import annotations
@@ -54,19 +54,17 @@ _NAME_OF_NONE = "?"
 
 @frozen
 class LiveRows:
-    """Rows of a scan or a snapshot as objects of the VM, as far as they were found again.
+    """Rows of a scan or a snapshot, with the objects of the VM that were found again.
 
     Attributes:
-        rows: the rows, in the order in which they were asked for.
-        objects: the object behind each, ``None`` where none was found.
+        rows: the rows, in the order of the request.
+        objects: the object of each, ``None`` if not found.
         coverage: the share of the rows that have one.
-        pause: for how many seconds the VM was stopped, all passes together; 0 where none was
-            needed.
-        collections: how many garbage collections there were since then; objects may have
-            moved, so that rows of one class and size have changed places.  ``None`` if the VM does
-            not tell.
-        changed: those of the rows, each once, for which only an object with other contents was
-            found; empty where contents were not asked for.
+        pause: how long all passes stopped the VM, in seconds; 0 if none was needed.
+        collections: the number of garbage collections since then; they may have moved objects, so
+            that rows of one class and size have changed places. ``None`` if unknown.
+        changed: the rows, each once, for which only an object with other contents was found; empty
+            without `content`.
     """
 
     rows: Array
@@ -87,16 +85,16 @@ class LiveRows:
 class Scan(display.Tabular):
     """Objects as columns.
 
-    It keeps the classes that it names loaded, until it is closed or forgotten.
+    It keeps its classes loaded, until it is closed or collected.
 
     Attributes:
         names: the names of classes by their numbers; that of number 0, for objects of classes that
             were loaded during the scan, is ``?``.
         class_number: for each row the number of its class, ``uint32``.
-        length: for each row its length as an array, -1 if it is none, ``int32``.
-        pause: for how many seconds the VM was stopped.
-        missed: how many objects found no row: the program allocated them between the count and
-            the scan.
+        length: for each row the length of the array, -1 for other objects, ``int32``.
+        pause: how long the VM was stopped, in seconds.
+        missed: the number of objects without a row: the program allocated them between the count
+            and the scan.
     """
 
     def __init__(
@@ -112,7 +110,7 @@ class Scan(display.Tabular):
     ) -> None:
         used = {one: getattr(scanned, one) for one in room}
         if any(not 0 <= used[one] <= room[one] for one in room):
-            raise ProtocolError("the agent says that a scan has more than fits into its memory")
+            raise ProtocolError("the agent reports more rows than fit into the memory of the scan")
         self._heap = heap
         self._loaded: LoadedClasses | None = loaded
         self._collections = collections
@@ -131,7 +129,7 @@ class Scan(display.Tabular):
         self._elements = columns["element"]
         self._fields = FieldNumbers(heap._vm)
         if len(self.class_number) and int(self.class_number.max()) >= len(self.names):
-            raise ProtocolError("the agent names a class that was not asked for")
+            raise ProtocolError("the agent reports a class that was not requested")
         self._layouts = _layouts(scanned.fields, len(self.names))
 
     # ---- rows ------------------------------------------------------------------------------
@@ -145,16 +143,16 @@ class Scan(display.Tabular):
         return self._units.astype(numpy.int64) * UNITS.SIZE
 
     def numbers(self, classes: Patterns) -> list[int]:
-        """The numbers of the classes whose names fit a pattern, or one of several.
+        """The numbers of the classes whose names match a pattern, or one of several.
 
         Raises:
-            NoSuchClass: a pattern fits none of the scan's classes.
+            NoSuchClass: a pattern matches none of the scan's classes.
         """
         chosen = matching([None, *self.names[1:]], classes, "in the scan")
         return [number for number, one in enumerate(chosen) if one]
 
     def __getitem__(self, classes: Patterns) -> Instances:
-        """The objects of the classes whose names fit a pattern, or one of several."""
+        """The objects of the classes whose names match a pattern, or one of several."""
         wanted = numpy.zeros(len(self.names), bool)
         wanted[self.numbers(classes)] = True
         return Instances(self, numpy.flatnonzero(wanted[self.class_number]))
@@ -179,7 +177,7 @@ class Scan(display.Tabular):
         return Instances(self, found)
 
     def by_class(self) -> dict[str, tuple[int, int]]:
-        """How many objects of each class there are, and their bytes."""
+        """The number of objects of each class, and their bytes."""
         counts = numpy.bincount(self.class_number, minlength=len(self.names)).tolist()
         sizes = numpy.bincount(self.class_number, self._units, len(self.names)) * UNITS.SIZE
         found: dict[str, tuple[int, int]] = {}
@@ -224,14 +222,14 @@ class Scan(display.Tabular):
 
     @cached_property
     def _value_offsets(self) -> Array:
-        """Where the values of each row begin, and of the one behind the last."""
+        """Where the values of each row begin, and where the last ones end."""
         strides = numpy.array([layout[0].itemsize for layout in self._layouts], numpy.int64)
         found = numpy.zeros(len(self) + 1, numpy.int64)
         numpy.cumsum(strides[self.class_number], out=found[1:])
         return found
 
     def _fields_of(self, number: int) -> dict[str, str]:
-        """The primitive fields of a class: by name, those of a superclass with its name as well."""
+        """The primitive fields of a class by name; those of a superclass also with its name."""
         _, indices = self._layouts[number]
         if not indices or self._loaded is None:
             return {}
@@ -239,13 +237,14 @@ class Scan(display.Tabular):
         return _named(numbered, indices)
 
     def _records(self, number: int, rows: Array) -> tuple[Array, Array]:
-        """The values of rows of one class, and which rows have theirs."""
+        """The values of rows of one class, and which rows have values."""
         dtype, _ = self._layouts[number]
         starts = self._value_offsets[rows]
         there = starts + dtype.itemsize <= len(self._values)
         if dtype.itemsize == 0 or not there.any():
             return numpy.zeros(0, dtype), numpy.zeros(len(rows), bool)
-        # A record may begin at any byte: seen as overlapping records, the right ones are taken.
+        # A record may begin at any byte: view the bytes as overlapping records and pick the right
+        # ones.
         count = len(self._values) - dtype.itemsize + 1
         overlapping = numpy.ndarray(count, dtype, self._values.data, strides=(1,))
         return overlapping[starts[there]], there
@@ -255,21 +254,21 @@ class Scan(display.Tabular):
     def live(
         self, which: Any, *, timeout: float | None = 60.0, progress: Progress | None = None
     ) -> LiveRows:
-        """The objects of the VM behind rows.
+        """The live objects of rows.
 
         A second pass counts the objects of each class in the same order and takes those of the
-        rows, if they have the same size and length.  What the program has made, and what the
-        collector has moved in between, can change the order; so do this soon after the scan.  More
-        than 20,000 rows take a pass for each 20,000, between which the program goes on.
+        rows, if they have the same size and length.  New objects, and collections in between, can
+        change the order; so do this soon after the scan. Each 20,000 rows take a pass; the program
+        runs between the passes.
 
         Args:
             which: numbers of rows, a mask, or `Instances`.
             timeout: seconds after which the passes end.
-            progress: called with how many rows have been looked for, after each pass.
+            progress: called after each pass with the number of rows done.
 
         Raises:
             IndexError: there is no such row.
-            CallTimeout: the time is over.
+            CallTimeout: it overran the timeout.
             ValueError: the scan is closed.
         """
         rows = which.row if isinstance(which, Instances) else self.rows(which).row
@@ -329,7 +328,7 @@ class Instances:
 
     @property
     def length(self) -> Array:
-        """The length of each as an array, -1 if it is none, ``int32``."""
+        """The length of each array, -1 for other objects, ``int32``."""
         return self.scan.length[self.row]
 
     @property
@@ -357,14 +356,13 @@ class Instances:
     def __getitem__(self, field: str) -> Array:
         """The values of a primitive field.
 
-        A field that a class hides in its superclass has the superclass's name in front:
-        ``"com.acme.Base.number"``.  Where several classes differ in its type, all values have the
-        wider one.
+        A hidden field of a superclass has the superclass's name in front:
+        ``"com.acme.Base.number"``. If classes differ in its type, all values have the wider one.
 
         Raises:
             KeyError: a class among them has no such field.
-            ValueError: the scan was made without ``fields=True``, or there was no room for all
-                values.
+            ValueError: the scan was made without ``fields=True``, or its memory was too small for
+                all values.
         """
         self.scan._wished("fields")
         numbers = self.class_number
@@ -380,7 +378,8 @@ class Instances:
             records, there = self.scan._records(number, self.row[at])
             if not there.all():
                 raise ValueError(
-                    f"the scan had no room for the fields of {len(there) - len(records)} objects"
+                    f"the scan's memory was too small for the fields of "
+                    f"{len(there) - len(records)} objects"
                 )
             pieces.append((at, records[names[field]]))
         if not pieces:
@@ -392,7 +391,7 @@ class Instances:
 
     @property
     def text(self) -> list[str | None]:
-        """The texts of strings, ``None`` for what is none; of a scan with ``strings=True``."""
+        """The texts of strings, ``None`` for other objects; of a scan with ``strings=True``."""
         strings = self.scan.strings
         at = numpy.searchsorted(strings.row, self.row)
         at = numpy.minimum(at, max(len(strings) - 1, 0))
@@ -403,7 +402,7 @@ class Instances:
         ]
 
     def where(self, mask: Any) -> Instances:
-        """Those for which a mask, with an item for each of them, is true."""
+        """Those that a mask, with an item for each of them, selects."""
         return Instances(self.scan, self.row[numpy.asarray(mask, bool)])
 
     def largest(self, most: int) -> Instances:
@@ -412,7 +411,7 @@ class Instances:
         return Instances(self.scan, numpy.sort(self.row[order]))
 
     def live(self, *, timeout: float | None = 60.0, progress: Progress | None = None) -> LiveRows:
-        """The objects of the VM behind them; see `Scan.live`."""
+        """Their live objects; see `Scan.live`."""
         return self.scan.live(self, timeout=timeout, progress=progress)
 
     @escaped
@@ -421,7 +420,7 @@ class Instances:
 
 
 class Strings(Sequence[Any]):
-    """The texts of strings: ``None`` where a string has none yet, or there was no room for it.
+    """The texts of strings: ``None`` if a string has none yet, or the memory was too small.
 
     Attributes:
         row: the row of each, ``int64``.
@@ -438,7 +437,7 @@ class Strings(Sequence[Any]):
         self._offsets = numpy.zeros(len(words) + 1, numpy.int64)
         numpy.cumsum(sizes, out=self._offsets[1:])
         if int(self._offsets[-1]) > len(text):
-            raise ProtocolError("the agent says that strings are longer than they are")
+            raise ProtocolError("the agent reports strings that are longer than their bytes")
         self._text = text
 
     def __len__(self) -> int:
@@ -462,9 +461,9 @@ class Strings(Sequence[Any]):
             ValueError: the text is empty.
         """
         if not text:
-            raise ValueError("a text to look for is missing")
+            raise ValueError("the text to look for is empty")
         found = numpy.zeros(len(self), bool)
-        # Strings are kept in one byte for each character where that is enough, else in two.
+        # Strings have one byte for each character if that is enough, else two.
         encodings = [("utf-16-le", True)]
         if all(ord(character) < 256 for character in text):
             encodings.append(("latin-1", False))
@@ -507,7 +506,7 @@ class Arrays(Sequence[Any]):
         return len(self.row)
 
     def __getitem__(self, index: Any) -> Any:
-        """The elements; ``None`` where there was no room for them."""
+        """The elements; ``None`` if the memory was too small."""
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         index = range(len(self))[index]
@@ -519,28 +518,28 @@ class Arrays(Sequence[Any]):
 
 
 Where = Callable[[Instances], Any]
-"""A predicate over instances: it gives a mask with an item for each."""
+"""A predicate over instances: returns a mask with an item for each."""
 
 
 def _layouts(triples: list[int], classes: int) -> list[tuple[numpy.dtype[Any], dict[int, str]]]:
-    """For each class how its values lie in a record, and the name in it of each field's index.
+    """For each class the layout of its values in a record, and the names of field indices.
 
     Raises:
-        ProtocolError: the agent says something impossible.
+        ProtocolError: the agent's description is invalid.
     """
     fields: list[list[tuple[str, numpy.dtype[Any]]]] = [[] for _ in range(classes)]
     indices: list[dict[int, str]] = [{} for _ in range(classes)]
     for number, index, letter in FIELD.rows(triples):
         code = chr(letter) if 0 <= letter < 128 else ""
         if not 0 <= number < classes or code not in DTYPES or index in indices[number]:
-            raise ProtocolError("the agent describes the fields of a class in an impossible way")
+            raise ProtocolError("the agent's description of a class's fields is invalid")
         indices[number][index] = str(index)
         fields[number].append((str(index), DTYPES[code]))
     return [(numpy.dtype(own), names) for own, names in zip(fields, indices, strict=True)]
 
 
 def _named(numbered: list[NumberedField], indices: dict[int, str]) -> dict[str, str]:
-    """Names of fields, and what they are called in a record; the lowest in the hierarchy wins."""
+    """Names of fields, and their names in a record; the lowest in the hierarchy wins."""
     found: dict[str, str] = {}
     for index, place in sorted(indices.items()):
         if index >= len(numbered):

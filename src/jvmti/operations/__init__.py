@@ -1,4 +1,4 @@
-"""What the agent offers beyond JVM TI and JNI, declared as their functions are.
+"""The agent's functions beyond JVM TI and JNI, declared like those.
 
 What lives here: the agent's own functions.  What does not: the chapters of the specifications
 (`jvmti.env`, `jvmti.jni`), and how bytes lie in messages (`jvmti.layouts`).

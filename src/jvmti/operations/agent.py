@@ -1,4 +1,4 @@
-"""The operations as they are called: on one session."""
+"""The operations of one session."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from jvmti.refs import (
 
 
 class AgentStats(NamedTuple):
-    """What the agent holds and has done; gauges first, then the session's own."""
+    """The agent's gauges and counters; gauges of all sessions first, then the session's own."""
 
     sessions: Long
     """Controllers at work on this JVM."""
@@ -47,23 +47,23 @@ class AgentStats(NamedTuple):
     calls: Long
     """Calls made by this session so far."""
     events_answered: Long
-    """Events that handlers of this session were asked about so far."""
+    """Events that handlers of this session received so far."""
     events_overran: Long
-    """Those of them whose handlers did not answer in time."""
+    """The events of these whose handlers did not answer in time."""
     events_too_deep: Long
     """Events that no handler received, because sixteen nested handlers were running already."""
     events_waiting: Long
-    """Threads of the JVM that wait for a handler to be free."""
+    """Threads of the JVM that wait for a free handler."""
     streams: Long
     """Open streams of this session."""
     events_streamed: Long
-    """Events that were put into streams of this session so far."""
+    """Events that streams of this session recorded so far."""
     events_dropped: Long
-    """Events for which there was no room in a stream of this session so far."""
+    """Events that streams of this session dropped so far, because a ring was full."""
     heap_passes: Long
-    """Passes of the VM over the heap that this session has asked for so far."""
+    """Passes of the VM over the heap that this session requested so far."""
     heap_nanoseconds: Long
-    """How long the VM was stopped for them together."""
+    """How long they stopped the VM, in total."""
 
 
 class JniCounts(NamedTuple):
@@ -72,11 +72,11 @@ class JniCounts(NamedTuple):
     calls: list[Long]
     """How many."""
     nanoseconds: list[Long]
-    """How long they took together."""
+    """How long they took in total."""
 
 
 class ThrowableDescription(NamedTuple):
-    """What a throwable is and says."""
+    """The class and message of a throwable."""
 
     signature: Text
     """The signature of its class."""
@@ -94,27 +94,27 @@ class OwnReferences(NamedTuple):
 
 
 class HeapCount(NamedTuple):
-    """Objects by class, in the order of the request; in the first place those of other classes."""
+    """Objects by class, in the order of the request; the first row is for all other classes."""
 
     counts: list[Long]
     """How many."""
     bytes: list[Long]
-    """What they take."""
+    """Their size in bytes."""
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
     whole: Boolean
-    """Whether the pass came to its end."""
+    """Whether the pass was complete."""
 
 
 class HeapScanned(NamedTuple):
-    """What a pass has written."""
+    """The counts of a pass."""
 
     rows: Long
     missed: Long
-    """Objects that found no row."""
+    """Objects without a row."""
     strings: Long
     missed_text: Long
-    """Strings whose text is not there."""
+    """Strings without their text."""
     text: Long
     """Bytes of text."""
     values: Long
@@ -124,23 +124,23 @@ class HeapScanned(NamedTuple):
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
     whole: Boolean
-    """Whether the pass came to its end."""
+    """Whether the pass was complete."""
     fields: list[Long]
     """Of each class in the order of its values, as rows of `jvmti.layouts.heap_passes.FIELD`."""
 
 
 class FoundInHeap(NamedTuple):
-    """Objects that were found again."""
+    """The objects that the pass found again."""
 
     objects: list[Object]
     places: Annotated[list[Long], SameCount()]
-    """Of each, its place in the request."""
+    """The position of each in the request."""
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
     different: Long
-    """How many were of another size than expected."""
+    """How many had another size than expected."""
     whole: Boolean
-    """Whether the pass came to its end."""
+    """Whether the pass was complete."""
 
 
 class TakenInstances(NamedTuple):
@@ -150,14 +150,14 @@ class TakenInstances(NamedTuple):
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
     whole: Boolean
-    """Whether the pass came to its end, or to as many as were asked for."""
+    """Whether the pass was complete, or found as many as requested."""
 
 
 class ReferrersFound(NamedTuple):
-    """What refers to an object; each object and each reference once."""
+    """The referrers of an object; each object and each reference once."""
 
     objects: list[Object]
-    """What refers to it, in no particular order."""
+    """Its referrers, in no particular order."""
     marks: Annotated[list[Long], SameCount()]
     """The mark of each."""
     edges: list[Long]
@@ -165,11 +165,11 @@ class ReferrersFound(NamedTuple):
     number of the field, element or slot; of a thread's variable its id, depth and method; whether
     it is weak."""
     total: Long
-    """How many references there are, noted or not."""
+    """How many references there are, returned or not."""
     stopped: Long
     """How long the VM was stopped, in nanoseconds."""
     whole: Boolean
-    """Whether the pass came to its end."""
+    """Whether the pass was complete."""
 
 
 class PathFound(NamedTuple):
@@ -182,9 +182,9 @@ class PathFound(NamedTuple):
     edges: list[Long]
     """As in `ReferrersFound`, from the root on; without a root the first object is a class."""
     passes: Int
-    """How many passes it took."""
+    """The number of passes."""
     found: Boolean
-    """Whether there is one."""
+    """Whether there is a path."""
     too_many: Boolean
     """There were too many objects on the way back."""
     stopped: Long
@@ -192,26 +192,26 @@ class PathFound(NamedTuple):
     longest: Long
     """The longest of the passes, in nanoseconds."""
     whole: Boolean
-    """Whether the passes came to their end."""
+    """Whether the passes were complete."""
 
 
 class RetainedMeasured(NamedTuple):
-    """What would be freed with an object."""
+    """The retained size of an object."""
 
     bytes: Long
-    """How much, the object itself included."""
+    """The retained bytes, with the object itself."""
     retained: Long
     """How many objects."""
     reachable: Long
-    """How many objects can be reached from it, however else they are held."""
+    """How many objects are reachable from it, retained or not."""
     too_many: Boolean
-    """More can be reached than were to be looked at."""
+    """More objects are reachable than the limit allowed."""
     stopped: Long
     """How long the VM was stopped, both passes together, in nanoseconds."""
     longest: Long
     """The longer of the passes, in nanoseconds."""
     whole: Boolean
-    """Whether the passes came to their end."""
+    """Whether the passes were complete."""
 
 
 class LocalObjects(NamedTuple):
@@ -228,12 +228,12 @@ class LocalObjects(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Values of any types, one after the other; see `jvmti.model.objects.reading`."""
+    """Values of any type, one after the other; see `jvmti.model.objects.reading`."""
 
     data: Bytes
     """How many values, primitive values and texts there are, four bytes each; then eight bytes for
     each primitive value (a ``double`` for the types with a point, else a ``long``); for each text
-    how many UTF-16 units of it there are, four bytes; for each value what it is: the letter of its
+    how many UTF-16 units of it there are, four bytes; for each value its kind: the letter of its
     primitive type (also of one that came out of its box), ``n`` for null, ``t`` for text, ``u`` for
     text that was cut off, ``l`` for any other object; and the texts, in UTF-16."""
     objects: list[Object]
@@ -244,15 +244,15 @@ class ClassTable(NamedTuple):
     """The loaded classes; the columns that were not asked for are empty."""
 
     signatures: Bytes
-    """The signature of each, a zero byte behind it."""
+    """The signature of each, followed by a zero byte."""
     loaders: list[ClassLoader]
     """The class loaders, each once."""
     loader_of: list[Int]
-    """Of each class, the place of its loader from 1; 0 is the bootstrap loader."""
+    """For each class, the position of its loader from 1; 0 is the bootstrap loader."""
     modules: list[Module]
     """The modules, each once."""
     module_of: list[Int]
-    """Of each class, the place of its module from 1; 0 for none."""
+    """For each class, the position of its module from 1; 0 for none."""
     modifiers: list[Int]
     """The access flags of each."""
     statuses: list[Int]
@@ -260,46 +260,46 @@ class ClassTable(NamedTuple):
 
 
 class Ancestry(NamedTuple):
-    """A class and all that is above it; the class itself is the first."""
+    """A class and all its supertypes; the class itself is the first."""
 
     signatures: Bytes
-    """The signature of each, a zero byte behind it."""
+    """The signature of each, followed by a zero byte."""
     classes: list[Class]
     """The classes, each once."""
     superclasses: list[Int]
-    """Of each, the place of its superclass from 1; 0 for none."""
+    """For each, the position of its superclass from 1; 0 for none."""
     interface_counts: list[Int]
-    """Of each, how many interfaces it has directly."""
+    """For each, the number of its direct interfaces."""
     interfaces: list[Int]
-    """The places of these from 1, those of the first class first."""
+    """Their positions from 1, those of the first class first."""
 
 
 class ProbeCounts(NamedTuple):
-    """What has come of a set of probes so far."""
+    """The state of a set of probes."""
 
     classes: Long
     """Class files that got probes; a class counts again each time that it is retransformed."""
     sites: Long
-    """Places that got one."""
+    """Places that got a probe."""
     failed: Long
-    """Class files that should have got some and could not."""
+    """Class files that should have got probes and could not."""
     reason: Long
-    """Why the last of these could not: a status of ``jvmti_classfile.h``."""
+    """Why the last of these failed: a status of ``jvmti_classfile.h``."""
     omitted: Long
-    """Places that could not."""
+    """Places that should have got a probe and could not."""
 
 
 class Operations(Calling):
-    """What the agent does beside JVM TI and JNI."""
+    """The agent's functions beside JVM TI and JNI."""
 
     @operation(43, runs_java=True)
     def call_extension_function(self, function: ExtensionFunction, arguments: Arguments) -> Bytes:
-        """Call a function of the VM's own; what comes out of it, each behind its letter."""
+        """Call an extension function; its outputs, each after its type letter."""
         ...
 
     @operation(40)
     def count_jni_calls(self, slots: list[Int]) -> None:
-        """Count the calls of the JNI functions in these slots, from 0; the others no more."""
+        """Count the calls of the JNI functions in these slots, from 0, and of no others."""
         ...
 
     @operation(41)
@@ -309,12 +309,12 @@ class Operations(Calling):
 
     @operation(42, runs_java=True)
     def proceed_jni_call(self) -> Bytes:
-        """Go through with the intercepted call that the conversation is about; its result."""
+        """Make the intercepted call of this conversation, and return its result."""
         ...
 
     @operation(44)
     def read_jni_buffer(self, number: Int, offset: Long, length: Long) -> Bytes:
-        """Bytes of memory that the intercepted call in progress hands over.
+        """Bytes of memory that the intercepted call passes.
 
         Args:
             number: which of its buffers.
@@ -325,7 +325,7 @@ class Operations(Calling):
 
     @operation(45)
     def write_jni_buffer(self, number: Int, offset: Long, data: Bytes) -> None:
-        """Write bytes into such memory, where C may write there.
+        """Write bytes into such memory, if C may write there.
 
         Args:
             number: which of its buffers.
@@ -341,7 +341,7 @@ class Operations(Calling):
 
     @operation(2)
     def new_env(self, version: Int) -> Int:
-        """A further JVM TI environment: its number.
+        """Create another JVM TI environment, and return its number.
 
         Args:
             version: the version to ask for (`jvmti.interface.constants`), or 0, the newest.
@@ -387,20 +387,21 @@ class Operations(Calling):
 
     @operation(10, runs_java=True)
     def describe_throwable(self, throwable: Throwable) -> ThrowableDescription:
-        """What a throwable is and says, read without running Java code."""
+        """The class and message of a throwable, read without running Java code."""
         ...
 
     @operation(11)
     def set_event_handling(
         self, event_type: Event, answered: Boolean, own: Boolean, limit: Long
     ) -> None:
-        """Say what an environment does with an event; the VM sends those that are handled.
+        """Set what an environment does with an event; this enables and disables it.
 
         Args:
             event_type: the event.
-            answered: whether a handler of this controller's answers it.
-            own: whether it is sent also where the controller's own work causes it.
-            limit: how long the event's thread waits for the answer, in milliseconds; -1 for ever.
+            answered: whether a handler of this controller answers it.
+            own: whether to report it if the controller's own work causes it.
+            limit: how long the event's thread waits for the answer, in milliseconds; -1 is no
+                limit.
         """
         ...
 
@@ -418,16 +419,16 @@ class Operations(Calling):
         methods: Text | None,
         exceptions: Text | None,
     ) -> Long:
-        """Record events in shared memory that comes along with the request: the stream's number.
+        """Record events in shared memory that comes with the request; returns the stream's number.
 
         Args:
             events: their numbers.
             wishes: `jvmti.layouts.streams.Wishes`.
             words: `jvmti.layouts.streams.Words`.
             size: bytes of each lane's ring.
-            stack_depth: how many frames of each event's stack are recorded.
-            shortest: nanoseconds that what an event ends must have lasted.
-            threads: the only threads that are recorded; none stands for all.
+            stack_depth: how many frames of each event's stack to record.
+            shortest: the shortest duration to record, in nanoseconds.
+            threads: the only threads to record; none means all.
             classes: patterns for names of classes, one a line.
             methods: patterns for names of methods, one a line.
             exceptions: patterns for names of the classes of exceptions, one a line.
@@ -436,7 +437,7 @@ class Operations(Calling):
 
     @operation(21)
     def close_stream(self, number: Long) -> None:
-        """Record no more events in a stream and give its memory back."""
+        """Stop recording in a stream and free its memory."""
         ...
 
     @operation(50)
@@ -444,7 +445,7 @@ class Operations(Calling):
         """Count all objects by class, in one pass.
 
         Args:
-            classes: the classes; all other objects are counted together.
+            classes: the classes; all other objects count together.
             limit: milliseconds after which the pass ends; -1 for none.
         """
         ...
@@ -460,7 +461,7 @@ class Operations(Calling):
         room: list[Long],
         limit: Long,
     ) -> HeapScanned:
-        """Write objects into columns, in shared memory that comes along with the request.
+        """Write objects into columns, in shared memory that comes with the request.
 
         Args:
             classes: the classes, which are numbered from 1.
@@ -484,24 +485,24 @@ class Operations(Calling):
         lengths: list[Int],
         limit: Long,
     ) -> FoundInHeap:
-        """Find objects again that an earlier pass has met.
+        """Find objects again that an earlier pass visited.
 
         Args:
             classes: the classes, which are numbered from 1.
-            of: of each object, the number of its class; in order.
+            of: for each object, the number of its class; in order.
             ordinals: which object of its class it was, from 0; in order within a class.
             sizes: its size in bytes; -1 where that is not known.
-            lengths: its length as an array, -1 if it is none.
+            lengths: its length if it is an array, else -1.
             limit: milliseconds after which the pass ends; -1 for none.
         """
         ...
 
     @operation(53)
     def take_instances(self, classes: list[Class], most: Long, limit: Long) -> TakenInstances:
-        """The first instances of classes that a pass meets.
+        """The first instances of classes that a pass visits.
 
         Args:
-            classes: the classes; their subclasses are not meant.
+            classes: the classes, without their subclasses.
             most: how many at most.
             limit: milliseconds after which the pass ends; -1 for none.
         """
@@ -511,11 +512,11 @@ class Operations(Calling):
     def find_referrers(
         self, object: Object, most: Int, weak: Boolean, limit: Long
     ) -> ReferrersFound:
-        """What refers to an object and can be reached from a root that is not ours.
+        """The referrers of an object that are reachable from a root that is not ours.
 
         Args:
             object: the object.
-            most: how many references to note.
+            most: how many references to return.
             weak: whether weak and phantom references count.
             limit: milliseconds after which the pass ends; -1 for none.
         """
@@ -535,7 +536,7 @@ class Operations(Calling):
 
     @operation(56, runs_java=True)
     def measure_retained(self, object: Object, most: Long, limit: Long) -> RetainedMeasured:
-        """What is reachable through an object only.
+        """The objects that are reachable only through an object.
 
         Args:
             object: the object.
@@ -553,19 +554,19 @@ class Operations(Calling):
             depth: the only frame to look at, 0 for the most recent; -1 for all, and for what
                 native code of the thread holds, which has the slot -1.
 
-        JVM TI: FollowReferences, which goes no further than to the roots.
+        JVM TI: FollowReferences, which stops at the roots.
         """
         ...
 
     @operation(57)
     def lend_file(self, room: Long) -> Text:
-        """A name in the VM for a file whose descriptor comes along with the request.
+        """A name in the VM for a file whose descriptor comes with the request.
 
-        It is good until it is given back, or the session ends.
+        It is valid until it is returned, or the session ends.
 
         Args:
-            room: bytes that must be free in a directory where the VM writes more files beside
-                it; 0 for a VM that writes none. No such directory is NOT_AVAILABLE.
+            room: free bytes that the directory needs if the VM writes more files beside it, else 0.
+                Without such a directory the call raises NOT_AVAILABLE.
         """
         ...
 
@@ -591,7 +592,7 @@ class Operations(Calling):
         callers: Text | None,
         classes: Text | None,
     ) -> Int:
-        """A stop that is made of an event, without a place: its number.
+        """Create a stop request for an event, without a location; returns its number.
 
         Args:
             event_type: the event.
@@ -599,7 +600,7 @@ class Operations(Calling):
             every: report only every n-th hit,
             after: beyond this many.
             kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
-            threads: the only threads that stop; none stands for all.
+            threads: the only threads that stop; none means all.
             callers: patterns for the caller, as in ``com.acme.Order.add``, one a line.
             classes: patterns for the class that is prepared, redefined or thrown, one a line.
         """
@@ -609,7 +610,7 @@ class Operations(Calling):
     def place_breakpoint(
         self, number: Int, method: Method, location: Location, condition: list[Long], texts: Bytes
     ) -> None:
-        """Let a stop have a breakpoint, which others may have there, too.
+        """Add a breakpoint to a stop request; others may have one there, too.
 
         Args:
             number: the stop.
@@ -622,7 +623,7 @@ class Operations(Calling):
 
     @operation(82)
     def remove_place(self, number: Int, method: Method, location: Location) -> None:
-        """Take a breakpoint away from a stop, and clear it where no other one has it there.
+        """Remove a breakpoint from a stop request, and clear it if no other request has it.
 
         Args:
             number: the stop.
@@ -633,7 +634,7 @@ class Operations(Calling):
 
     @operation(92)
     def place_watch(self, number: Int, klass: Class, field: Field) -> None:
-        """Let a stop watch a field, which others may watch, too.
+        """Add a watched field to a stop request; others may watch it, too.
 
         Args:
             number: the stop.
@@ -644,7 +645,7 @@ class Operations(Calling):
 
     @operation(93)
     def remove_stop(self, number: Int) -> None:
-        """End a stop; breakpoints and watches that no other one shares are cleared.
+        """End a stop request; clears breakpoints and watches that no other request shares.
 
         Args:
             number: the stop.
@@ -653,7 +654,7 @@ class Operations(Calling):
 
     @operation(94)
     def step_thread(self, number: Int, thread: Thread, how: Int, by_line: Boolean) -> None:
-        """Let a thread run until it has made one step, and report that once.
+        """Let a thread run for one step, and report that once.
 
         Args:
             number: the stop.
@@ -665,13 +666,13 @@ class Operations(Calling):
 
     @operation(96, runs_java=True)
     def open_probes(self, plan: Bytes, shortest: Long, record_size: Int, text_size: Int) -> Int:
-        """Have probes put into classes from now on, those that are loaded later at once.
+        """Put probes into classes from now on, also into those that are loaded later.
 
-        They write to memory that comes along with the request.
+        They write to memory that comes with the request.
 
         Args:
-            plan: as `jvmti.layouts.probes` lays it out; they call the agent's helper class.
-            shortest: nanoseconds that a call must have taken to be recorded.
+            plan: see `jvmti.layouts.probes`; the probes call the agent's helper class.
+            shortest: the shortest call to record, in nanoseconds.
             record_size: bytes of a record, a power of two.
             text_size: bytes of the text of an object in it.
 
@@ -682,17 +683,17 @@ class Operations(Calling):
 
     @operation(97, runs_java=True)
     def place_probes(self, number: Int, classes: list[Class]) -> None:
-        """Put probes into classes that are loaded already.
+        """Put probes into loaded classes.
 
         Args:
             number: the set.
-            classes: the classes; where one cannot be changed, none is.
+            classes: the classes; if one cannot be changed, none is.
         """
         ...
 
     @operation(98)
     def count_probes(self, number: Int) -> ProbeCounts:
-        """What has come of a set so far.
+        """The state of a set.
 
         Args:
             number: the set.
@@ -705,23 +706,23 @@ class Operations(Calling):
 
         Args:
             number: the set.
-            offset: how many bytes of it have been read before.
+            offset: how many bytes have been read before.
         """
         ...
 
     @operation(100)
     def read_recorded_classes(self, number: Int, offset: Long) -> Bytes:
-        """The signatures of classes of objects in records, a zero behind each; the first is 1.
+        """The signatures of classes of objects in records, each followed by a zero; the first is 1.
 
         Args:
             number: the set.
-            offset: how many bytes of it have been read before.
+            offset: how many bytes have been read before.
         """
         ...
 
     @operation(101, runs_java=True)
     def close_probes(self, number: Int) -> None:
-        """Take the probes out of all classes; from the beginning on they do nothing.
+        """Remove the probes from all classes; they do nothing as soon as this begins.
 
         Args:
             number: the set.
@@ -741,24 +742,24 @@ class Operations(Calling):
     def suspend(self, threads: list[Thread], key: Long) -> list[Int]:
         """Suspend threads until `resume` receives the same key.
 
-        A thread that several keys suspend runs on when the last of them is resumed.  One that
-        others have suspended stays suspended; the current thread runs on.
+        A thread that several keys suspend resumes with the last of them. One that others have
+        suspended stays suspended; the current thread keeps running.
 
         Args:
             threads: the threads.
             key: any number but 0 that this session has not used before.
 
         Returns:
-            Of each thread 0, or the code of the error that kept it from being suspended.
+            For each thread 0, or the error code of its suspension.
         """
         ...
 
     @operation(81, runs_java=True)
     def resume(self, key: Long) -> None:
-        """Take back what `suspend` did for a key, also what it has yet to do.
+        """Undo `suspend` for a key, even if it has not finished.
 
         Args:
-            key: the key; one that is not known, or no more, does no harm.
+            key: the key; an unknown or finished one does nothing.
         """
         ...
 
@@ -776,10 +777,10 @@ class Operations(Calling):
 
     @operation(85, runs_java=True)
     def leave_monitor(self, key: Long) -> None:
-        """Leave what `enter_monitor` entered for a key, on the same thread.
+        """Leave the monitor that `enter_monitor` entered for a key, on the same thread.
 
         Args:
-            key: the key; one that is not known, or no more, does no harm.
+            key: the key; an unknown or finished one does nothing.
 
         JNI: MonitorExit.
         """
@@ -789,14 +790,14 @@ class Operations(Calling):
     def read_fields(
         self, object: Object, fields: list[Field], unbox: Boolean, text: Int, same: Boolean
     ) -> Values:
-        """The values of fields of an object, those of its classes among them.
+        """The values of fields of an object, including static ones of its classes.
 
         Args:
             object: the object.
             fields: which.
-            unbox: take primitive values out of their boxes.
+            unbox: return boxed values as primitive ones.
             text: UTF-16 units of each text at most; -1 for all.
-            same: give an object that is held already the handle that it has.
+            same: return the existing handle of an object that has one.
         """
         ...
 
@@ -810,15 +811,15 @@ class Operations(Calling):
         text: Int,
         same: Boolean,
     ) -> Values:
-        """Elements of an array of references; it ends early where there are no more.
+        """Elements of an array of references, fewer at its end.
 
         Args:
             array: the array.
             start: the first.
             len: how many.
-            unbox: take primitive values out of their boxes.
+            unbox: return boxed values as primitive ones.
             text: UTF-16 units of each text at most; -1 for all.
-            same: give an object that is held already the handle that it has.
+            same: return the existing handle of an object that has one.
         """
         ...
 
@@ -839,14 +840,14 @@ class Operations(Calling):
         Args:
             start: the first of them, or an array of such.
             next: the field that refers to the next; objects that have no such field end the list.
-            aside: an object that has one of these fields is none of them: the list goes on where
-                the field refers to.  Where that is a larger array, it goes on at its places that
+            aside: an object that has one of these fields is not an item: the list continues where
+                the field refers to. If that is a larger array, it continues at the positions that
                 are a multiple of the former length further.
             fields: which fields of each.
             most: objects at most.
-            unbox: take primitive values out of their boxes.
+            unbox: return boxed values as primitive ones.
             text: UTF-16 units of each text at most; -1 for all.
-            same: give an object that is held already the handle that it has.
+            same: return the existing handle of an object that has one.
         """
         ...
 
@@ -862,17 +863,17 @@ class Operations(Calling):
         text: Int,
         same: Boolean,
     ) -> Values:
-        """The values of fields of objects that are a binary tree, in its order.
+        """The values of fields of objects that form a binary tree, in its order.
 
         Args:
             root: the uppermost of them.
-            left: the field that refers to what is before an object.
-            right: the field that refers to what is behind it.
+            left: the field that refers to the objects before one.
+            right: the field that refers to the objects after it.
             fields: which fields of each.
             most: objects at most.
-            unbox: take primitive values out of their boxes.
+            unbox: return boxed values as primitive ones.
             text: UTF-16 units of each text at most; -1 for all.
-            same: give an object that is held already the handle that it has.
+            same: return the existing handle of an object that has one.
         """
         ...
 
@@ -881,23 +882,23 @@ class Operations(Calling):
         """The names of all loaded classes, without a handle for each.
 
         Args:
-            loaders: give their loaders as well.
-            details: give modules, access flags and statuses as well.
+            loaders: return their loaders as well.
+            details: return modules, access flags and statuses as well.
         """
         ...
 
     @operation(71)
     def find_classes(self, signatures: Bytes) -> list[Class]:
-        """The loaded classes that have one of some signatures.
+        """The loaded classes with the given signatures.
 
         Args:
-            signatures: the signatures, a zero byte behind each.
+            signatures: the signatures, each followed by a zero byte.
         """
         ...
 
     @operation(83)
     def ancestry(self, klass: Class) -> Ancestry:
-        """A class with its superclasses and all their interfaces, directly or not.
+        """A class with its superclasses and all their interfaces, direct or not.
 
         Args:
             klass: the class.
@@ -906,12 +907,13 @@ class Operations(Calling):
 
     @operation(72)
     def class_of_field(self, field: Field) -> Class:
-        """The class that a field was found in, which may have inherited it."""
+        """The class in which a field was looked up, which may have inherited it."""
         ...
 
     @operation(31)
     def refuse(self, result: Int) -> None:
-        """Do not let the VM, held in the OnLoad phase, start: its process ends with status 1.
+        """Keep a VM that is held in the OnLoad phase from starting: its process exits with status
+        1.
 
         Args:
             result: what ``Agent_OnLoad`` returns; not 0.

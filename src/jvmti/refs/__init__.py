@@ -1,7 +1,7 @@
 """Typed, owned handles: what a ``jobject``, ``jmethodID`` or ``jrawMonitorID`` is in Python.
 
-What lives here: the classes of handles and what they own.  What does not: attributes of what they
-stand for, which `jvmti.model` adds.
+What lives here: the classes of handles and what they own. What does not: attributes of the objects,
+which `jvmti.model` adds.
 """
 
 from jvmti.refs.handles import (

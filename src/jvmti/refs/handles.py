@@ -1,11 +1,11 @@
 """Handles: how Python names what lives in the target.
 
 A handle is a number that the agent issued: a table index, a generation and a kind.  It is never a
-pointer, and the agent checks it before use.  Each class here says which C type it stands for, which
-Java class its objects must belong to, and which JVM TI error a wrong one gives; the generator of
-the agent reads the same attributes, so the two sides cannot differ.
+pointer, and the agent checks it before use.  Each class here declares its C type, the Java class of
+its objects, and the JVM TI error for a wrong one; the generator of the agent reads the same
+attributes, so the two sides cannot differ.
 
-Wrappers own what they name; `jvmti.wire.ownership` sees them go.
+Wrappers own what they name; `jvmti.wire.ownership` releases it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Handle:
     KIND: ClassVar[int] = 0
     C_TYPE: ClassVar[str] = ""
     JAVA_CLASS: ClassVar[str | None] = None
-    """The Java class that objects of this kind belong to; none where the agent tests otherwise."""
+    """The Java class of objects of this kind; none if the agent checks another way."""
     ERROR: ClassVar[str] = ""
-    """The JVM TI error that a stale or wrong handle of this kind gives."""
+    """The JVM TI error for a stale or wrong handle of this kind."""
     STANDS_FOR_ANY: ClassVar[bool] = False
-    """It may be given where another kind is wanted, and the agent looks at the object itself."""
+    """It may be passed for another kind; the agent checks the object itself."""
     POINTER: ClassVar[bool] = False
     """It is a plain pointer of the VM; methods and fields have tables of their own."""
     LASTING: ClassVar[bool] = False
-    """Never given back, so that its wrapper may be kept for good."""
+    """Never released, so its wrapper may be cached for good."""
 
     _session: Any
     _handle: int
@@ -58,7 +58,7 @@ class Handle:
         return f"<{type(self).__name__} {self._handle & 0xFFFFFFFF}>"
 
     def __dir__(self) -> list[str]:
-        # What the agent knows a class by is not for those who complete a name.
+        # Hide the agent's attributes of a class from name completion.
         return [name for name in super().__dir__() if not name.isupper()]
 
     def __copy__(self) -> Handle:
@@ -71,7 +71,7 @@ class Handle:
 class Object(Handle):
     """A Java object (``jobject``): a strong, owned reference.
 
-    The object cannot be collected while this wrapper lives; `release` gives it up early.
+    The object cannot be collected while this wrapper lives; `release` releases it early.
     Equality and hashing follow the identity of the Java object.
     """
 
@@ -82,15 +82,15 @@ class Object(Handle):
     ERROR = "INVALID_OBJECT"
 
     _keeper: Any
-    """What owns the handle where this wrapper does not: the column that it was taken from."""
+    """The owner of the handle if it is not this wrapper: the column that it came from."""
     _class: Any
-    """The wrapper of its class, where that was asked for."""
+    """The wrapper of its class, once something asked for it."""
     _hash: int
     _identity: Any
-    """The wrapper that has the object's identity, where this one was hashed and has not."""
+    """The wrapper that has the object's identity, if this one was hashed and is another."""
 
     def release(self) -> None:
-        """Give the reference up now; the wrapper is of no use afterwards."""
+        """Release the reference now; the wrapper cannot be used afterwards."""
         self._keeper = None
         if self._handle:
             self._session.ownership.release(self)
@@ -110,7 +110,7 @@ class Object(Handle):
         return bool(self._session.same_object(self, other))
 
     def __hash__(self) -> int:
-        # Found once: the number stays good for as long as a wrapper with the identity is kept.
+        # Looked up once: the number stays valid while a wrapper with the identity is kept.
         try:
             return self._hash
         except AttributeError:
@@ -279,9 +279,9 @@ class DoubleArray(Array):
 class WeakReference(Object):
     """A weak global reference (``jweak``): names an object without keeping it alive.
 
-    It may stand wherever the object may; once the object is collected, it gives INVALID_OBJECT.
-    As it must not keep the object, it equals only itself; ``jni.is_same_object`` compares what two
-    references name.
+    Use it wherever the object may be used; once the object is collected, that raises
+    INVALID_OBJECT. As it must not keep the object, it equals only itself; ``jni.is_same_object``
+    compares what two references name.
     """
 
     __slots__ = ()
@@ -297,7 +297,7 @@ class WeakReference(Object):
 
 
 class Issued(Handle):
-    """A handle that the session's tables keep: nothing is owned, nothing is released."""
+    """A handle that the session's tables keep: it owns nothing and needs no release."""
 
     __slots__ = ()
 
@@ -378,8 +378,8 @@ class Memory(Issued):
 class ExtensionFunction(Issued):
     """A function of the VM's own beyond JVM TI (``jvmtiExtensionFunction``).
 
-    It is called with the parameters that go in, in the order of `ExtensionFunctionInfo.params`, and
-    gives what comes out: one value, or a tuple of several.
+    Call it with the input parameters, in the order of `ExtensionFunctionInfo.params`; it returns
+    the outputs: one value, or a tuple of several.
     """
 
     def __call__(self, *arguments: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Finding a JVM, getting into it, and saying why it does not work.
+"""Finding a JVM, attaching to it, and diagnosing failures.
 
-Here live the search for JVMs, HotSpot's attach protocol, starting programs with the agent, and
-the diagnosis of failures. What is spoken over the sockets that come out of it does not.
+What lives here: the search for JVMs, HotSpot's attach protocol, starting programs with the agent,
+and the diagnosis of failures. What does not: the protocol on the resulting sockets (`jvmti.wire`).
 """

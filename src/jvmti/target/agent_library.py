@@ -1,4 +1,4 @@
-"""Which agent library fits a target.
+"""The agent library for a target.
 
 The package carries one for each C library and processor, in ``jvmti/_native/<libc>-<machine>``.
 The environment variable ``JVMTI_AGENT_LIBRARY`` names another instead.
@@ -49,7 +49,7 @@ def library_for_process(process: Process, handle: ProcessHandle | None = None) -
 
 
 def library_for_executable(path: str) -> str:
-    """Absolute path of the library for a program that is about to be started.
+    """Absolute path of the library for a program to start.
 
     A program that is not an ELF file, such as a script, counts as one for this system.
 
@@ -79,7 +79,7 @@ def own_library() -> str:
 
 
 def own_folder() -> str:
-    """The folder of the packaged libraries for this very process. Raises AgentLibraryMissing."""
+    """The folder of the packaged libraries for this process. Raises AgentLibraryMissing."""
     musl, machine = False, os.uname().machine
     with contextlib.suppress(OSError, ValueError), open("/proc/self/exe", "rb") as file:
         found, interpreter = _elf(file.fileno())
@@ -88,10 +88,10 @@ def own_folder() -> str:
 
 
 def interface_digest() -> bytes | None:
-    """The name of the interface that the packaged agents were built from.
+    """The digest of the interface that the packaged agents were built from.
 
-    Agents of other packages, and of other versions of this one, have other digests. None where
-    the library was chosen by hand, or nothing is packaged.
+    Agents of other packages, and of other versions of this one, have other digests. None if the
+    library was chosen by hand, or nothing is packaged.
     """
     if _override():
         return None
@@ -139,7 +139,7 @@ def _packaged(musl: bool, machine: str) -> str:
 
 
 def _elf(file: int) -> tuple[str | None, str | None]:
-    """Processor and dynamic loader of an ELF program; ValueError when it is none."""
+    """Processor and dynamic loader of an ELF program; ValueError for other files."""
     header = os.pread(file, 64, 0)
     if len(header) < 64 or header[:4] != b"\x7fELF" or header[4] != 2 or header[5] != 1:
         raise ValueError("not a 64-bit little-endian ELF file")

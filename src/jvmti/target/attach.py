@@ -34,14 +34,14 @@ def attach(
     options: AgentOptions | None = None,
     library: str | os.PathLike[str] | None = None,
 ) -> Connection:
-    """Connect to the agent in a running JVM, loading it if none listens there already.
+    """Connect to the agent in a running JVM; load it if none listens there yet.
 
     Args:
         target: pid, part of a main class or jar name, or a ``Process``.
         timeout: seconds for everything.
         options: further options for the agent, besides where to connect. They have no effect if
             an agent listens already.
-        library: the agent library; by default the packaged one that fits the target.
+        library: the agent library; by default the packaged one for the target.
 
     Raises:
         AttachError: any of its kinds.
@@ -50,14 +50,14 @@ def attach(
     deadline = time.monotonic() + timeout
     options = options or AgentOptions()
     if options.connect is not None:
-        raise OptionsError("connect is for attach itself to choose")
+        raise OptionsError("attach chooses connect= itself")
     process = find(target)
     if process.pid == os.getpid():
         # Handlers, and resuming threads, need Python's interpreter lock, which the waiting thread
         # may hold.
         raise OwnProcess(
             f"process {process.pid} is the caller's own, and a program that waits for its own JVM "
-            "hangs for good: jvmti.attach_self() attaches from a process beside it"
+            "hangs forever: jvmti.attach_self() attaches from another process"
         )
     with process.open() as handle:
         if process.needs_helper():
@@ -67,7 +67,7 @@ def attach(
         else:
             connected, loaded_at_startup = _attach_here(process, handle, deadline, options, library)
         if process.libjvm is None or not process.main:
-            # It was still starting; now there is more to know of it.
+            # It was still starting; now more is known about it.
             try:
                 process = inspect(process.pid)
             except BaseException:
@@ -110,7 +110,7 @@ def _attach_elsewhere(
     with Helper(process, timeout=deadline - time.monotonic()) as helper:
         connected = helper.connect_listening()
         if connected is not None:
-            # The helper has looked already; but it is no more trusted than the target.
+            # The helper has checked already, but is not trusted more than the target.
             if peer_credentials(connected)[0] == process.pid:
                 return connected, True
             connected.close()

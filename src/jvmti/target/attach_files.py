@@ -15,11 +15,11 @@ COPY_PARENTS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 def attach_files(handle: ProcessHandle, namespace_pid: int, uid: int) -> dict[str, Any]:
-    """What there is of the attach mechanism's files, seen by a process that shares them.
+    """The files of the attach mechanism, seen by a process that shares them.
 
-    ``socket``: ``none``, ``open``, ``foreign`` (another user's, or no socket); ``removed``: the
-    JVM listens on one whose file has gone; ``trigger``: a foreign trigger file is in the way;
-    ``writable``: whether /tmp is; ``copies``: directories that take a copy of the agent library.
+    ``socket``: ``none``, ``open``, ``foreign`` (another user's, or not a socket); ``removed``: the
+    JVM listens on one whose file is gone; ``trigger``: there is a foreign trigger file;
+    ``writable``: whether /tmp is; ``copies``: directories for a copy of the agent library.
     """
     path = f"/tmp/.java_pid{namespace_pid}"
     state = "none"
@@ -54,7 +54,7 @@ def attach_files(handle: ProcessHandle, namespace_pid: int, uid: int) -> dict[st
 
 
 def _listens(handle: ProcessHandle, path: str) -> bool:
-    """Whether the kernel knows of a socket that was bound to the path."""
+    """Whether the kernel has a socket bound to the path."""
     try:
         table = handle.read("net/unix").decode("utf-8", "replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Taking a ``java`` command line apart: VM arguments, main class or jar, program arguments.
+"""Parses a ``java`` command line: VM arguments, main class or jar, program arguments.
 
 java -cp a.jar -Xmx1g com.acme.Main --port 80
      └──── VM ──────┘ └── main ──┘ └─ program ┘
@@ -41,7 +41,7 @@ _MAIN_OPTIONS = frozenset({"-jar", "-m", "--module"})
 
 @frozen
 class CommandLine:
-    """The parts of a command line; ``main`` is empty when there is none or it is hidden.
+    """The parts of a command line; ``main`` is empty if there is none or it is hidden.
 
     ``complete`` is False when an argument file could not be read.
     """
@@ -53,9 +53,9 @@ class CommandLine:
 
 
 def parse(words: Sequence[str], read: Callable[[str], str | None] | None = None) -> CommandLine:
-    """Take apart the words that follow the name of the launcher.
+    """Parse the words after the name of the launcher.
 
-    ``read`` returns the text of an argument file (``@file``), None when it cannot.
+    ``read`` returns the text of an argument file (``@file``), None if it cannot.
     """
     expanded, complete = _expand(words, read)
     jvm: list[str] = []
@@ -85,7 +85,7 @@ def parse(words: Sequence[str], read: Callable[[str], str | None] | None = None)
 def _expand(
     words: Sequence[str], read: Callable[[str], str | None] | None
 ) -> tuple[list[str], bool]:
-    """Put the contents of argument files in their places, up to the main class."""
+    """Expand argument files, up to the main class."""
     result: list[str] = []
     complete = True
     expanding = True

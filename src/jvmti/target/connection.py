@@ -1,4 +1,4 @@
-"""What attaching and launching lead to: a connected socket, and whose it is."""
+"""The result of attaching and launching: a connected socket and its process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Connection:
     Attributes:
         socket: the connected Unix stream socket, blocking; the owner of this object closes it.
         process: the JVM.
-        popen: the program that was started, None when the JVM was already running. It need not
-            be the JVM itself: a script may have started that.
+        popen: the started program, None if the JVM was already running. It may be a script that
+            started the JVM.
         loaded_at_startup: whether the agent was loaded when the JVM started, rather than now.
     """
 

@@ -1,8 +1,7 @@
 """Why a target can, or cannot, be attached to.
 
-Each question is one check with an answer, what was seen and what to do. Nothing here changes
-the JVM but one thing: where its attach socket is not open, it is asked to open it, as every
-attach tool does. No agent is loaded.
+Each check has an answer, a detail and advice. The only change to the JVM: if its attach socket is
+not open, it is asked to open it, as by every attach tool. No agent is loaded.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ class Check:
     """One question and its answer.
 
     Attributes:
-        name: which question, one of a fixed set of short names.
-        ok: True: no obstacle; False: an obstacle; None: could not be found out, or worth knowing
-            without being an obstacle.
-        detail: what was seen.
-        advice: what to do about it; empty when nothing needs to be done.
+        name: its name, one of a fixed set.
+        ok: True: no obstacle; False: an obstacle; None: unknown, or worth knowing without being an
+            obstacle.
+        detail: what the check found.
+        advice: what to do about it; empty if nothing.
     """
 
     name: str
@@ -59,7 +58,7 @@ class Check:
 
 @dataclass
 class Diagnosis:
-    """What :func:`diagnose` found. The first failed check is usually the cause of the others."""
+    """The result of :func:`diagnose`. The first failed check is usually the cause of the others."""
 
     target: str
     process: Process | None = None
@@ -67,7 +66,7 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether there is no obstacle."""
         return all(check.ok is not False for check in self.checks)
 
     def add(self, name: str, ok: bool | None, detail: str, advice: str = "") -> None:
@@ -89,11 +88,11 @@ class Diagnosis:
 
 
 def diagnose(target: int | str | Process, *, timeout: float = 3.0) -> Diagnosis:
-    """Examine a target, question by question; never raises for what it finds.
+    """Examine a target, check by check; findings never raise.
 
     Args:
         target: pid, part of a main class or jar name, or a ``Process``.
-        timeout: seconds that the JVM gets for each answer.
+        timeout: seconds for each answer of the JVM.
     """
     name = target.describe() if isinstance(target, Process) else str(target)
     diagnosis = Diagnosis(name)
@@ -155,7 +154,7 @@ def _check_state(diagnosis: Diagnosis, process: Process, status: Status) -> None
         diagnosis.add("running", True, f"the process is running, for {age:.0f} s")
     elif "-Xrs" in process.jvm_arguments:
         diagnosis.add(
-            "running", True, "the process is running with -Xrs: its attach socket is open always"
+            "running", True, "the process is running with -Xrs: its attach socket is always open"
         )
     else:
         diagnosis.add(
@@ -231,7 +230,7 @@ def _check_flags(diagnosis: Diagnosis, process: Process) -> bool:
 
 
 def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
-    """Descriptors and threads. False: asking the JVM anything would do it harm."""
+    """Descriptors and threads. False: a request could kill the JVM."""
     open_more, start_more = limits.descriptors(handle), limits.threads(handle)
     enough = True
     for name, room, to_answer, to_load in (
@@ -244,7 +243,7 @@ def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
         ("threads", start_more, 2, limits.THREADS_TO_LOAD + 1),
     ):
         if room is None:
-            detail = "no limit, or none that can be seen from here"
+            detail = "no limit, or none visible from here"
             diagnosis.add(name, True if name == "threads" else None, detail)
             continue
         detail = f"{room.left:,} more of {room.limit:,} by {room.what}"
@@ -256,7 +255,7 @@ def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
             name,
             False,
             f"{detail}; an attach takes {to_load}",
-            "raise the limit, or try again when the program has let some go",
+            "raise the limit, or try again when the program has closed some",
         )
     return enough
 
@@ -268,7 +267,7 @@ def _check_files(
     reachable: bool,
     timeout: float,
 ) -> bool:
-    """The attach socket, the trigger and the agent library. True: they cannot be looked at."""
+    """The attach socket, the trigger and the agent library. True: they are not accessible."""
     try:
         library = library_for_process(process)
     except AgentLibraryMissing as error:
@@ -358,8 +357,8 @@ def _check_answers(
 ) -> None:
     began = time.monotonic()
     try:
-        # Of all commands the one that runs no Java code: "properties" does, and in a JVM that is
-        # still starting it was seen to fail inside the class library.
+        # The only command that runs no Java code: "properties" does, and in a JVM that is # still
+        # starting it can fail inside the class library.
         version = protocol_version(process, timeout=timeout)
     except JvmStopped as error:
         diagnosis.add("answers", False, str(error), f"continue it: kill -CONT {process.pid}")
@@ -397,7 +396,7 @@ def _check_agents(diagnosis: Diagnosis, process: Process, handle: ProcessHandle)
             if stem not in known:
                 agents.append(path)
     if not agents:
-        diagnosis.add("other agents", True, "none by the options or the libraries loaded")
+        diagnosis.add("other agents", True, "none in the options or the loaded libraries")
         return
     names = printable(", ".join(agents))
     holders = [agent for agent in agents if _SOLO_AGENTS.search(agent)]

@@ -1,4 +1,4 @@
-"""What goes wrong on the way to a JVM; `jvmti.errors` lists the whole tree."""
+"""Errors of reaching a JVM; `jvmti.errors` lists the whole tree."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
 
 
 class AttachError(Error):
-    """A JVM could not be reached. The message says what was tried and what to do."""
+    """A JVM is not reachable. The message says what was tried and what to do."""
 
 
 class TargetNotFound(AttachError):
-    """The target names no process, or no JVM, that can be seen from here."""
+    """The target names no process, or no JVM, that is visible from here."""
 
 
 class NoSuchProcess(TargetNotFound):
@@ -45,7 +45,7 @@ class NoSuchProcess(TargetNotFound):
 
 
 class NotAJvm(TargetNotFound):
-    """The process exists and does not run a JVM."""
+    """The process exists but does not run a JVM."""
 
 
 class NoMatch(TargetNotFound):
@@ -95,15 +95,15 @@ class OwnProcess(AttachRefused):
 
 
 class NotPermitted(AttachRefused):
-    """The caller's user, group or namespace does not give it the right to."""
+    """The caller's user, group or namespace lacks the permission."""
 
 
 class SuspiciousFile(AttachRefused):
-    """A file, directory or socket on the way is not what, or not whose, it has to be."""
+    """A file, directory or socket has the wrong type or owner."""
 
 
 class TargetExhausted(AttachRefused):
-    """The JVM can open no descriptor, or start no thread, more; nothing was asked of it."""
+    """The JVM can open no more descriptors, or start no more threads; no request was sent."""
 
 
 class AttachTimeout(AttachError, TimeoutError):
@@ -125,7 +125,7 @@ class AgentLibraryMissing(AttachError):
 class AgentLoadFailed(AttachError):
     """The JVM could not load the agent library, or the agent refused to start.
 
-    ``code`` is what the agent's entry point returned, None when it was never called.
+    ``code`` is the result of the agent's entry point, None if it was never called.
     """
 
     def __init__(self, message: str, code: int | None = None) -> None:
@@ -138,13 +138,13 @@ class OptionsTooLong(AttachError):
 
 
 class AttachProtocolError(AttachError):
-    """The JVM answered with something that is not in the attach protocol."""
+    """The JVM's answer does not follow the attach protocol."""
 
 
 class LaunchFailed(AttachError):
     """The started program ended, or ran on, without connecting.
 
-    ``returncode`` is its exit status (negative: the signal), None when it was still running.
+    ``returncode`` is its exit status (negative: the signal), None if it was still running.
     """
 
     def __init__(self, message: str, returncode: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""HotSpot's attach protocol, spoken without a JDK.
+"""HotSpot's attach protocol, without a JDK.
 
 A JVM opens ``/tmp/.java_pid<pid>`` once it finds ``/tmp/.attach_pid<pid>`` on a SIGQUIT. Over
 that socket, one connection carries one command and its answer:
@@ -65,11 +65,11 @@ _LIVE_PHASE_ONLY = "only permitted in the live phase"
 
 
 class _Unanswered(Exception):
-    """The JVM closed the connection before it said anything."""
+    """The JVM closed the connection without an answer."""
 
 
 class AttachPoint:
-    """The attach socket of one JVM, worked by a process that shares its files and user.
+    """The attach socket of one JVM, for a process that shares its files and user.
 
     Args:
         handle: the JVM; stays the caller's.
@@ -101,10 +101,10 @@ class AttachPoint:
     # -- commands ---------------------------------------------------------------------------
 
     def command(self, name: str, *arguments: str) -> tuple[int, str]:
-        """Send one command; the JVM's status and text.
+        """Send one command; returns the JVM's status and text.
 
-        Version 1 of the protocol carries what it can, since every JVM speaks it; the JVM is
-        asked for version 2 only when something does not fit.
+        Uses version 1 of the protocol if it can, since every JVM speaks it; version 2 only for
+        commands that are too long.
         """
         encoded = [os.fsencode(text) for text in (name, *arguments)]
         if any(b"\0" in text for text in encoded):
@@ -132,16 +132,16 @@ class AttachPoint:
         if self._version is None:
             status, text = self._answer(_request_v1([b"getversion"]), "getversion")
             number = re.match(r"\s*(\d+)", text)
-            # Older VMs do not know the command and say so in words.
+            # Older VMs do not know the command and say so in their text.
             self._version = int(number[1]) if status == 0 and number else 1
         return self._version
 
     def load(self, library: str, options: str) -> None:
-        """Load an agent library, waiting for the JVM to reach the live phase if need be.
+        """Load an agent library; wait for the live phase if necessary.
 
         Raises:
             DynamicLoadingRefused, AgentLoadFailed: the JVM's or the agent's refusal.
-            TargetExhausted: it has no room for the agent's descriptors or threads.
+            TargetExhausted: it has no descriptors or threads left for the agent.
         """
         self.check_room_to_load()
         while True:
@@ -163,8 +163,8 @@ class AttachPoint:
                 return
             self.check_room_to_load()
             raise AgentLoadFailed(
-                f"the agent refused to start in JVM {self.handle.pid} (code {code}); its own "
-                "log, by the option log=PATH, says why",
+                f"the agent refused to start in JVM {self.handle.pid} (code {code}); its "
+                "log, see the option log=PATH, says why",
                 code,
             )
         raise AgentLoadFailed(
@@ -173,11 +173,12 @@ class AttachPoint:
         )
 
     def check_room_to_load(self) -> None:
-        """Raise TargetExhausted where an agent, and the listener before it, would lack room."""
+        """Raise TargetExhausted if an agent, and the listener before it, would lack resources."""
         check_room(self.handle, DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD + self._lacks_listener())
 
     def check_room_to_answer(self) -> None:
-        """Raise TargetExhausted where a connection, or the listener before it, would lack room."""
+        """Raise TargetExhausted if a connection, or the listener before it, would lack
+        resources."""
         check_room(self.handle, DESCRIPTORS_TO_ANSWER, 2 * self._lacks_listener())
 
     def _lacks_listener(self) -> bool:
@@ -236,7 +237,7 @@ class AttachPoint:
     # -- the socket -------------------------------------------------------------------------
 
     def connect(self) -> socket.socket:
-        """A connection to the JVM, which is asked to open its socket if it has none.
+        """A connection to the JVM; asks it to open its socket if necessary.
 
         Raises:
             AttachTimeout, JvmStopped: no socket appeared.
@@ -289,7 +290,7 @@ class AttachPoint:
                 _remove(self.trigger_path)
 
     def _signal_on_its_way(self, status: Status) -> bool:
-        """Whether the JVM is still busy with the last signal, as on a machine with much to do."""
+        """Whether the JVM is still busy with the last signal, as on a busy machine."""
         return status.waits(signal.SIGQUIT) or any(
             state != "S" for state in self.handle.thread_states(_TAKERS)
         )
@@ -301,7 +302,7 @@ class AttachPoint:
             try:
                 return self._connect_once()
             except BlockingIOError:
-                # Its queue is short; others are being served.
+                # Its queue is short and full.
                 if time.monotonic() + pause > self.deadline:
                     raise self._silent("connect") from None
                 time.sleep(pause)
@@ -331,16 +332,16 @@ class AttachPoint:
                     f"{self.handle.pid}; two containers that share /tmp can be the cause"
                 )
             if self._listener_has_ended():
-                # It had no descriptor for a connection once. Without its socket the JVM makes a
-                # new one when asked.
+                # It once had no descriptor for a connection. After the socket is removed, the JVM #
+                # creates a new one on request.
                 _remove(self.socket_path)
                 connection.close()
                 return None
         except (ConnectionRefusedError, FileNotFoundError) as error:
             connection.close()
             if error.errno == errno.ECONNREFUSED:
-                # Left behind by an earlier process of this pid, or by a listener that has gone;
-                # while it is there the JVM believes that its own listener is reachable.
+                # Left behind by an earlier process of this pid, or by a closed listener; # while it
+                # exists, the JVM takes its own listener for reachable.
                 _remove(self.socket_path)
             return None
         except TimeoutError:
@@ -358,11 +359,11 @@ class AttachPoint:
         return connection
 
     def _listener_has_ended(self) -> bool:
-        """Whether the thread that accepts connections has ended, as far as threads have names."""
+        """Whether the thread that accepts connections has ended, by thread names."""
         return self._lacks_listener() and bool(self.handle.thread_states((_DISPATCHER,)))
 
     def _make_trigger(self) -> bool:
-        """Create the trigger file; False when one that serves is already there."""
+        """Create the trigger file; False if a usable one exists."""
         try:
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(self.trigger_path, flags, 0o600))
@@ -400,14 +401,14 @@ class AttachPoint:
         )
 
     def _silent(self, name: str) -> AttachError:
-        """The JVM's socket took the connection and nothing came back."""
+        """The JVM's socket accepted the connection, but no answer came."""
         status = self.handle.status()
         if status.dead:
             return JvmDied(f"process {self.handle.pid} has ended")
         if status.stopped:
             return self._stopped()
         return AttachTimeout(
-            f"JVM {self.handle.pid} took the attach command {name!r} and did not answer in time: "
+            f"JVM {self.handle.pid} got the attach command {name!r} and did not answer in time: "
             "it may be in a long pause, frozen with its container, or busy with another attach "
             "command. Try again with a longer timeout; 'jvmti doctor' looks closer"
         )
@@ -459,7 +460,7 @@ def command(process: Process, name: str, *arguments: str, timeout: float = 10.0)
     Args:
         process: the JVM, from :func:`jvmti.target.processes.find`.
         name: the command.
-        arguments: what it takes; ``jcmd`` takes its whole command line as one argument.
+        arguments: its arguments; ``jcmd`` takes its whole command line as one argument.
         timeout: seconds for everything.
 
     Raises:
@@ -493,7 +494,7 @@ def load_agent(
     Args:
         process: the JVM.
         library_path: absolute path of the library, as the JVM sees it.
-        options: what the agent's ``Agent_OnAttach`` is given.
+        options: the options for the agent's ``Agent_OnAttach``.
         timeout: seconds for everything.
 
     Raises:
@@ -527,19 +528,18 @@ def protocol_version(process: Process, *, timeout: float = 10.0) -> int:
 
 
 def refuse_if_disabled(process: Process) -> None:
-    """Raise AttachDisabled when the JVM is known to ignore the trigger.
+    """Raise AttachDisabled if the JVM is known to ignore the trigger.
 
-    Such a JVM answers each signal with a thread dump on its standard output, which is nothing to
-    try out.
+    Such a JVM answers each signal with a thread dump on its standard output, so do not try.
     """
     if last_flag(process, "DisableAttachMechanism"):
         raise AttachDisabled(process.pid)
 
 
 def look_for_room(process: Process, handle: ProcessHandle, *, to_load: bool) -> None:
-    """Raise TargetExhausted where the JVM lacks room to answer, or for an agent besides.
+    """Raise TargetExhausted if the JVM lacks resources to answer, or for an agent, too.
 
-    The helper looks again from where it is, which may be a place without the control groups.
+    The helper checks again, possibly without access to the control groups.
     """
     point = AttachPoint(handle, process.namespace_pid, process.uid, deadline=0.0)
     if to_load:
@@ -549,7 +549,7 @@ def look_for_room(process: Process, handle: ProcessHandle, *, to_load: bool) -> 
 
 
 def last_flag(process: Process, name: str) -> bool | None:
-    """The value of a VM flag on the command line; None when it is not there. The last one wins."""
+    """The value of a VM flag on the command line; None if absent. The last one wins."""
     value = None
     for argument in process.jvm_arguments:
         if argument == f"-XX:+{name}":

@@ -1,9 +1,9 @@
-"""Reading the performance data file that HotSpot keeps for each JVM.
+"""Reads the performance data file of a JVM.
 
 HotSpot maps a file ``/tmp/hsperfdata_<user>/<pid>`` and writes its counters there, the command
 and the VM's arguments among them. Version 2 of the format is a 32-byte prologue followed by
-entries, each with its own lengths and offsets; all of them are checked here, since the file's
-owner may have written anything.
+entries, each with its own lengths and offsets; all are checked here, since the file's owner may
+have written anything.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def parse(data: bytes) -> dict[str, str | int]:
 def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
     """The performance data of a JVM, an empty dictionary if there is none.
 
-    ``root`` is a descriptor of the target's root directory, None for the caller's own, ``pid``
-    the pid as the target sees it. No symbolic link is followed on the way, and only what
-    belongs to ``uid`` is read: another user could have planted anything else.
+    ``root`` is a descriptor of the target's root directory, None for the caller's own, ``pid`` the
+    pid as the target sees it. Follows no symbolic link and reads only files of ``uid``: another
+    user could have planted anything else.
     """
     try:
         if root is None:

@@ -1,9 +1,9 @@
 """Starting a program with the agent in it from the first moment.
 
 The agent connects while its JVM is in the OnLoad phase, where all capabilities are still available,
-and holds the JVM there until the controller lets go. Only one JVM is waited for: the private
-socket that the options name goes as soon as that one has connected, so whatever else inherits
-the environment finds nothing to connect to and starts as usual.
+and holds the JVM there until the controller releases it. Only one JVM can connect: the private
+socket of the options is removed once that one has connected, so other JVMs that inherit the
+environment start as usual.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from jvmti.target.tool_options import agent_argument, append_tool_options, quote
 __all__ = ["Launch", "end_program", "java_tool_options", "launch", "prepared"]
 
 _Stream = int | IO[Any] | None
-_DEEPEST = 1000  # ancestors looked at before giving up
+_DEEPEST = 1000  # the most ancestors to check
 
 
 def launch(
@@ -58,20 +58,20 @@ def launch(
 ) -> Connection:
     """Start a program and connect to the agent in its JVM, which is held until released.
 
-    Where ``argv[0]`` is a ``java`` launcher the agent becomes its first argument; any other
-    program gets it through ``JAVA_TOOL_OPTIONS``, and the first JVM that connects is the one.
+    If ``argv[0]`` is a ``java`` launcher, the agent becomes its first argument; any other program
+    gets it through ``JAVA_TOOL_OPTIONS``, and the first JVM that connects is the target.
 
     Args:
         argv: the command.
-        main: part of the main class or jar name of the JVM that is meant, for programs that start
-            several; the others start unhindered.
+        main: part of the main class or jar name of the target, for programs that start several
+            JVMs; the others start as usual.
         options: further options for the agent.
-        library: the agent library; by default the packaged one that fits the program.
-        timeout: seconds until the JVM has to have connected.
+        library: the agent library; by default the packaged one for the program.
+        timeout: seconds for the JVM to connect.
         env, cwd, stdin, stdout, stderr, start_new_session: as for :class:`subprocess.Popen`.
 
     Raises:
-        LaunchFailed: the program ended, or no JVM of it connected in time. It is ended then.
+        LaunchFailed: the program ended, or none of its JVMs connected in time; then it is killed.
         AgentLibraryMissing, OptionsError: what the message says.
         OSError: the program cannot be started.
     """
@@ -97,15 +97,15 @@ def launch(
 
 
 class Launch:
-    """A program that was started with the agent, of which several JVMs may connect.
+    """A program started with the agent, of which several JVMs may connect.
 
-    :func:`launch` is this with one :meth:`accept`. Until :meth:`close`, every further JVM that
-    the program starts connects too and is held for as long as the option ``timeout`` says, so
-    someone has to keep accepting them.
+    :func:`launch` is this with one :meth:`accept`. Until :meth:`close`, every further JVM that the
+    program starts connects too and is held for the time of the option ``timeout``, so keep
+    accepting them.
 
     Attributes:
         popen: the program.
-        token: what the agents repeat in their greetings.
+        token: the token in the agents' greetings.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Launch:
         environment = dict(os.environ if env is None else env)
         options = options or AgentOptions()
         if options.connect is not None or options.script is not None:
-            raise OptionsError("launch itself connects; script and connect are for others")
+            raise OptionsError("launch connects itself; leave out script= and connect=")
         program = _program(words[0], environment, cwd)
         self.token = options.token or os.urandom(16).hex()
         chosen = _library(library, program)
@@ -155,7 +155,7 @@ class Launch:
         self.close()
 
     def close(self) -> None:
-        """Wait for no further JVM. Those in line are let go at once; the program goes on."""
+        """Stop accepting JVMs. Releases pending ones at once; the program keeps running."""
         self._listener.close()
 
     def accept(self, timeout: float = 30.0, *, main: str | None = None) -> Connection:
@@ -163,7 +163,7 @@ class Launch:
 
         Args:
             timeout: seconds to wait for it.
-            main: part of its main class or jar name; others are let go.
+            main: part of its main class or jar name; others are released.
 
         Raises:
             LaunchFailed: none came, or the program ended.
@@ -203,8 +203,8 @@ class Launch:
             connected = accept(self._listener.socket, belongs, deadline, handle)
             if connected is not None:
                 return connected
-        # The program has ended. A script that starts its JVM in the background does so too:
-        # go on for as long as anything runs that carries the token.
+        # The program has ended, but so does a script that starts its JVM in the background: #
+        # continue while any process has the token.
         while time.monotonic() < deadline:
             left = self._anything_left()
             until = min(deadline, time.monotonic() + (0.1 if left else 0.0))
@@ -214,7 +214,7 @@ class Launch:
         return None
 
     def _anything_left(self) -> bool:
-        """Whether any process still has the environment that this launch gave away."""
+        """Whether any process still has this launch's environment."""
         mark = f"token={self.token}".encode()
         for name in os.listdir("/proc"):
             if name.isdigit():
@@ -239,8 +239,8 @@ class Launch:
                     current = handle.status().parent
             except AttachError:
                 break
-        # A child whose parent has ended has another parent, but still the environment or the
-        # command line that only this launch gave away.
+        # A child whose parent has ended has another parent, but still the environment or the #
+        # command line of this launch.
         try:
             with ProcessHandle(pid) as handle:
                 environment = handle.environment() or {}
@@ -251,7 +251,7 @@ class Launch:
         return mark in environment.get("JAVA_TOOL_OPTIONS", "") or any(mark in w for w in words)
 
     def _failed(self, timeout: float, main: str | None, skipped: Sequence[str]) -> LaunchFailed:
-        seen = f" JVMs that were let go: {'; '.join(skipped)}." if skipped else ""
+        seen = f" Released JVMs: {'; '.join(skipped)}." if skipped else ""
         wanted = f"no JVM with {main!r} in its name" if main else "no JVM"
         returncode = self.popen.poll()
         if returncode is None:
@@ -277,14 +277,14 @@ def java_tool_options(
     *,
     script: str | os.PathLike[str] | None = None,
 ) -> str:
-    """What to put into ``JAVA_TOOL_OPTIONS`` so that every JVM started then has the agent.
+    """A value of ``JAVA_TOOL_OPTIONS`` with which every JVM loads the agent.
 
-    The text is quoted by the variable's own rules. Where the variable is already set, append it
-    after a blank: tools share the variable.
+    The text is quoted by the variable's own rules. If the variable is already set, append it after
+    a blank: tools share the variable.
 
     Args:
-        options: the agent's options; by default it listens in the usual place, unless it has a
-            script to run.
+        options: the agent's options; by default it listens on the usual socket, unless it runs a
+            script.
         library: the agent library; by default the packaged one for this system.
         script: a Python file that is an agent, the same as in the options.
 
@@ -315,9 +315,9 @@ def prepared(
     Args:
         argv: the command.
         options: the agent's options, for each JVM.
-        inherited: whether the JVMs that the program starts get them too.
-        library: the agent library; by default the packaged one that fits the program.
-        env: the environment to begin with; this process's own if not given.
+        inherited: whether JVMs that the program starts get them, too.
+        library: the agent library; by default the packaged one for the program.
+        env: the initial environment; by default this process's own.
 
     Raises:
         AgentLibraryMissing, OptionsError: what the message says.
@@ -339,7 +339,7 @@ def add_agents(
     *,
     inherited: bool = False,
 ) -> None:
-    """Put VM arguments where the program's JVM finds them: its own words, or the environment."""
+    """Add VM arguments to the command line of ``java``, or else to the environment."""
     if is_java_launcher(program) and not inherited:
         words[1:1] = arguments
         return
@@ -350,7 +350,7 @@ def add_agents(
 
 
 def is_java_launcher(program: str) -> bool:
-    """Whether a program is the JDK's own ``java``, not a script that may do anything."""
+    """Whether a program is the JDK's own ``java``, not a script."""
     real = os.path.realpath(program)
     return os.path.basename(real) == "java" and is_elf(real)
 
@@ -372,7 +372,7 @@ def _library(library: str | os.PathLike[str] | None, program: str) -> str:
 
 
 def end_program(popen: subprocess.Popen[bytes], patience: float = 0.0) -> None:
-    """End a program that is of no use any more, after giving it a moment to end by itself."""
+    """Kill a program, after a moment to exit by itself."""
     if patience > 0:
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(patience)
@@ -385,5 +385,5 @@ def end_program(popen: subprocess.Popen[bytes], patience: float = 0.0) -> None:
             popen.wait()
     for pipe in (popen.stdin, popen.stdout, popen.stderr):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what was not written yet has no reader any more
+            with contextlib.suppress(OSError):  # unwritten data has no reader any more
                 pipe.close()

@@ -1,9 +1,10 @@
-"""What a process may still open and start, before anything is asked of it that needs room.
+"""The descriptors and threads that a process can still create, checked before requests that need
+some.
 
-A JVM that cannot start the thread of its attach listener ends at once, and one that has no
-descriptor for a connection gives up its listener for good. Nothing of this is found out by trying,
-so the limits are read beforehand: those of the process from /proc/PID/limits, those of its control
-groups (versions 1 and 2) and of the system.
+A JVM that cannot start the thread of its attach listener exits at once, and one without a
+descriptor for a connection closes its listener for good. Trying would be fatal, so this reads the
+limits first: those of the process from /proc/PID/limits, those of its control groups (versions 1
+and 2) and of the system.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _CAP_SYS_RESOURCE = 24
 
 @frozen
 class Room:
-    """How much of something there is left.
+    """The remaining amount of a resource.
 
     Attributes:
         left: how many more the process can have.
         limit: how many there can be.
-        what: whose limit that is, in words, with what to do about it.
+        what: the name of the limit, with what to do about it.
     """
 
     left: int
@@ -42,14 +43,14 @@ class Room:
 
 
 def descriptors(handle: ProcessHandle) -> Room | None:
-    """The descriptors that a process can still open; ``None`` where that cannot be seen."""
+    """The descriptors that a process can still open; ``None`` if unknown."""
     limit = _own_limit(handle, "Max open files")
     if limit is None:
         return None
     try:
         directory = handle.open("fd", os.O_RDONLY | os.O_DIRECTORY)
         try:
-            # Kernels since 6.2 say how many there are.
+            # Kernels since 6.2 report the number.
             used = os.fstat(directory).st_size or len(os.listdir(directory))
         finally:
             os.close(directory)
@@ -65,7 +66,7 @@ def threads(handle: ProcessHandle) -> Room | None:
 
 
 def tell_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> str | None:
-    """What of the two the process has too little of, as a sentence; ``None``: there is enough."""
+    """The shortage of either, as a sentence; ``None`` if there is enough."""
     for name, wanted, room in (
         ("descriptor", wanted_descriptors, descriptors(handle) if wanted_descriptors else None),
         ("thread", wanted_threads, threads(handle) if wanted_threads else None),
@@ -77,12 +78,12 @@ def tell_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: in
 
 
 def check_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> None:
-    """Raise TargetExhausted if a process cannot have this many more of each."""
+    """Raise TargetExhausted if a process cannot create this many more of each."""
     why = tell_room(handle, wanted_descriptors, wanted_threads)
     if why is not None:
         raise TargetExhausted(
-            f"JVM {handle.pid} has {why}. Nothing was asked of it: without them it might end, or "
-            "never answer again. Try again when there is room"
+            f"JVM {handle.pid} has {why}. No request was sent: without them it might exit, or "
+            "never answer again. Try again when it has closed some"
         )
 
 
@@ -100,7 +101,7 @@ def _of_threads(handle: ProcessHandle) -> Iterator[Room]:
     limit = _own_limit(handle, "Max processes")
     if limit is None or _passes_over_limits(handle):
         return
-    # All threads of a user count together; there are no more of them than of the whole system.
+    # All threads of a user count together; they are at most those of the whole system.
     if everything is not None and limit - everything > 100:
         return
     used = _threads_of_user(handle)

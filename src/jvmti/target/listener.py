@@ -1,4 +1,4 @@
-"""The socket on which an agent calls back, in a private directory that goes with it."""
+"""The socket on which an agent calls back, in a private directory of its own."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def private_directory(parent: str = "/tmp") -> str:
     """Make a new directory that only the caller can enter, and return its path.
 
     Raises:
-        SuspiciousFile: the parent lets others replace what the caller makes in it.
+        SuspiciousFile: others can replace files in the parent.
         OSError: the parent cannot be written.
     """
     about = os.stat(parent)
     if about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX:
         raise SuspiciousFile(
             f"{parent} can be written by everybody and has no sticky bit, so nothing in it is "
-            f"private; 'chmod +t {parent}' mends that"
+            f"private; 'chmod +t {parent}' fixes that"
         )
     while True:
         path = os.path.join(parent, f".jvmti-{os.urandom(8).hex()}")
@@ -79,8 +79,7 @@ def accept(
 ) -> socket.socket | None:
     """The first connection whose peer ``accepts(pid, uid)``; all others are closed.
 
-    Returns None when the deadline (``time.monotonic()`` seconds) passes, or when ``process``
-    ends first.
+    Returns None if the deadline (``time.monotonic()`` seconds) passes, or ``process`` ends first.
     """
     listening.setblocking(False)
     waiting = select.poll()
@@ -105,10 +104,10 @@ def accept(
         if over or remaining <= 0:
             return None
         if process is not None and ended is None:
-            # Without a pidfd there is nothing to wait for but the clock.
+            # Without a pidfd only the clock ends the wait.
             remaining = min(remaining, 0.1)
         ready = waiting.poll(int(remaining * 1000) + 1)
-        # Those that connected before the end are still let in.
+        # Accept those that connected before the end.
         over = any(descriptor == ended for descriptor, _ in ready) or (
             process is not None and ended is None and not process.alive()
         )

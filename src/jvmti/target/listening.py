@@ -1,4 +1,4 @@
-"""Reaching an agent that already listens in its JVM."""
+"""Connects to an agent that already listens in its JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["connect", "socket_paths"]
 
 
 def socket_paths(jvm_arguments: Sequence[str], uid: int, namespace_pid: int) -> list[str]:
-    """Where an agent of this JVM may be listening: as its options say, or the usual place.
+    """The sockets on which an agent of this JVM may listen: from its options, or the usual one.
 
     ``uid`` is the JVM's user as the JVM sees it.
     """
@@ -37,12 +37,12 @@ def socket_paths(jvm_arguments: Sequence[str], uid: int, namespace_pid: int) -> 
 
 
 def connect(paths: Sequence[str], pid: int, uid: int, deadline: float) -> socket.socket | None:
-    """A connection to the first of the sockets on which the JVM listens; None if it does on none.
+    """A connection to the first socket on which the JVM listens; None if there is none.
 
-    Only a socket of the JVM's user counts, and only when the JVM itself is at the other end.
+    Only a socket of the JVM's user counts, and only if the JVM itself is the peer.
 
     Raises:
-        AttachTimeout: the agent listens and does not take the connection.
+        AttachTimeout: the agent listens but does not accept the connection.
     """
     for path in paths:
         try:

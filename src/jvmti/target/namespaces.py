@@ -1,15 +1,15 @@
-"""Work that has to be done inside the target's namespaces, or as its user.
+"""Work inside the target's namespaces, or as its user.
 
     caller ──── control socket ────► helper: joins user and mount namespace, enters the target's
            ◄─── descriptors ────────         root, takes its groups, gid and uid, then does all
                                              file and attach work
 
-The helper is a process of its own, because one with several threads cannot join a user
-namespace, and because nothing that the target controls may be looked up with the caller's
-rights: the target could have planted symbolic links that lead out of its own tree. After it has
-joined, the helper imports nothing more, and being the target's user it can do no more than the
-target itself. The pid namespace is not joined: signals go through a pidfd, and the kernel
-translates the pids of peer credentials.
+The helper is a process of its own, because one with several threads cannot join a user namespace,
+and because the caller must not look up what the target controls with its own rights: the target
+could have planted symbolic links that lead out of its tree. After joining, the helper imports
+nothing more, and as the target's user it can do no more than the target itself. It does not join
+the pid namespace: signals go through a pidfd, and the kernel translates the pids of peer
+credentials.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Helper"]
 
 _LENGTH = struct.Struct("!I")
 _LONGEST_MESSAGE = 1 << 30
-_GRACE = 2.0  # seconds beyond the deadline in which the helper may still report
+_GRACE = 2.0  # grace time after the deadline for the helper's report, in seconds
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
 _PR_SET_DUMPABLE = 4
@@ -62,7 +62,7 @@ class Helper:
 
     Args:
         process: the JVM.
-        timeout: seconds until every operation has to be over.
+        timeout: total seconds for all operations.
 
     Raises:
         NotPermitted: the caller may not take the target's user or join its namespaces.
@@ -94,7 +94,7 @@ class Helper:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     cwd="/",
-                    # Ctrl-C is the caller's to deal with.
+                    # The caller handles Ctrl-C.
                     start_new_session=True,
                 )
         except BaseException:
@@ -115,7 +115,7 @@ class Helper:
         self.close()
 
     def close(self) -> None:
-        """End the helper, which removes what it made."""
+        """End the helper, which removes its files."""
         self._control.close()
         try:
             self._popen.wait(1.0)
@@ -143,7 +143,7 @@ class Helper:
         self._call("load", library=library, options=options)
 
     def load_copy(self, library: str, options: str) -> None:
-        """Load a library of the caller's, copied over if the target cannot read it itself."""
+        """Load a library of the caller, or a copy if the target cannot read it."""
         file = os.open(library, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self._call("load_copy", send=file, library=library, options=options)
@@ -151,7 +151,7 @@ class Helper:
             os.close(file)
 
     def can_read(self, library: str) -> bool:
-        """Whether the target could load a file of the caller's by its path as it is."""
+        """Whether the target can load a file of the caller by its path."""
         file = os.open(library, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return bool(self._call("can_read", send=file, library=library))
@@ -159,7 +159,7 @@ class Helper:
             os.close(file)
 
     def state(self) -> dict[str, Any]:
-        """What the target's /tmp holds for it: see :mod:`jvmti.target.attach_files`."""
+        """The attach files in the target's /tmp: see :mod:`jvmti.target.attach_files`."""
         found: dict[str, Any] = self._call("state")
         return found
 
@@ -170,7 +170,7 @@ class Helper:
         return self._received, path
 
     def connect_listening(self) -> socket.socket | None:
-        """A connection to an agent that listens in the target already."""
+        """A connection to an agent that already listens in the target."""
         found = self._call(
             "connect_listening", receive=True, arguments=list(self._process.jvm_arguments)
         )
@@ -275,7 +275,7 @@ def _exactly(control: socket.socket, length: int) -> bytes:
 
 
 def _serve(control_fd: int, directory: int, pidfd: int, pid: int, namespace_pid: int) -> NoReturn:
-    """The helper's whole life: answer requests until the caller closes the socket."""
+    """The helper's main loop: answer requests until the caller closes the socket."""
     signal.signal(signal.SIGTERM, _terminated)
     control = socket.socket(fileno=control_fd)
     for descriptor in (control_fd, directory, pidfd):
@@ -320,7 +320,7 @@ def _serve(control_fd: int, directory: int, pidfd: int, pid: int, namespace_pid:
     finally:
         if inside is not None:
             inside.close()
-    # Nothing is left to flush, and interpreter shutdown could still look for files.
+    # Nothing is left to flush, and interpreter shutdown might open files.
     os._exit(0)
 
 
@@ -350,7 +350,7 @@ def _join(handle: ProcessHandle) -> None:
                 number = ctypes.get_errno()
                 raise OSError(number, os.strerror(number))
             os.close(file)
-        # Read only now: the ids are shown as the joined user namespace maps them.
+        # Read only now: ids appear as the joined user namespace maps them.
         status = handle.status()
         os.fchdir(root)
         here, top = os.stat("."), os.stat("/")
@@ -374,8 +374,8 @@ def _join(handle: ProcessHandle) -> None:
         try:
             os.setgroups(status.groups)
         except OSError:
-            # A user namespace can forbid it, or not map all groups; then none of the helper's
-            # groups means anything to files outside either.
+            # A user namespace can forbid it, or not map all groups; then the helper's groups # have
+            # no meaning for files outside either.
             if not new_user:
                 raise
         os.setresgid(status.gid, status.gid, status.gid)
@@ -390,7 +390,7 @@ def _join(handle: ProcessHandle) -> None:
 
 
 class _Inside:
-    """What the helper can do once it has joined; each returns a value and a descriptor to pass."""
+    """The helper's operations after joining; each returns a value and a descriptor to pass."""
 
     def __init__(
         self, handle: ProcessHandle, namespace_pid: int, *, deadline: float, started: float
@@ -446,7 +446,7 @@ class _Inside:
 
 
 def _is_same_file(path: str, file: int) -> bool:
-    """Whether ``path`` can be read here and is the very file that ``file`` is."""
+    """Whether ``path`` is readable here and the same file as ``file``."""
     try:
         here = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -459,11 +459,10 @@ def _is_same_file(path: str, file: int) -> bool:
 
 
 class _LibraryCopy:
-    """A copy of the agent library where the target can read it, while it is being loaded.
+    """A copy of the agent library where the target can read it, while it loads.
 
-    The file's name is made of its content, so that loading the same library again is recognised
-    by the dynamic loader as the one it has; a lock on the directory keeps two controllers from
-    removing each other's copy.
+    The file's name is a hash of its content, so that the dynamic loader recognises the same
+    library; a lock on the directory keeps two controllers from removing each other's copy.
     """
 
     def __init__(self, file: int, deadline: float) -> None:

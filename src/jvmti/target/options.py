@@ -3,9 +3,9 @@
     options = item ("," item)*
     item    = key | key "=" value
 
-Values are percent-encoded (UTF-8) wherever they hold anything but letters, digits and
-``/._:@+-``, so an option string has no blanks, quotes or commas of its own and survives
-``JAVA_TOOL_OPTIONS``, shells and argument files as it is.
+Values are percent-encoded (UTF-8) except letters, digits and ``/._:@+-``, so an option string has
+no blanks, quotes or commas in its values and passes unchanged through ``JAVA_TOOL_OPTIONS``, shells
+and argument files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KEYS = (
     "log",
 )
 _TEXTS = ("connect", "script", "options", "python", "log")
-"""Keys whose values may be any text but the empty one."""
+"""Keys whose values may be any text except the empty one."""
 
 
 def encode_value(value: str) -> str:
@@ -48,7 +48,7 @@ def encode_value(value: str) -> str:
 
 
 def decode_value(text: str) -> str:
-    """Undo :func:`encode_value`; raise OptionsError for what it can never produce."""
+    """Undo :func:`encode_value`; raise OptionsError for text that it never produces."""
     if not _VALUE.match(text):
         raise OptionsError(
             f"{text!r}: percent-encode (%XX) everything but letters, digits and / . _ : @ + -"
@@ -65,34 +65,33 @@ def decode_value(text: str) -> str:
 
 @frozen
 class AgentOptions:
-    """The options of the agent when it is loaded. Every field is optional.
+    """The options for loading the agent. Every field is optional.
 
-    ``str()`` gives the option string and :meth:`parse` reads it back.
+    ``str()`` returns the option string and :meth:`parse` reads it.
 
     Attributes:
-        connect: Unix socket that the agent connects to. At start-up it then holds the JVM in
-            the OnLoad phase until the controller lets it start; if it cannot connect, the JVM
-            starts as if there were no agent.
+        connect: Unix socket that the agent connects to. At start-up it then holds the JVM in the
+            OnLoad phase until the controller releases it; if it cannot connect, the JVM starts
+            without an agent.
         listen: Unix socket to listen on once the JVM has started; the empty string means
             ``/tmp/.jvmti-<uid>/<pid>.sock``. None: do not listen.
-        reserve: capabilities to take at start-up and give back, which keeps them available to
-            those who attach later; the empty tuple means all that only start-up can give.
-            None: reserve nothing.
-        script: a Python file, an agent, that a process of its own is started for. The JVM does
-            not start without it; those that the JVM starts in turn, and that inherit the options,
-            run without it.
+        reserve: capabilities to add at start-up and relinquish, which keeps them available to
+            controllers that attach later; the empty tuple means all that are granted only at
+            start-up. None: reserve nothing.
+        script: a Python file, an agent, which runs in a process of its own. If it fails, the JVM
+            does not start; JVMs that inherit the options run without it.
         options: text for the script's functions.
         python: the interpreter for the script; None means the one of this package.
-        follow: run the script for the JVMs that inherit the options too, each in its own process.
-        unload: whole seconds that the end of the JVM waits for the script's ``agent_onunload``;
-            None is the default, 10.
+        follow: run the script also for JVMs that inherit the options, each in its own process.
+        unload: whole seconds that the JVM's exit waits for the script's ``agent_onunload``; None is
+            the default, 10.
         token: hexadecimal text that the agent repeats in its greeting.
         timeout: whole seconds that start-up waits for the controller's first message, 10 if None,
-            or for the script to have set itself up, 60 if None.
-        log: file that the agent writes its own log to.
+            or for the script's setup, 60 if None.
+        log: file for the agent's log.
 
     Raises:
-        OptionsError: a field has a value that the grammar cannot express.
+        OptionsError: the grammar cannot express the value of a field.
     """
 
     connect: str | None = None
@@ -118,7 +117,7 @@ class AgentOptions:
             if "\0" in (getattr(self, key) or ""):
                 raise OptionsError(f"{key}: its value cannot contain a NUL character")
         if self.script is not None and self.connect is not None:
-            raise OptionsError("script and connect exclude each other: who is to hold the start?")
+            raise OptionsError("script and connect exclude each other: both would hold the start")
         if self.script is None:
             for key in ("options", "python", "follow", "unload"):
                 if getattr(self, key):

@@ -1,9 +1,9 @@
-"""Which JVMs are running, and which of them a target means.
+"""Finds running JVMs, and the one that a target names.
 
-A process counts as a JVM when the VM library is in its memory map, when it keeps HotSpot
-performance data, or when it was started by a ``java`` launcher (which may not have loaded the VM
-yet). What HotSpot says of itself in the performance data comes before what the command line
-looks like, because programs that embed a VM have command lines of their own.
+A process counts as a JVM if the VM library is in its memory map, if it has HotSpot performance
+data, or if a ``java`` launcher started it (which may not have loaded the VM yet). HotSpot's
+performance data takes precedence over the command line, because programs that embed a VM have
+command lines of their own.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _NAMESPACES = ("mnt", "pid", "user")
 
 @dataclass(frozen=True)
 class Process:
-    """A running JVM, as it was when it was looked at.
+    """A running JVM, at the time of the search.
 
     Attributes:
         pid: its process id here.
         namespace_pid: its process id in its own pid namespace.
         uid: effective user id, as seen from here.
         gid: effective group id, as seen from here.
-        main: main class, ``module/class``, or path of the jar; empty when unknown.
-        arguments: what the program itself was given.
-        jvm_arguments: what the VM was given, ``JAVA_TOOL_OPTIONS`` included where known.
+        main: main class, ``module/class``, or path of the jar; empty if unknown.
+        arguments: the program's own arguments.
+        jvm_arguments: the VM's arguments, including ``JAVA_TOOL_OPTIONS`` if known.
         java_version: such as ``17.0.9``, None when unknown.
-        java_home: as a path of the target's, None when unknown.
-        executable: as a path of the target's, None when hidden.
-        libjvm: the VM library as a path of the target's, None when hidden or not yet loaded.
+        java_home: as a path in the target, None if unknown.
+        executable: as a path in the target, None if hidden.
+        libjvm: the VM library as a path in the target, None if hidden or not yet loaded.
         musl: whether its C library is musl; None when unknown.
         foreign_namespaces: which of ``mnt``, ``pid``, ``user`` are not the caller's.
-        changed_root: whether its root directory is another than its mount namespace's.
+        changed_root: whether its root directory differs from its mount namespace's.
         started: seconds since the epoch.
         start_ticks: clock ticks since boot; with ``pid``, the identity of the process.
     """
@@ -80,7 +80,7 @@ class Process:
         return last if last.endswith(".jar") else last.rpartition(".")[2]
 
     def describe(self) -> str:
-        """One line for people: pid and main class, or what is known instead."""
+        """One line for people: pid and main class, or whatever is known."""
         known = self.main or self.executable or "main class unknown"
         return f"{self.pid} {printable(known)}"
 
@@ -91,10 +91,10 @@ class Process:
         return self.uid != os.geteuid() or (os.geteuid() == 0 and self.gid != os.getegid())
 
     def open(self) -> ProcessHandle:
-        """Hold the process, making sure that it is still the same one.
+        """Open the process, after checking that it is still the same one.
 
         Raises:
-            JvmDied: it ended; the pid may be another process's by now.
+            JvmDied: it ended; another process may have its pid.
         """
         try:
             handle = ProcessHandle(self.pid)
@@ -112,10 +112,10 @@ class Process:
 
 
 def processes() -> list[Process]:
-    """All JVMs that the caller can see, in the order of their pids.
+    """All JVMs visible to the caller, in the order of their pids.
 
-    Those of other users are listed with what the system shows of them. The caller's own process
-    is left out.
+    Those of other users have only what the system shows of them. The caller's own process is left
+    out.
     """
     found = []
     for name in os.listdir("/proc"):
@@ -129,7 +129,7 @@ def processes() -> list[Process]:
 
 
 def find(target: int | str | Process) -> Process:
-    """The one JVM that ``target`` means.
+    """The JVM that ``target`` names.
 
     A number, or text of digits, is a pid. Other text is part of a main class or jar name and has
     to match exactly one JVM; a JVM whose name is exactly this text comes before those that only
@@ -170,7 +170,7 @@ def find(target: int | str | Process) -> Process:
 
 
 def _where_given(process: Process, text: str) -> str:
-    """What to say of a JVM in whose arguments a text is: many servers start by a class of others.
+    """A note for a JVM with the text in its arguments: many servers start by another class.
 
     Tomcat's main class is ``Bootstrap``, Keycloak's ``QuarkusEntryPoint``.
     """
@@ -185,8 +185,8 @@ def inspect(pid: int) -> Process:
 
     Raises:
         NoSuchProcess: there is none.
-        NotAJvm: it runs no JVM.
-        JvmDied: it ended while it was looked at.
+        NotAJvm: it does not run a JVM.
+        JvmDied: it ended meanwhile.
     """
     with ProcessHandle(pid) as handle:
         status = handle.status()
@@ -198,7 +198,7 @@ def inspect(pid: int) -> Process:
 
 
 def performance_data(process: Process) -> dict[str, str | int]:
-    """HotSpot's performance counters of a JVM as of now, by name; empty where it keeps none.
+    """HotSpot's current performance counters of a JVM, by name; empty if it has none.
 
     Raises:
         NoSuchProcess: it has ended.
@@ -219,7 +219,7 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
     executable = handle.link("exe")
     libjvm, musl = _libraries(handle)
     launcher = os.path.basename(executable or (words[0] if words else "")) == "java"
-    # Without the right to read the map (another user's process) only the name is left to go by.
+    # Without permission to read the map (another user's process), only the name helps.
     if libjvm is None and not launcher and (musl is not None or not words):
         raise NotAJvm(_not_a_jvm(pid, words, hidden=musl is None))
     foreign = frozenset(kind for kind in _NAMESPACES if same_namespace(handle, kind) is False)
@@ -240,7 +240,7 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
     local = "mnt" not in foreign and not changed_root
     line = command_line.parse(words[1:], _argument_file_reader(handle, status, local))
     if not launcher:
-        # A program that embeds the VM: its words are not the VM's.
+        # A program that embeds the VM: its arguments are not the VM's.
         line = command_line.CommandLine((), "", tuple(words[1:]), False)
     main, arguments = _main(line, _text(data, "sun.rt.javaCommand"))
     return Process(
@@ -305,7 +305,7 @@ def _performance_data(root: int | None, status: Status, started: float) -> dict[
 
 
 def _root(handle: ProcessHandle, foreign: bool) -> tuple[int | None, bool]:
-    """A descriptor of the target's root directory where it differs from the caller's."""
+    """A descriptor of the target's root directory, if it differs from the caller's."""
     try:
         root = handle.open("root", os.O_PATH | os.O_DIRECTORY)
     except OSError:

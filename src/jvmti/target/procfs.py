@@ -1,8 +1,8 @@
-"""One process, as /proc shows it.
+"""One process, through /proc.
 
-A :class:`ProcessHandle` keeps the process's directory in /proc open. The descriptor goes on
-meaning the same process when its pid is used again, and it works after the mount namespace
-changed, which is why everything else here reads through it.
+A :class:`ProcessHandle` keeps the process's directory in /proc open. The descriptor still means the
+same process when its pid is reused, and works after a change of the mount namespace, so everything
+else here reads through it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @frozen
 class Status:
-    """The lines of /proc/PID/status that matter here; ids are the effective ones."""
+    """The relevant lines of /proc/PID/status; ids are the effective ones."""
 
     state: str
     thread_group: int
@@ -40,15 +40,15 @@ class Status:
 
     @property
     def dead(self) -> bool:
-        """Whether it has ended and only waits to be reaped."""
+        """Whether it has ended and waits to be reaped."""
         return self.state in "ZX"
 
     def catches(self, number: signal.Signals) -> bool:
-        """Whether the process has a handler of its own for the signal."""
+        """Whether the process has its own handler of the signal."""
         return bool(self.caught_signals >> (number - 1) & 1)
 
     def waits(self, number: signal.Signals) -> bool:
-        """Whether the signal has been sent and not been taken yet."""
+        """Whether the signal is pending."""
         return bool(self.pending_signals >> (number - 1) & 1)
 
 
@@ -69,14 +69,14 @@ class ProcessHandle:
             self._directory = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             raise NoSuchProcess(
-                f"there is no process {pid} that can be seen from here; "
-                "'jvmti ps' lists the JVMs that can"
+                f"there is no process {pid} that is visible from here; "
+                "'jvmti ps' lists the JVMs that are"
             ) from None
         try:
             self.pidfd = os.pidfd_open(pid)
         except (OSError, AttributeError):
-            # Kernels before 5.3, and containers whose system call filter is older: plain kill
-            # does, after the check that the directory still belongs to a live process.
+            # Kernels before 5.3, and containers with an older system call filter: use plain kill, #
+            # after checking that the directory still belongs to a live process.
             self.pidfd = None
         except OverflowError:
             self.close()
@@ -84,7 +84,7 @@ class ProcessHandle:
 
     @classmethod
     def adopt(cls, pid: int, directory: int, pidfd: int | None) -> ProcessHandle:
-        """Make a handle of descriptors that another process opened; it owns them from here."""
+        """Make a handle of descriptors that another process opened; the handle then owns them."""
         handle = cls.__new__(cls)
         handle.pid = pid
         handle.pidfd = pidfd
@@ -98,7 +98,7 @@ class ProcessHandle:
         self.close()
 
     def close(self) -> None:
-        """Close the descriptors; harmless when repeated."""
+        """Close the descriptors; repeating it does nothing."""
         for descriptor in (self._directory, self.pidfd):
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)
@@ -125,14 +125,14 @@ class ProcessHandle:
             os.close(descriptor)
 
     def link(self, name: str) -> str | None:
-        """Where one of the links points, None when the caller may not know."""
+        """The target of a link, None if the caller has no permission."""
         try:
             return os.readlink(name, dir_fd=self._directory)
         except OSError:
             return None
 
     def status(self) -> Status:
-        """Read the status lines anew. Raises JvmDied when the process has gone."""
+        """Read the status lines again. Raises JvmDied if the process has ended."""
         try:
             text = self.read("status").decode("utf-8", "replace")
         except (FileNotFoundError, ProcessLookupError):
@@ -147,8 +147,7 @@ class ProcessHandle:
             uid=int(fields["Uid"].split()[1]),
             gid=int(fields["Gid"].split()[1]),
             groups=tuple(int(group) for group in fields.get("Groups", "").split()),
-            # The last number is the pid in the innermost namespace, the one that getpid()
-            # returns over there.
+            # The last number is the pid in the innermost namespace, which getpid() returns there.
             namespace_pid=int(fields.get("NSpid", str(self.pid)).split()[-1]),
             caught_signals=int(fields.get("SigCgt", "0"), 16),
             pending_signals=int(fields.get("ShdPnd", "0"), 16),
@@ -199,7 +198,7 @@ class ProcessHandle:
         return [os.fsdecode(part) for part in parts]
 
     def environment(self) -> dict[str, str] | None:
-        """The environment the process started with, None when the caller may not know."""
+        """The environment at the start of the process, None if the caller has no permission."""
         try:
             raw = self.read("environ")
         except OSError:

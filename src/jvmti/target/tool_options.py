@@ -1,8 +1,8 @@
-"""``JAVA_TOOL_OPTIONS``: an environment variable whose options every JVM takes in.
+"""``JAVA_TOOL_OPTIONS``: an environment variable with options for every JVM.
 
-The variable is split at white space. Text between a pair of single or double quotes belongs to
-the option as it is, the other kind of quote included; quotes may open and close anywhere and are
-dropped. There is no escape character, so text with both kinds of quote becomes several pieces.
+The variable is split at white space. Text between a pair of single or double quotes is taken
+literally, including the other kind of quote; quotes may open and close anywhere and are removed.
+There is no escape character, so text with both kinds of quote becomes several pieces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _BLANKS = " \t\r\n\v\f"
 
 
 def quote_tool_option(option: str) -> str:
-    """Write one option so that the variable's rules give it back unchanged."""
+    """Quote one option by the variable's rules."""
     if "\0" in option:
         raise OptionsError("an environment variable cannot contain a NUL character")
     if option and not any(char in _BLANKS or char in "'\"" for char in option):
@@ -63,7 +63,7 @@ def split_tool_options(text: str) -> list[str]:
 
 
 def append_tool_options(existing: str | None, addition: str) -> str:
-    """Add to a value that may already be set: several tools can share the variable."""
+    """Append to a value that may already be set: several tools can share the variable."""
     existing = (existing or "").strip(_BLANKS)
     return f"{existing} {addition}" if existing else addition
 

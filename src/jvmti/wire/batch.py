@@ -16,7 +16,7 @@ _ENTRY, _RESULT = BATCHED.struct, BATCH_RESULT.struct
 
 
 class Deferred:
-    """The outcome of one call of a batch, there once the batch has been sent."""
+    """The outcome of one call of a batch, available once the batch has been sent."""
 
     __slots__ = ("_error", "_value", "done", "name")
 
@@ -50,12 +50,12 @@ class Batch:
         self._here: list[tuple[Deferred, Callable[[], Any]]] = []
         """Calls that something on this side stands in for."""
         self._arguments: list[Any] = []
-        """Kept until the batch is sent: handles given up before would be stale in it."""
+        """Kept until the batch is sent: otherwise handles released earlier would be stale in it."""
 
     def add(
         self, declaration: Declaration, environment: int, arguments: tuple[Any, ...]
     ) -> Deferred:
-        """Add one call; wrong arguments are refused here and now."""
+        """Add one call; wrong arguments raise here."""
         payload = codec_of(declaration).encode(self.session, arguments)
         self._parts.append(_ENTRY.pack(declaration.number, environment, len(payload)) + payload)
         deferred = Deferred(declaration.name)
@@ -70,7 +70,7 @@ class Batch:
         return deferred
 
     def send(self) -> None:
-        """Send what has been collected and settle every `Deferred`."""
+        """Send the collected calls and settle every `Deferred`."""
         self._send()
         here, self._here = self._here, []
         for deferred, call in here:

@@ -1,10 +1,10 @@
-"""A channel: this Python thread facing one thread of the JVM.
+"""A channel: one Python thread facing one thread of the JVM.
 
-Requests carry a sequence number and so do replies.  When a call is interrupted or runs out of time
-its reply comes later; it is recognised by its number and thrown away, so the channel stays usable.
+Requests carry a sequence number and so do replies.  When a call is interrupted or times out, its
+reply comes later; the channel recognises it by its number, discards it and stays usable.
 
-While a request waits, the thread it is served by may have an event: the agent then begins
-a nested conversation, which `Channel.answer` continues until it is answered.
+While a request waits, the JVM thread that serves it may cause an event: the agent then begins a
+nested conversation, and `Channel.answer` carries it on and answers it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jvmti.wire import protocol, trace
 from jvmti.wire.protocol import Kind
 
 Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
-"""Answers the callbacks of a heap walk from the first one on, and gives the next other frame."""
+"""Answers the callbacks of a heap walk from the first one on, and returns the next other frame."""
 
 HEADER = protocol.HEADER.struct
 _INBOX = 64 * 1024
@@ -36,15 +36,15 @@ _OPENINGS = (_EVENT, _CALLBACK)
 _ANSWER = int(Kind.ANSWER)
 _EMPTY_ANSWER = HEADER.pack(0, _ANSWER, 0, 0, 0, 0, 0)[:-4]
 _ATOMIC = 2048
-"""Bytes that the kernel takes in one piece, however little room the socket has."""
+"""Bytes that the kernel accepts in one piece, however full the socket's buffer is."""
 _SPIN = 30_000
-"""Nanoseconds to look for a frame before it is slept for."""
+"""Nanoseconds to poll for a frame before sleeping."""
 _RAREST = 63
-"""Waits without looking between two with, where looking is in vain."""
+"""Waits without polling between two with, while polling does not pay."""
 
 
 class Request(NamedTuple):
-    """A frame that asks the agent for something, and how long its reply is waited for."""
+    """A frame that asks the agent for something, and the time limit of its reply."""
 
     kind: int
     """Of the frame; see `jvmti.wire.protocol.Kind`."""
@@ -55,13 +55,13 @@ class Request(NamedTuple):
     payload: bytes = b""
     """Its arguments."""
     name: str = ""
-    """What the call is called in errors."""
+    """The name of the call in errors."""
     timeout: float | None = None
     """Seconds to wait for the reply; ``None`` is the session's limit, or for ever without one."""
     flags: int = 0
     """Of the frame."""
     descriptor: int | None = None
-    """Passed along with the frame; it stays open here."""
+    """A descriptor to send with the frame; it stays open here."""
     walk: Walk | None = None
     """Answers the callbacks of a heap walk."""
 
@@ -90,9 +90,9 @@ class Frame:
 
 
 class _End(weakref.ref[Any]):
-    """Closes a socket when what it refers to goes, without code of Python's, which loses Ctrl-C.
+    """Closes a socket when its owner is collected, without Python code, which would lose Ctrl-C.
 
-    It does so without a farewell, because a forked child may be what drops its copy here.
+    It sends no farewell, because it may be a forked child that drops its copy here.
     """
 
     __slots__ = ("close",)
@@ -123,18 +123,18 @@ class Channel:
         self.bytes = 0
         self.broken: str | None = None
         self.answer: Callable[[Channel, Frame], None] | None = None
-        """Carries on a conversation that the agent has begun, and answers it."""
+        """Carries on a conversation that the agent began, and answers it."""
         self.thread_end: _End | None = None
-        """Closes it together with the thread that it belongs to."""
+        """Closes it when the thread that it belongs to ends."""
         self._closer = _closing(connected, self)
         for key, end in list(_ends.items()):
             if end() is None:
                 _ends.pop(key, None)
         _ends[id(self._closer)] = self._closer
         self._waited: set[int] = set()
-        """Requests whose replies are waited for; all but one are around a conversation."""
+        """Requests that wait for their replies; all but one enclose a conversation."""
         self._arrived: dict[int, Frame] = {}
-        """Replies that came while a conversation within their request was going on."""
+        """Replies that came during a conversation within their request."""
         self._sequence = 0
         self._inbox = bytearray(_INBOX)
         self._view = memoryview(self._inbox)
@@ -144,7 +144,7 @@ class Channel:
         poll.register(connected, select.POLLIN)
         self._poll = poll.poll
         self._pause = self._skip = 0 if len(os.sched_getaffinity(0)) > 1 else math.inf
-        """Waits without looking: from the last with to the next, and still to come."""
+        """Waits without polling: from the last with to the next, and those still to come."""
         connected.settimeout(None)
 
     def close(self) -> None:
@@ -165,11 +165,11 @@ class Channel:
 
         Args:
             request: the frame.
-            before: frames without a reply that go ahead in the same piece.
+            before: frames without a reply, sent ahead in the same piece.
             conversation: which one the request belongs to; 0 is the channel's own.
 
         Raises:
-            CallTimeout: no reply in time; it will be discarded when it comes.
+            CallTimeout: no reply in time; a late reply is discarded.
             TargetLost: the other side is gone.
         """
         if self.broken is not None:
@@ -212,14 +212,14 @@ class Channel:
             self._waited.discard(sequence)
 
     def _abandon(self, sequence: int) -> None:
-        """Report to the agent that callbacks of a walk are not answered any more."""
+        """Tell the agent that this side no longer answers the callbacks of a walk."""
         if self.broken is None:
             self._send(HEADER.pack(0, Kind.ABANDON, 0, 0, sequence, 0, 0), None, None)
 
     def _another(self, got: int, frame: Frame) -> None:
-        """Take a frame that is not the reply waited for."""
+        """Handle a frame that is not the expected reply."""
         if frame.kind == _CALLBACK:
-            return  # of a walk that was abandoned
+            return  # of an abandoned walk
         if frame.kind == _EVENT and self.answer is not None:
             self.answer(self, frame)
         elif got in self._waited:
@@ -228,7 +228,7 @@ class Channel:
             self.late.pop(got, None)
 
     def wait_for(self, kind: Kind, timeout: float | None) -> Frame:
-        """Wait for a frame of a kind that the agent sends by itself.
+        """Wait for a frame of a kind that the agent sends on its own.
 
         Raises:
             CallTimeout: none came in time.
@@ -245,7 +245,7 @@ class Channel:
         """Wait for a conversation that the agent begins: its number, environment, own number and
         payload.
 
-        Only for threads that signals do not reach.
+        Only for threads that receive no signals.
 
         Args:
             answer: the frame that ends the conversation before it.
@@ -256,7 +256,7 @@ class Channel:
         if answer:
             self.send_answer(answer)
         if self._start == self._end and len(self._inbox) <= 16 * _INBOX:
-            # The usual case without what the others need: a thread of the JVM waits.
+            # The usual case, kept short: a thread of the JVM waits.
             try:
                 self._spin()
                 received = self.socket.recv_into(self._inbox)
@@ -280,7 +280,7 @@ class Channel:
         return frame.status, frame.environment, frame.conversation, frame.payload
 
     def send_answer(self, frame: bytes) -> None:
-        """Send the frame that ends a conversation, of `answer_frame`; it is mostly short."""
+        """Send the frame that ends a conversation (see `answer_frame`); it is usually short."""
         self.messages += 1
         self.bytes += len(frame)
         if len(frame) > _ATOMIC:
@@ -318,20 +318,20 @@ class Channel:
         except OSError as error:
             raise self._lost(error) from None
         except BaseException:
-            # Part of a long frame may be on its way, so nothing more can follow it.  A short one
-            # goes in one piece or not at all, and either way the next can follow.
+            # Part of a long frame may have been sent, so nothing can follow it. A short one # is
+            # sent whole or not at all, so the next can follow.
             if len(frame) > _ATOMIC:
                 self.close()
             raise
 
     def _send_until(self, frame: bytes, deadline: float) -> None:
-        """Send a frame that a target which does not read may never take."""
+        """Send a frame to a target that may never read it."""
         rest = memoryview(frame)
         poll = select.poll()
         poll.register(self.socket, select.POLLOUT)
         while rest:
             if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
-                raise CallTimeout("the request was not taken in time")
+                raise CallTimeout("the target did not read the request in time")
             try:
                 rest = rest[self.socket.send(rest, socket.MSG_DONTWAIT) :]
             except BlockingIOError:
@@ -340,7 +340,8 @@ class Channel:
     def next_block(self, answer: bytes, deadline: float | None) -> bytes | tuple[int, Frame]:
         """Answer a block of callbacks and wait for the next; another frame ends the walk.
 
-        The frame may have come already, to a call of a callback: the agent has ended the walk then.
+        A callback's own call may have received that frame already: then the agent has ended the
+        walk.
 
         Raises:
             CallTimeout: nothing came in time.
@@ -350,7 +351,7 @@ class Channel:
             return self._arrived.popitem()
         self.send_answer(answer)
         if deadline is None and self._start == self._end:
-            # As often as there are objects in a walk.
+            # Runs as often as a walk has objects.
             self._fill_empty()
             received = self._end
             if received > _HEADER_SIZE and self._inbox[4] == _CALLBACK:
@@ -358,14 +359,14 @@ class Channel:
                     self._end = 0
                     return self._view[_HEADER_SIZE:received].tobytes()
         if deadline is not None and time.monotonic() >= deadline:
-            # Blocks that are always there in time must not make a walk last for ever.
+            # Blocks that always come in time must not make a walk last for ever.
             raise CallTimeout("the next block comes too late")
         sequence, frame = self._receive(deadline)
         return frame.payload if frame.kind == _CALLBACK else (sequence, frame)
 
     def _receive(self, deadline: float | None) -> tuple[int, Frame]:
         if self._end == self._start and deadline is None:
-            # Mostly nothing is left of the last frame, and the next comes whole.
+            # Usually the last frame is used up, and the next comes whole.
             self._fill_empty()
         if self._end - self._start < _HEADER_SIZE:
             self._fill(_HEADER_SIZE, deadline)
@@ -381,24 +382,24 @@ class Channel:
         start = self._start + _HEADER_SIZE
         payload = b""
         if size:
-            # A copy, because the inbox is used again before the reply may be done with.
+            # A copy, because the inbox is reused while the reply may still be in use.
             payload = self._view[start : start + size].tobytes()
         frame = Frame(kind, flags, status, environment, conversation, payload)
-        # From here to who waits for it nothing is called, so that no Ctrl-C can come between.
+        # From here to the waiting caller nothing is called, so that no Ctrl-C can come between.
         self._start = start + size
         return sequence, frame
 
     def _spin(self) -> None:
-        """Look for the other side's next frame a moment before it is slept for.
+        """Poll for the other side's next frame a moment before sleeping.
 
-        To be put to sleep and woken takes longer than most answers.  What is there already proves
-        nothing; what took long was in vain, because another thread had the processor meanwhile.
+        Sleeping and waking takes longer than most answers. A frame that is already there proves
+        nothing; a long poll was useless, because another thread had the processor meanwhile.
         """
         if self._skip:
             self._skip -= 1
             return
         look, now = self._poll, time.monotonic_ns
-        self._skip = _RAREST  # for what a signal's handler asks meanwhile
+        self._skip = _RAREST  # for requests of a signal handler meanwhile
         if not look(0):
             end = now() + _SPIN
             while not look(0) and now() < end:
@@ -440,7 +441,7 @@ class Channel:
             self._start, self._end = 0, len(rest)
         while self._end - self._start < need:
             if self._end == 0:
-                # A frame's fifth byte is never 0, so it tells whether something has come.
+                # A frame's fifth byte is never 0, so it shows whether something has come.
                 self._inbox[4] = 0
             try:
                 if deadline is not None:
@@ -454,7 +455,7 @@ class Channel:
             except CallTimeout:
                 raise
             except (KeyboardInterrupt, SystemExit):
-                # Raised between the arrival of bytes and the note of their number, the number is
+                # If this was raised after bytes arrived and before their number was noted, it is #
                 # lost: the channel cannot go on, and the thread's next call opens another.
                 if self._end > 0 or self._inbox[4]:
                     self.close()
@@ -479,14 +480,14 @@ class Channel:
 
 
 def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> bytes:
-    """The frame that ends a conversation, and frames without a reply that go ahead of it."""
+    """The frame that ends a conversation, after frames that need no reply."""
     if payload or before:
         return before + HEADER.pack(len(payload), _ANSWER, 0, 0, 0, 0, conversation) + payload
     return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
 
 
 class ThreadChannel:
-    """Closes a thread's channel when the thread's locals go."""
+    """Closes a thread's channel when the thread's locals are collected."""
 
     __slots__ = ("__weakref__", "channel")
 
@@ -495,7 +496,7 @@ class ThreadChannel:
         channel.thread_end = _closing(channel.socket, self)
 
     def leave(self) -> None:
-        """Let the channel stay open: the session has taken it over, with a call running on it."""
+        """Keep the channel open: the session has taken it over, with a call running on it."""
         self.channel.thread_end = None
 
 

@@ -21,7 +21,7 @@ I32 = struct.Struct("<i")
 U64 = struct.Struct("<Q")
 
 _MOST_MET = 1024
-"""How many members of an enumeration are remembered; the combinations of flags may be many."""
+"""How many members of an enumeration to cache; there may be many combinations of flags."""
 
 Encoder = Callable[[Any, list[bytes], Any], None]
 """Appends the encoding of a value to a list: (value, parts, session)."""
@@ -35,8 +35,8 @@ def handle_of(value: Any, session: Any, shape: shapes.Reference, where: str) -> 
     Raises:
         TypeError: it is not a handle.
         ForeignHandle: it belongs to another session.
-        JvmtiError: it is of another kind, as the kind that is wanted says; or it has been released,
-            and the shape is not one that has a result of its own.
+        JvmtiError: it is of another kind (the error of the wanted kind); or it has been released,
+            and the shape has no result of its own for that.
     """
     if value is None:
         if shape.nullable:
@@ -48,7 +48,9 @@ def handle_of(value: Any, session: Any, shape: shapes.Reference, where: str) -> 
             raise error_for(int(ErrorCode[shape.python.ERROR]), None, what)
         raise TypeError(what)
     if value._session is not session:
-        raise ForeignHandle(f"{where} belongs to another session; handles are good in their own")
+        raise ForeignHandle(
+            f"{where} belongs to another session; handles are valid in their own session only"
+        )
     number: int = value._handle
     if number == 0 and not shape.answered:
         code = int(ErrorCode[shape.python.ERROR])
@@ -62,7 +64,7 @@ def narrowed(value: Any, dtype: numpy.dtype[Any], where: str) -> numpy.ndarray[A
     Integers must fit; floating-point numbers are rounded as in Java.
 
     Raises:
-        TypeError: they are of another kind.
+        TypeError: they are not numbers of that kind.
         ValueError: they are not of one dimension.
         OverflowError: one does not fit.
     """
@@ -283,8 +285,8 @@ def _arguments_encoder(where: str) -> Encoder:
                 parts.append(b"J" + I64.pack(ord(one)))
             else:
                 raise TypeError(
-                    f"argument {number}: {type(one).__name__} is nothing that JNI can pass; make "
-                    "a Java object of it first (new_string for text)"
+                    f"argument {number}: {type(one).__name__} is not a type that JNI can pass; "
+                    "make a Java object of it first (new_string for text)"
                 )
 
     return put_arguments
@@ -462,7 +464,7 @@ def _structure_decoder(python: Any, decoders: list[Decoder]) -> Decoder:
 
 
 def presenter_of(python: Any) -> Callable[[int], Any]:
-    """Numbers as members of an enumeration; one that it does not know stays a number."""
+    """Numbers as members of an enumeration; an unknown one stays a number."""
     # An enumeration takes longer to find a member than a whole message takes to be decoded.
     met: dict[int, Any] = {}
 

@@ -1,7 +1,7 @@
 """Columns: one function over many arguments in one message, NumPy in and out.
 
 A map request sends a column for each argument that varies and the others once; the reply has a
-status for each row and the result's leaves as columns.  Numbers come as NumPy arrays, handles as
+status for each row and the result's leaves as columns.  Numbers arrive as NumPy arrays, handles as
 `HandleColumn`, text as `TextColumn`, lists as `ListColumn`, structures as dictionaries of columns.
 """
 
@@ -39,7 +39,7 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 class HandleColumn(Sequence[Any]):
-    """Handles by the thousand: owned as one, made into objects one by one on demand."""
+    """Thousands of handles with one owner, made into objects one by one on demand."""
 
     def __init__(self, session: Session, array: numpy.ndarray[Any, Any]) -> None:
         self.session = session
@@ -71,7 +71,7 @@ class HandleColumn(Sequence[Any]):
         return made
 
     def release(self) -> None:
-        """Give all of them up now."""
+        """Release all of them now."""
         array, self.array = self.array, self.array[:0]
         if block := block_of(array):
             self.session.ownership.give_up(block)
@@ -81,7 +81,7 @@ class HandleColumn(Sequence[Any]):
 
 
 class TextColumn(Sequence[Any]):
-    """Strings as offsets into one block of modified UTF-8; ``None`` where there is none.
+    """Strings as offsets into one block of modified UTF-8; ``None`` for a missing one.
 
     Attributes:
         lengths: bytes of each, -1 for none, as ``int32``.
@@ -178,14 +178,14 @@ class Columns:
             ) from None
 
     def check(self) -> Columns:
-        """Raise the error of the first row that has one; otherwise give the columns."""
+        """Raise the error of the first row that has one; otherwise return the columns."""
         bad = numpy.flatnonzero(self.status)
         if bad.size:
             row = int(bad[0])
             status = int(self.status[row])
             where = f"in row {row} of {len(self)}"
             if status == Status.JAVA_EXCEPTION:
-                # Columns carry no throwables; the call alone tells which it was.
+                # Columns carry no throwables; only a single call knows which it was.
                 raise JavaException(None, "java.lang.Throwable", f"thrown {where}")
             if status == Status.NOT_IN_THIS_VERSION:
                 raise NotInThisVersion(f"this VM is too old to have the function ({where})")
@@ -282,7 +282,7 @@ def map_call(
 
     Lists, tuples, NumPy arrays and columns of earlier results are columns and must be of one
     length; everything else is the same for all rows.  Without any column there is one row.
-    Objects that come back are not identified: two handles may name the same object.
+    Returned objects are not identified: two handles may name the same object.
 
     Raises:
         ValueError: the columns are not of one length.
@@ -370,7 +370,7 @@ def _encode_column(
     if isinstance(value, HandleColumn) and isinstance(shape, shapes.Reference):
         if value.session is not session:
             raise ForeignHandle(
-                f"{where} belongs to another session; handles are good in their own"
+                f"{where} belongs to another session; handles are valid in their own session only"
             )
         return value.array.tobytes()
     if isinstance(shape, shapes.Number) and isinstance(value, numpy.ndarray):
@@ -414,7 +414,7 @@ def _shared_request(
             if reply.flags & Flag.SHARED:
                 (length,) = U64.unpack_from(shared)
                 if length > size - 8:
-                    raise ProtocolError("the agent says more than the shared memory holds")
+                    raise ProtocolError("the agent announces more than the shared memory holds")
                 reply.payload = shared[8 : 8 + length]
             return reply
     finally:
@@ -434,7 +434,7 @@ def _decode(
         at += 4 + length
     status = numpy.frombuffer(pieces[0], "<u2")
     if len(status) != rows:
-        raise ProtocolError("the agent's reply has fewer rows than it says")
+        raise ProtocolError("the agent's reply has fewer rows than it announces")
     leaves = _Leaves(session, pieces[1:])
     columns: dict[str, Any] = {}
     for name, shape in results:

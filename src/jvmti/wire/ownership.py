@@ -1,9 +1,9 @@
-"""What Python's objects own of the agent's, and what is given back once they are no more.
+"""What Python objects own in the agent, and its release once they are gone.
 
-Ctrl-C is lost where it comes in a finalizer of Python's, because no caller can catch it.
-So nothing of Python's runs when a wrapper or a column goes.  A weak reference that knows what they
-owned is put into a queue, by a callback that is a function of C's; the next request of the session
-looks into the queue, and tells the agent.
+Python loses a Ctrl-C that arrives in a finalizer, because no caller can catch it. So no Python code
+runs when a wrapper or a column is collected. A weak reference that knows what it owned goes into a
+queue, through a callback written in C; the next request of the session empties the queue and
+informs the agent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jvmti.interface.errors import ProtocolError
 from jvmti.wire.protocol import RELEASED
 
 RELEASE = RELEASED.struct
-"""A handle that is given up, and how often it had come."""
+"""A handle to release, and how often the controller received it."""
 
 _ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
 _ISSUED = 32
@@ -31,7 +31,7 @@ _new: Any = object.__new__
 
 
 def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
-    """Releases handles that came once each; skips those without an owner."""
+    """Releases handles that were received once each; skips those without an owner."""
     owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]
     if not owned.size:
         return b""
@@ -72,9 +72,9 @@ class Ownership:
         # The callback of a weak reference runs only while the weak reference itself is alive.
         self._wrappers: dict[int, _Wrapper] = {}
         self._columns: dict[int, ColumnOwner] = {}
-        """By what they are themselves: those of columns made one after the other hash alike."""
+        """Keyed by identity: columns made one after the other have equal hashes."""
         self._issued: dict[int, Any] = {}
-        """Wrappers of what the agent never takes back: method and field ids."""
+        """Wrappers of what is never released: method and field ids."""
         self._gone: deque[_Wrapper | ColumnOwner] = deque()
         self._tell: Any = self._gone.append
         self._blocks: deque[bytes] = deque()
@@ -99,7 +99,7 @@ class Ownership:
         reference = self._wrappers.get(handle)
         if reference is not None:
             known = reference()
-            # One that was released here may be sent again by a call that began before.
+            # A call that began earlier may still return a handle that was released here.
             if known is not None and known._handle:
                 reference.count += 1
                 return known
@@ -108,7 +108,7 @@ class Ownership:
         cls = self._classes.get(handle >> 56)
         if cls is None:
             raise ProtocolError(f"the agent sent a handle of unknown kind: {handle:#x}")
-        # As its `__init__` does, which is a call more for each.
+        # Inlines `__init__`, which would cost one more call for each.
         made = _new(cls)
         made._session = self._session
         made._handle = handle
@@ -122,7 +122,7 @@ class Ownership:
         return made
 
     def wrap_again(self, known: Any) -> bool:
-        """Count a handle that the agent has sent once more; false where it was given up."""
+        """Count a handle that the agent has sent again; false if it was released."""
         with self._lock:
             reference = self._wrappers.get(known._handle)
             if reference is None or reference() is not known:
@@ -131,20 +131,20 @@ class Ownership:
             return True
 
     def release(self, wrapper: Any) -> None:
-        """Give up what a wrapper owns, which lives on without it."""
+        """Release what a wrapper owns; the wrapper itself lives on."""
         reference = self._wrappers.get(wrapper._handle)
         if reference is not None and reference() is wrapper:
             self._gone.append(reference)
 
     def own(self, column: Any, handles: numpy.ndarray[Any, Any]) -> ColumnOwner:
-        """What knows the handles of a column, to be changed when they change."""
+        """The record of a column's handles; change it when they change."""
         owner = ColumnOwner(column, self._tell)
         owner.array = handles
         self._columns[id(owner)] = owner
         return owner
 
     def give_up(self, block: bytes) -> None:
-        """Note handles that are not needed, encoded already; the next request tells the agent."""
+        """Note encoded handles to release; the next request informs the agent."""
         self._blocks.append(block)
 
     def owes(self) -> bool:
@@ -152,7 +152,7 @@ class Ownership:
         return bool(self._gone or self._blocks)
 
     def settle(self) -> bytes:
-        """The releases since the last time, for the agent."""
+        """The releases since the last call, for the agent."""
         parts: list[bytes] = []
         single: list[tuple[int, int]] = []
         wrappers = self._wrappers
@@ -165,7 +165,7 @@ class Ownership:
                         continue
                     try:
                         handle = gone.handle
-                        # What goes after it was released owned nothing any more.
+                        # An object that was released explicitly owns nothing when it is collected.
                         count, gone.count = gone.count, 0
                     except AttributeError:
                         continue  # Ctrl-C came while it was made
@@ -182,7 +182,7 @@ class Ownership:
         return b"".join([*parts, *itertools.starmap(RELEASE.pack, single)])
 
     def _given_up(self, gone: ColumnOwner) -> bytes:
-        """What a column owned; nothing the second time."""
+        """What a column owned; the second call returns nothing."""
         self._columns.pop(id(gone), None)
         try:
             array, gone.array = gone.array, gone.array[:0]

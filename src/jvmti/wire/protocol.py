@@ -3,10 +3,10 @@
 A frame is a `HEADER` and a payload.
 
 A conversation within the channel's own begins with a frame of the agent's (EVENT, CALLBACK) and
-ends with the controller's ANSWER; the frames between them carry its number.  What carries the
-number of one that is over is refused: its thread has resumed.  All CALLBACK frames of one heap walk
-have the same number; ABANDON with the sequence number of its request ends the
-answers to a walk.
+ends with the controller's ANSWER; the frames between them carry its number.  The agent refuses
+frames with the number of a finished conversation: its thread has resumed.  All CALLBACK frames of
+one heap walk have the same number; ABANDON with the sequence number of its request ends the answers
+to a walk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import enum
 from jvmti.layouts.declare import Constants, Record, shared
 
 VERSION = 3
-"""Of the protocol: increases with every change, so that sides can detect a mismatch."""
+"""The protocol's version: every change increases it, so that the sides detect a mismatch."""
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
 
 LIMITS = Constants("FrameLimits", REQUEST=64 << 20, REPLY=1 << 30)
@@ -32,8 +32,8 @@ HEADER = Record(
     environment="uint32_t",
     conversation="uint32_t",
 )
-"""What every frame begins with.  The size is that of its payload; in a reply the function is the
-status; the conversation 0 is the channel's own."""
+"""The beginning of every frame. The size is that of its payload; in a reply the function field has
+the status; conversation 0 is the channel's own."""
 
 GREETING = Record(
     "Greeting",
@@ -45,32 +45,32 @@ GREETING = Record(
     held="uint8_t",
     token_length="uint32_t",
 )
-"""What the agent says first, with its token behind it: `MAGIC`, `VERSION` and the digest of its
+"""The agent's first message, followed by its token: `MAGIC`, `VERSION` and the digest of its
 interface; the VM's JVM TI version, its process id, and whether it waits in the OnLoad phase."""
 
 SALUTE = Record("Salute", magic="uint64_t", version="uint32_t")
 """How a greeting begins in every version."""
 
 BATCHED = Record("Batched", function="uint16_t", environment="uint32_t", size="uint32_t")
-"""A call of a batch, its arguments behind it."""
+"""A call of a batch; its arguments follow."""
 
 BATCH_RESULT = Record("BatchResult", status="uint16_t", flags="uint8_t", size="uint32_t")
 
 MAP = Record("MapHead", rows="uint32_t", columns="uint8_t")
-"""How a map begins, and the reply to one.  A request then has its parameters, in a reply come the
-statuses of the rows and the columns of the results, each behind its length (32 bits).  In shared
-memory the length of the whole (64 bits) stands before it."""
+"""The beginning of a map request and of its reply. Parameters follow in a request; in a reply the
+statuses of the rows and the columns of the results, each after its length (32 bits). In shared
+memory the total length (64 bits) comes first."""
 
 MAP_PARAMETER = Record("MapParameter", each="uint8_t", size="uint32_t")
-"""Whether there is a value for each row or one for all, and the bytes of what follows."""
+"""Whether there is a value for each row or one for all, and the length of the data in bytes."""
 
 RELEASED = Record("Released", handle="uint64_t", count="uint32_t")
-"""A handle, and how many times it was received."""
+"""A handle, and how many times the controller received it."""
 
 
 @shared("uint8_t", loose=True)
 class Kind(enum.IntEnum):
-    """What a frame is."""
+    """The kinds of frames."""
 
     CALL = 1
     BATCH = 2
@@ -98,12 +98,12 @@ class Flag(enum.IntFlag):
     SHARED = 4
     EVENTS = 8
     LIMITED = 16
-    """Of a call: its arguments come behind its time limit in milliseconds (i64)."""
+    """In a call: a time limit in milliseconds (i64) precedes the arguments."""
 
 
 @shared("uint16_t", loose=True)
 class Status(enum.IntEnum):
-    """Statuses beyond ``jvmtiError``: what the agent itself has to say."""
+    """Statuses beyond ``jvmtiError``: the agent's own."""
 
     JAVA_EXCEPTION = 1000
     MALFORMED_REQUEST = 1001

@@ -1,7 +1,7 @@
-"""What the upper layers provide to a session for the lower ones, each under a key with its type.
+"""Services that upper layers provide to lower ones through a session, each under a typed key.
 
-A layer that needs something from above says what by a `Service` of its own, whose type is a
-protocol; what provides it is not imported there.
+A layer that needs something from above declares a `Service`, whose type is a protocol; it does not
+import the provider.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Service(Generic[T]):
-    """A key: names what is provided, and has its type."""
+    """A key: the name and type of a service."""
 
     __slots__ = ("name",)
 
@@ -26,17 +26,17 @@ class Service(Generic[T]):
 
 
 class Services:
-    """What is provided to one session."""
+    """The services of one session."""
 
     def __init__(self) -> None:
         self._provided: dict[Service[Any], Any] = {}
 
     def provide(self, key: Service[T], provided: T) -> None:
-        """Provide something from now on."""
+        """Provide a service from now on."""
         self._provided[key] = provided
 
     def find(self, key: Service[T]) -> T | None:
-        """What is provided under a key; ``None`` if nothing is."""
+        """The service under a key; ``None`` if there is none."""
         return self._provided.get(key)
 
     def __getitem__(self, key: Service[T]) -> T:

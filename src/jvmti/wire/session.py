@@ -56,9 +56,9 @@ _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
 
 _MOST_RELEASED = protocol.LIMITS.REQUEST // RELEASE.size * RELEASE.size
-"""Bytes of what is given up that go into one frame."""
+"""Bytes of releases that fit into one frame."""
 
-# Every call asks for these, and an enumeration takes longer to give a member, and its number.
+# Every call uses these, and looking up a member of an enumeration, and its number, is slower.
 _CALL, _RELEASE, _MALFORMED = int(Kind.CALL), int(Kind.RELEASE), int(Kind.MALFORMED)
 _HANDLER_OVERRAN = int(Status.HANDLER_OVERRAN)
 _new = tuple.__new__
@@ -68,8 +68,8 @@ _GONE_WITHIN = 0.25
 """How long after one channel the first connection may end where both do, in seconds."""
 
 _sessions: set[weakref.ref[Session]] = set()
-"""Those that a forked child has copies of.  No `WeakSet`, whose callbacks are of Python's:
-they would lose Ctrl-C, see `jvmti.wire.ownership`."""
+"""The sessions that a forked child has copies of. Not a `WeakSet`, whose callbacks are Python code
+and would lose Ctrl-C; see `jvmti.wire.ownership`."""
 
 
 _HOW_TO_AGREE = "restart the target, or use the version of jvmti that loaded the agent"
@@ -80,7 +80,7 @@ def _never() -> bool:
 
 
 class Conversation:
-    """What a handler is in: its calls go this way, to the thread that asked for it."""
+    """The conversation of a handler: its calls go this way, to the thread that caused the event."""
 
     __slots__ = ("channel", "number", "stopped")
 
@@ -88,7 +88,7 @@ class Conversation:
         self.channel = channel
         self.number = number
         self.stopped = stopped
-        """The VM is stopped meanwhile, so nothing can be given up."""
+        """The VM is stopped, so nothing can be released."""
 
 
 class LentConversation(Conversation):
@@ -103,15 +103,15 @@ class LentConversation(Conversation):
     def __init__(self, lender: Conversation, lock: threading.RLock) -> None:
         super().__init__(lender.channel, lender.number)
         self.lock = lock
-        """One for all to whom the same conversation is lent."""
+        """One lock for all borrowers of the conversation."""
         self.outer: Conversation | None = None
-        """What the borrower was in before."""
+        """The borrower's conversation before."""
         self.over = False
-        """It has been taken back."""
+        """The owner has taken it back."""
 
 
 class _Local(threading.local):
-    """What each Python thread has of a session."""
+    """The state of a session in each Python thread."""
 
     holder: ThreadChannel | None = None
     conversation: Conversation | None = None
@@ -119,12 +119,12 @@ class _Local(threading.local):
 
 @frozen
 class Greeting:
-    """What the agent says of itself when it connects."""
+    """The agent's greeting when it connects."""
 
     version: int
     """The VM's JVM TI version number."""
     digest: bytes
-    """Names the interface that the agent was built from."""
+    """The digest of the interface that the agent was built from."""
     pid: int
     """The JVM's process id, as it sees itself."""
     held: bool
@@ -133,9 +133,9 @@ class Greeting:
 
 
 def _apart(function: Callable[[], Channel]) -> Channel:
-    """What a function returns, called where no signal interrupts it.
+    """Call a function where no signal interrupts it, and return its result.
 
-    What is cut off in the middle of the first connection would be the end of the session.
+    An interruption in the middle of the first connection would end the session.
     """
     if threading.current_thread() is not threading.main_thread():
         return function()
@@ -176,27 +176,27 @@ class Session:
         """The time limit of calls that do not set their own, in seconds."""
         self.closed: str | None = None
         self.detached = False
-        """The session was closed from this side."""
+        """This side closed the session."""
         self.identify: Callable[[Any], Any] | None = None
         self.same: Callable[[Any, Any], bool] | None = None
         self.describe_exception: Callable[[Any], tuple[str, str | None]] | None = None
         self.services = Services()
-        """What the upper layers provide for the lower ones."""
+        """The services that upper layers provide to lower ones."""
         self.overrides: dict[tuple[int, str], Callable[[Any, tuple[Any, ...]], Any]] = {}
         """What stands in for functions of environments, by the environment's number and their name.
 
         It takes the environment and the arguments.
         """
         self.openings = Openings()
-        """Who handles the conversations that the agent begins."""
+        """The handlers of conversations that the agent begins."""
         self.expects_events: Callable[[], bool] = _never
-        """Whether events are handed to functions, which may be in the middle of any call."""
+        """Whether events call functions, possibly in the middle of any call."""
         self.live = False
         """The VM is live: there are service threads."""
         self.running: list[Channel] = []
-        """Channels given up because a call on them did not come back."""
+        """Abandoned channels: a call on them did not return."""
         self._attended: set[Channel] = set()
-        """Those of them that a thread waits for."""
+        """The abandoned channels that a thread waits for."""
         self.ownership = Ownership(self, classes)
         self.wrap = self.ownership.wrap
         self.wrap_all = self.ownership.wrap_all
@@ -216,9 +216,9 @@ class Session:
         if digest is not None and self.greeting.digest != digest:
             self.control.close()
             raise ProtocolError(
-                "the agent in the target says the same version of the interface as this package "
-                f"({protocol.VERSION}) and has another one: one of the two is a build between "
-                f"releases; {_HOW_TO_AGREE}"
+                "the agent in the target announces the interface version of this package "
+                f"({protocol.VERSION}), but its declarations differ: one of the two is a build "
+                f"between releases; {_HOW_TO_AGREE}"
             )
         _sessions.difference_update([one for one in list(_sessions) if one() is None])
         _sessions.add(weakref.ref(self))
@@ -232,7 +232,7 @@ class Session:
             self.control.close()
             raise TargetLost(f"the agent did not greet within {timeout:g} s") from None
         payload = reply.payload
-        # What an agent of any version begins with.
+        # The beginning of the greeting of any version.
         said = payload[: _SALUTE.size].ljust(_SALUTE.size, b"\0")
         magic, version = _SALUTE.unpack(said)
         if reply.kind != Kind.GREETING or magic != protocol.MAGIC:
@@ -258,7 +258,7 @@ class Session:
         try:
             descriptor = os.pidfd_open(os.getpid())
         except (OSError, AttributeError):
-            descriptor = None  # an older kernel; the end of the connection tells as well
+            descriptor = None  # an older kernel; the end of the connection shows it as well
         try:
             self.control.request(
                 Request(
@@ -331,23 +331,23 @@ class Session:
             raise
 
     def _check_room(self, descriptors: int, threads: int) -> None:
-        """Raise OutOfMemory if the target cannot have this many more of each."""
+        """Raise OutOfMemory if the target lacks the resources for another channel."""
         try:
             with ProcessHandle(self._target) as handle:
                 why = tell_room(handle, descriptors, threads)
         except AttachError:
-            return  # it cannot be seen from here, or has ended: the request will tell
+            return  # not visible from here, or ended: the request will show
         if why is not None:
             raise error_for(
                 ErrorCode.OUT_OF_MEMORY,
                 None,
-                f"no channel for this thread: the target has {why}. Channels that are open go on",
+                f"no channel for this thread: the target has {why}. Open channels still work",
             )
 
     def open_with(
         self, declaration: Declaration, environment: int, payload: bytes, timeout: float | None
     ) -> Channel:
-        """A new channel, whose other end goes along with a call."""
+        """A new channel; a call takes its other end to the agent."""
 
         def ask(descriptor: int) -> None:
             self.call_encoded(declaration, environment, payload, timeout, descriptor)
@@ -355,7 +355,7 @@ class Session:
         return self._open(ask)
 
     def _open(self, ask: Callable[[int], None]) -> Channel:
-        """A channel whose other end ``ask`` hands to the agent."""
+        """A channel whose other end ``ask`` passes to the agent."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             ask(theirs.fileno())
@@ -373,15 +373,15 @@ class Session:
 
     @property
     def channels(self) -> list[Channel]:
-        """The open ones beside the first, but for those with a call that was given up."""
+        """The open channels beside the first, without the abandoned ones."""
         return [channel for channel in (one() for one in self._opened) if channel is not None]
 
     def adopt(self, channel: Channel | None) -> None:
-        """Let the calling thread's calls go over a channel; ``None`` is one of its own again."""
+        """Route the calling thread's calls over a channel; ``None`` restores its own."""
         self._local.holder = None if channel is None else ThreadChannel(channel)
 
     def await_live(self, timeout: float | None) -> None:
-        """Wait until a VM that was held is live, handling what it tells on the way.
+        """Wait until a held VM is live, and handle its events meanwhile.
 
         Raises:
             CallTimeout: it is not live in time.
@@ -413,24 +413,24 @@ class Session:
                 log.debug("no answer: %s", lost)
 
     def converse(self, channel: Channel) -> Conversation:
-        """Let all that the calling thread calls from now on belong to conversations of a channel,
-        the one whose number is in what is returned.
+        """Route the calling thread's calls through conversations of a channel from now on, the one
+        whose number the returned object has.
         """
         self._local.conversation = conversation = Conversation(channel, 0)
         return conversation
 
     @property
     def conversation(self) -> Conversation | None:
-        """What the calling thread's calls belong to; ``None`` for a channel of its own."""
+        """The conversation of the calling thread's calls; ``None`` for a channel of its own."""
         return self._local.conversation
 
     def borrow(self, lent: LentConversation) -> None:
-        """Let all that the calling thread calls from now on belong to another's conversation."""
+        """Route the calling thread's calls through another thread's conversation from now on."""
         lent.outer = self._local.conversation
         self._local.conversation = lent
 
     def give_back(self, lent: LentConversation) -> None:
-        """The calling thread's calls belong to what they did before; once is enough."""
+        """Restore the route of the calling thread's calls; repeating it does nothing."""
         lent.over = True
         inner: LentConversation | None = None
         conversation = self._local.conversation
@@ -454,7 +454,7 @@ class Session:
             self._local.conversation = outer
 
     def answer_frame(self, conversation: int, payload: bytes) -> bytes:
-        """The frame that ends a conversation, with what the agent is to let go of before that."""
+        """The frame that ends a conversation, after the releases that are due."""
         if self.ownership.owes():
             return answer_frame(conversation, payload, self._releases())
         return answer_frame(conversation, payload)
@@ -464,8 +464,8 @@ class Session:
         """The control connection for this thread alone.
 
         Raises:
-            CallTimeout: another thread keeps it; before the VM is live there is only one thread
-                of the VM to talk to, and Python threads queue for it.
+            CallTimeout: another thread keeps it; before the VM is live, only one of its threads
+                serves requests, and Python threads queue for it.
         """
         if not self.control_lock.acquire(timeout=30.0 if timeout is None else timeout):
             raise CallTimeout(
@@ -495,21 +495,21 @@ class Session:
         timeout: float | None = None,
         descriptor: int | None = None,
     ) -> Any:
-        """Call a declared function and give its result.
+        """Call a declared function and return its result.
 
         Args:
             declaration: the function.
             environment: the number of the environment that calls it.
             arguments: its arguments.
             timeout: seconds; ``None`` is the session's limit.
-            descriptor: passed along; it stays open here.
+            descriptor: sent along; it stays open here.
 
         Raises:
             Error: any of its kinds; see `jvmti.interface.errors`.
         """
         codec = declaration.codec or codec_of(declaration)
         payload = codec.encode(self, arguments)
-        # As its constructor does, and `call_encoded`: calls less in what every call goes through.
+        # Inlines the constructor and `call_encoded`, because every call comes this way.
         fields = (
             _CALL,
             declaration.number,
@@ -534,7 +534,7 @@ class Session:
         timeout: float | None,
         descriptor: int | None = None,
     ) -> Any:
-        """The same with arguments that are encoded already."""
+        """The same with encoded arguments."""
         number, name = declaration.number, declaration.name
         reply = self.request(
             Request(_CALL, number, environment, payload, name, timeout, descriptor=descriptor)
@@ -567,7 +567,7 @@ class Session:
             with conversation.lock:
                 if conversation.over:
                     self.give_back(conversation)
-                    raise StopOver(f"{request.name}(): the thread has gone on from this stop")
+                    raise StopOver(f"{request.name}(): the thread has resumed from this stop")
                 return self._request(conversation.channel, conversation, request)
         if conversation is not None:
             return self._request(conversation.channel, conversation, request)
@@ -605,12 +605,12 @@ class Session:
         return reply
 
     def gone(self) -> bool:
-        """Whether the agent has left, rather than one channel alone."""
+        """Whether the agent has left, rather than just one channel."""
         # A process that dies closes its descriptors one after the other.
         return self._ended(_GONE_WITHIN)
 
     def has_ended(self) -> bool:
-        """Whether the agent has left by now; it does not wait, as `gone` does, for what is sure."""
+        """Whether the agent has left by now; unlike `gone` it does not wait to be certain."""
         return self.closed is not None or self._ended(0)
 
     def _ended(self, timeout: float | None) -> bool:
@@ -631,7 +631,7 @@ class Session:
         return ended
 
     def still_running(self) -> tuple[str, ...]:
-        """What calls are that were given up and have not returned; the others are forgotten."""
+        """The names of abandoned calls that still run; forgets those that have returned."""
         for channel in list(self.running):
             if channel in self._attended:
                 continue
@@ -651,11 +651,11 @@ class Session:
         channel.close()
 
     def is_attended(self, channel: Channel) -> bool:
-        """Whether a thread waits for a call on it that was given up, and closes it then."""
+        """Whether a thread waits for an abandoned call on it, to close it then."""
         return channel in self._attended
 
     def attend(self) -> None:
-        """Leave this thread's channel, with the call it has given up, to a thread of its own.
+        """Leave this thread's channel, with its abandoned call, to a thread of its own.
 
         The call may cause events, which need a handler thread.
         """
@@ -673,10 +673,10 @@ class Session:
                 while not channel.settle(60):
                     pass
             except Error as error:
-                log.debug("a call that was given up: %s", error)
+                log.debug("an abandoned call: %s", error)
             self._returned(channel)
 
-        threading.Thread(target=wait, name="jvmti call given up", daemon=True).start()
+        threading.Thread(target=wait, name="jvmti abandoned call", daemon=True).start()
 
     def error(self, declaration: Declaration, reply: Frame) -> Error:
         """The exception for a reply whose status is not zero."""
@@ -721,7 +721,7 @@ class Session:
     # ---- handles ---------------------------------------------------------------------------
 
     def _releases(self) -> bytes:
-        """The frames that tell the agent of what has been given up."""
+        """The frames that report releases to the agent."""
         payload = self.ownership.settle()
         if 0 < len(payload) <= _MOST_RELEASED:
             return HEADER.pack(len(payload), _RELEASE, 0, 0, 0, 0, 0) + payload
@@ -733,9 +733,9 @@ class Session:
         )
 
     def identity(self, item: Any) -> Any:
-        """The wrapper whose handle stands for an object's identity as long as it lives."""
+        """The wrapper whose handle is the object's identity while it lives."""
         if self.identify is None:
-            raise SessionClosed("the session cannot tell identities yet")
+            raise SessionClosed("the session cannot compare identities yet")
         return self.identify(item)
 
     def same_object(self, one: Any, other: Any) -> bool:
@@ -755,7 +755,7 @@ class Session:
         return token
 
     def stored(self, token: int) -> Any:
-        """The object behind a token; the agent's memory may hold those of others."""
+        """The object behind a token; the agent's memory may hold tokens of other sessions."""
         return self._stored.get(token)
 
     # ---- the end ---------------------------------------------------------------------------

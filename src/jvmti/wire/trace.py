@@ -6,9 +6,9 @@ receives, once it is complete::
     123456.789012 controller 9 > CALL get_thread_state seq 4 conv 0 env 1: 8 bytes
     123456.789067 controller 9 < RETURN status 0 seq 4 conv 0 env 1: 4 bytes, after 55 us
 
-The time is that of ``CLOCK_MONOTONIC`` in seconds.  A JVM that has the same variable, and
-``JVMTI_LOG`` for its agent, writes the same of its side, so both sort into one list.  Without the
-variable nothing of this runs.
+The time is that of ``CLOCK_MONOTONIC`` in seconds. A JVM with the same variable, and ``JVMTI_LOG``
+for its agent, writes the same for its side, so that both sort into one list. Without the variable,
+tracing costs nothing.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _KINDS = {int(kind): kind.name for kind in Kind}
 
 
 def name_functions(names: Iterable[tuple[int, str]]) -> None:
-    """Give the functions their names, by the numbers that travel."""
+    """Name the functions, by their numbers in frames."""
     _names.update(names)
 
 
 def name_openings(names: Iterable[tuple[int, str]]) -> None:
-    """Give events and JNI functions their names, by the numbers that travel."""
+    """Name events and JNI functions, by their numbers in frames."""
     for number, name in names:
         _openings[number] = name
         _openings[number | OPENING.OWN_WORK] = f"{name} (own work)"
 
 
 class _Direction:
-    """Puts the bytes of one direction together to frames."""
+    """Assembles the bytes of one direction into frames."""
 
     def __init__(self, sign: str, channel: int, sent: dict[int, int]) -> None:
         self._sign = sign
@@ -92,7 +92,7 @@ class _Direction:
 
 
 class TracedSocket(socket.socket):
-    """A socket that says which frames pass."""
+    """A socket that reports the frames that pass."""
 
     def __init__(self, connected: socket.socket) -> None:
         super().__init__(
@@ -103,25 +103,25 @@ class TracedSocket(socket.socket):
         self._in = _Direction("<", self.fileno(), sent)
 
     def send(self, data: Any, *flags: Any) -> int:
-        """As the socket's, and trace what was taken."""
+        """Send like the socket, and trace what it accepted."""
         sent = super().send(data, *flags)
         self._out.take(memoryview(data)[:sent])
         return sent
 
     def sendall(self, data: Any, *flags: Any) -> None:
-        """As the socket's, and trace it."""
+        """Send like the socket, and trace it."""
         super().sendall(data, *flags)
         self._out.take(memoryview(data))
 
     def sendmsg(self, buffers: Any, *rest: Any) -> int:
-        """As the socket's, and trace what was taken."""
+        """Send like the socket, and trace what it accepted."""
         data = b"".join(buffers)
         sent = super().sendmsg([data], *rest)
         self._out.take(memoryview(data)[:sent])
         return sent
 
     def recv_into(self, buffer: Any, *rest: Any) -> int:
-        """As the socket's, and trace what came."""
+        """Receive like the socket, and trace what came."""
         received = super().recv_into(buffer, *rest)
         self._in.take(memoryview(buffer)[:received])
         return received

@@ -84,7 +84,7 @@ class ClassFunctions(Calling):
 
         Returns:
             The signature, as ``Ljava/util/List;``, ``[I`` or ``I``; that of a hidden class has a
-            dot before its suffix.  `generic` is ``None`` where the class has none.
+            dot before its suffix.  `generic` is ``None`` if the class has none.
 
         Raises:
             InvalidClass: `klass` is not a class.
@@ -285,7 +285,7 @@ class ClassFunctions(Calling):
 
     @function(55, phase=START)
     def is_interface(self, klass: Class) -> Boolean:
-        """Tell whether a class is an interface.
+        """Return whether a class is an interface.
 
         Args:
             klass: the class.
@@ -305,7 +305,7 @@ class ClassFunctions(Calling):
 
     @function(56, phase=START)
     def is_array_class(self, klass: Class) -> Boolean:
-        """Tell whether a class is an array class.
+        """Return whether a class is an array class.
 
         Args:
             klass: the class.
@@ -325,10 +325,10 @@ class ClassFunctions(Calling):
 
     @function(45, phase=START, since="1.1")
     def is_modifiable_class(self, klass: Class) -> Boolean:
-        """Tell whether a class may be redefined or retransformed.
+        """Return whether a class may be redefined or retransformed.
 
-        The capabilities ``can_redefine_any_class`` and ``can_retransform_any_class`` widen what may
-        be.
+        The capabilities ``can_redefine_any_class`` and ``can_retransform_any_class`` allow more
+        classes.
 
         Args:
             klass: the class.

@@ -94,7 +94,7 @@ class FieldFunctions(Calling):
         63, phase=START, capabilities=("can_get_synthetic_attribute",), guard="field_of_class"
     )
     def is_field_synthetic(self, klass: Class, field: Field) -> Boolean:
-        """Tell whether the compiler made up a field that is not in the source.
+        """Return whether the compiler made up a field that is not in the source.
 
         Args:
             klass: the class of the field.

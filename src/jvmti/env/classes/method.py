@@ -168,7 +168,7 @@ class MethodFunctions(Calling):
             method: the method.
 
         Returns:
-            With bytecode indices 0 and the last index; -1 where they are not known.
+            With bytecode indices 0 and the last index; -1 if unknown.
 
         Raises:
             InvalidMethodID: `method` is not a method.
@@ -192,7 +192,7 @@ class MethodFunctions(Calling):
             method: the method.
 
         Returns:
-            One entry for each variable; variables may take turns in a slot.
+            One entry for each variable; several variables may use a slot in turn.
 
         Raises:
             InvalidMethodID: `method` is not a method.
@@ -211,7 +211,7 @@ class MethodFunctions(Calling):
     def get_bytecodes(self, method: Method) -> Bytes:
         """Return the bytecodes of a method.
 
-        Indices in them refer to what `get_constant_pool` returns.  Breakpoints do not show.
+        Indices in them refer to the result of `get_constant_pool`. Breakpoints do not show.
 
         Args:
             method: the method.
@@ -233,7 +233,7 @@ class MethodFunctions(Calling):
 
     @function(76, phase=START)
     def is_method_native(self, method: Method) -> Boolean:
-        """Tell whether a method is native.
+        """Return whether a method is native.
 
         Args:
             method: the method.
@@ -253,7 +253,7 @@ class MethodFunctions(Calling):
 
     @function(77, phase=START, capabilities=("can_get_synthetic_attribute",))
     def is_method_synthetic(self, method: Method) -> Boolean:
-        """Tell whether the compiler made up a method that is not in the source.
+        """Return whether the compiler made up a method that is not in the source.
 
         Args:
             method: the method.
@@ -274,7 +274,7 @@ class MethodFunctions(Calling):
 
     @function(91, phase=START)
     def is_method_obsolete(self, method: Method) -> Boolean:
-        """Tell whether redefinition has replaced a method with different code.
+        """Return whether redefinition has replaced a method with different code.
 
         Args:
             method: the method, as from a frame that was running at the time.
@@ -296,8 +296,8 @@ class MethodFunctions(Calling):
     def set_native_method_prefix(self, prefix: Text | None = None) -> None:
         """Set the prefix with which the VM retries to link native methods that it did not find.
 
-        With it, a transformed class may wrap a native method: the wrapper takes the name, the
-        native method the name with the prefix.  It must stay set as long as such methods exist.
+        It allows a transformed class to wrap a native method: the wrapper has the name, the native
+        method the name with the prefix.  It must stay set as long as such methods exist.
 
         Args:
             prefix: the prefix; ``None`` removes it.

@@ -38,7 +38,7 @@ class ModuleFunctions(Calling):
             package_name: the package in internal form, as ``java/lang``.
 
         Returns:
-            The module, or ``None`` where no named module of the loader contains the package.
+            The module, or ``None`` if no named module of the loader contains the package.
 
         Raises:
             NullPointer: `package_name` is ``None``.
@@ -186,7 +186,7 @@ class ModuleFunctions(Calling):
 
     @function(99, phase=LIVE, since="9", errors=("INVALID_MODULE",))
     def is_modifiable_module(self, module: Module) -> Boolean:
-        """Tell whether the ``add_module_…`` functions may change a module.
+        """Return whether the ``add_module_…`` functions may change a module.
 
         Args:
             module: the module.

@@ -22,20 +22,20 @@ class EventManagementFunctions(Calling):
     ) -> None:
         """Set the callbacks of this environment, all at once.
 
-        An event is sent where it has a callback and `set_event_notification_mode` has enabled it.
+        The VM sends an event if it has a callback and `set_event_notification_mode` has enabled it.
         As in C, callbacks receive all events, even those that this session's own calls and
-        callbacks cause; `on` leaves these out.  A callback that causes its own event again receives
-        it recursively, up to 16 deep; deeper ones are counted in
-        ``vm.stats.agent.events_too_deep``.  The threads that serve a session begin and end unseen.
+        callbacks cause; `on` leaves these out. A callback that causes its own event again receives
+        it recursively, up to 16 deep; ``vm.stats.agent.events_too_deep`` counts deeper ones.
+        Threads that serve a session cause no events when they begin and end.
 
-        ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree`` are sent while
-        the VM is stopped and cannot wait: their callbacks run afterwards, in the order of the
-        events, on a thread of their own in this process.  Their `late` is true, and
-        they may call everything.  Removing callbacks waits for those that are due.
+        The VM sends ``GarbageCollectionStart``, ``GarbageCollectionFinish`` and ``ObjectFree``
+        while it is stopped and cannot wait: their callbacks run afterwards, in the order of the
+        events, on a thread of their own in this process. Their `late` is true, and they may call
+        everything. Removing callbacks waits for pending ones.
 
         Args:
-            callbacks: the function for each event, which is given by its constant or name; an event
-                that is not named loses its own, ``None`` removes them all.
+            callbacks: the function for each event, by constant or name; other events lose theirs,
+                ``None`` removes them all.
 
         Example:
             >>> from jvmti.interface.constants import Event, EventMode
@@ -70,7 +70,7 @@ class EventManagementFunctions(Calling):
     ) -> None:
         """Switch an event on or off, for all threads or for one.
 
-        An event is sent if it is on globally or for its thread.
+        The VM sends an event if it is enabled globally or for its thread.
 
         Args:
             mode: on or off, ``ENABLE`` or ``DISABLE``.
@@ -78,7 +78,7 @@ class EventManagementFunctions(Calling):
             event_thread: the thread; ``None`` is all of them.
 
         Raises:
-            InvalidEventType: `event_type` is the number of no event.
+            InvalidEventType: there is no event with the number `event_type`.
             InvalidThread: `event_thread` is not a thread.
             ThreadNotAlive: `event_thread` has not started or has ended.
             IllegalArgument: the event cannot be controlled for single threads.

@@ -21,8 +21,8 @@ class ExtensionMechanismFunctions(Calling):
         """Return the functions that this VM has beyond JVM TI.
 
         Returns:
-            For each the function, which can be called with the parameters that go in and gives
-            those that come out, its identifier, its parameters and its errors.
+            For each the function, which takes the input parameters and returns the outputs, its
+            identifier, its parameters and its errors.
 
         Example:
             >>> function = env.get_extension_functions()[0]
@@ -60,8 +60,8 @@ class ExtensionMechanismFunctions(Calling):
 
         Args:
             extension_event_index: the index from `get_extension_events`.
-            callback: the function, called with the event's parameters but the JNI environment while
-                the event's thread waits, for at most 10 seconds; ``None`` switches it off.
+            callback: the function, called with the event's parameters except the JNI environment
+                while the event's thread waits, for at most 10 seconds; ``None`` disables the event.
 
         Raises:
             IllegalArgument: there is no such extension event.

@@ -26,30 +26,29 @@ class JNIFunctionInterceptionFunctions(Calling):
     def set_jni_function_table(self, function_table: Mapping[str, Callable[..., Any]]) -> None:
         """Send the JNI calls of the whole VM, present and future, to Python functions.
 
-        The table takes the place of the one before as a whole; an empty one gives the VM's own
-        back, and so does the end of the session.  One session has it at a time.
+        The table replaces the previous one as a whole; an empty one restores the VM's own, and so
+        does the end of the session. One session has it at a time.
 
-        A function is given the original and the arguments of the call: ``original()`` goes through
-        with that very call and gives its result, ``original(...)`` with arguments makes another.
-        What it returns is the result of the call; of functions whose result is an address the
-        original's counts.  It runs like an event handler, while the calling thread waits for at
-        most 10 seconds.  Where it raises, the call goes on to the VM; what it throws with
-        ``jni.throw`` or ``jni.throw_new`` native code gets, in place of the call and of an
-        exception that waits.  Calls that this controller makes itself are not intercepted.  The
-        forms with ``...``, ``va_list`` and ``jvalue *`` of a function have a name each, and all
-        are given the Java arguments as a list.
+        A function receives the original and the arguments of the call: ``original()`` makes that
+        call and returns its result, ``original(...)`` with arguments makes another. The function's
+        result is the result of the call, unless that is an address: then the original's counts. It
+        runs like an event handler, while the calling thread waits for at most 10 seconds. If it
+        raises, the VM makes the call; an exception that it throws with ``jni.throw`` or
+        ``jni.throw_new`` reaches native code instead of the call and of a pending exception. Calls
+        of this controller are not intercepted. The forms with ``...``, ``va_list`` and ``jvalue *``
+        of a function have a name each, and all receive the Java arguments as a list.
 
-        Memory that a call hands over or gives back (of regions, elements, characters, ``isCopy``)
-        is an array, `jvmti.events.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and
-        ``numpy.asarray(buf)`` read it, assignments write where C may write.  That of a direct
-        buffer is one of bytes.  It is the program's own memory, and good until the call goes on.
+        Memory that a call passes or returns (of regions, elements, characters, ``isCopy``) is an
+        array, `jvmti.events.jni_buffers.JniBuffer`: ``buf[0]``, ``buf[1:3]`` and
+        ``numpy.asarray(buf)`` read it, assignments write if C may write. That of a direct buffer
+        has bytes. It is the program's own memory, and valid until the call continues.
 
         Args:
-            function_table: the functions by the JNI names, as ``NewGlobalRef``; a JNI function that
-                is not named goes to the VM's own.
+            function_table: the functions by JNI name, such as ``NewGlobalRef``; other JNI functions
+                stay the VM's own.
 
         Raises:
-            NotAvailable: another session has the table; the message says whose.
+            NotAvailable: another session has the table; the message names it.
             ValueError: there is no such function, it begins or ends a critical region, in which a
                 thread must not wait, or `JNI` has no method for it; ``vm.jni.count`` counts them.
 

@@ -33,7 +33,7 @@ class WatchedFieldFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
-            Duplicate: reading it is watched already.
+            Duplicate: it is already watched for reads.
             MustPossessCapability: ``can_generate_field_access_events`` has not been added.
 
         Example:
@@ -68,7 +68,7 @@ class WatchedFieldFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
-            NotFound: reading it is not watched.
+            NotFound: it is not watched for reads.
             MustPossessCapability: ``can_generate_field_access_events`` has not been added.
 
         Example:
@@ -96,7 +96,7 @@ class WatchedFieldFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
-            Duplicate: writing it is watched already.
+            Duplicate: it is already watched for writes.
             MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
 
         Example:
@@ -128,7 +128,7 @@ class WatchedFieldFunctions(Calling):
         Raises:
             InvalidClass: `klass` is not a class.
             InvalidFieldID: `field` is not a field of `klass`.
-            NotFound: writing it is not watched.
+            NotFound: it is not watched for writes.
             MustPossessCapability: ``can_generate_field_modification_events`` has not been added.
 
         Example:

@@ -1,17 +1,16 @@
 """The heap: following references, walking all objects, tags, and garbage collection.
 
 During a walk nothing is allocated or collected, and threads that need the VM wait.  Its callbacks
-are called in the order of the visits, and none after one that answered ABORT or raised; what a
-callback raises comes out of the walk.  A tag is written by an assignment to the ``value`` of the
-`TagCell`: it is the tag of that object from then on, for the callbacks that follow too.
+run in the order of the visits, and none after one that answered ABORT or raised; the walk raises a
+callback's exception. To write a tag, assign to the ``value`` of the `TagCell`: later callbacks for
+that object see it.
 
 The VM waits for each call whose answer it needs: those of ``heap_reference_callback``, and those
-that may write a tag.  A callback whose code does nothing with its tag cell but read ``tag.value``
-cannot write; its calls travel in blocks, about twenty times as fast, and an ABORT is then seen by
-the VM at the end of the block.
+that may write a tag. If a callback's code only reads ``tag.value``, its calls travel in blocks,
+about twenty times as fast, and the VM sees an ABORT at the end of the block.
 
-References that this package holds for handles in Python are JNI global references like those of any
-agent, and are reported as roots like them; release what you do not want to see held.
+This package holds JNI global references for handles in Python, like any agent, and walks report
+them as roots; release handles that you do not want to see there.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class HeapFunctions(Calling):
             klass: report objects of exactly this class only; ``None`` is all classes.
             initial_object: where to begin; ``None`` is the roots of the heap.
             callbacks: what to call for references and primitive values.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
             InvalidClass: `klass` is not a class.
@@ -111,7 +110,7 @@ class HeapFunctions(Calling):
                 class.
             klass: report objects of exactly this class only; ``None`` is all classes.
             callbacks: what to call for objects and primitive values.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
             InvalidClass: `klass` is not a class.

@@ -30,9 +30,9 @@ class Heap10Functions(Calling):
 
         Args:
             object: where to begin.
-            object_reference_callback: called for each reference; what it returns says whether to go
-                on, as in `IterationControl`.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            object_reference_callback: called for each reference; returns an `IterationControl`,
+                whether to continue.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.
@@ -67,7 +67,7 @@ class Heap10Functions(Calling):
             heap_root_callback: called for each root that is not on a stack.
             stack_ref_callback: called for each root on a stack, local variables and JNI locals.
             object_ref_callback: called for each reference; ``None`` ends the walk after the roots.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
             MustPossessCapability: ``can_tag_objects`` has not been added.
@@ -98,12 +98,12 @@ class Heap10Functions(Calling):
 
         Args:
             object_filter: whether to report tagged objects, untagged ones or both.
-            heap_object_callback: called for each object; what it returns says whether to go on, as
-                in `IterationControl`.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            heap_object_callback: called for each object; returns an `IterationControl`, whether to
+                continue.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
-            IllegalArgument: `object_filter` is no such filter.
+            IllegalArgument: `object_filter` is not a valid filter.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 
         Example:
@@ -136,12 +136,12 @@ class Heap10Functions(Calling):
         Args:
             klass: the class.
             object_filter: whether to report tagged objects, untagged ones or both.
-            heap_object_callback: called for each object; what it returns says whether to go on, as
-                in `IterationControl`.
-            user_data: a further, last argument for each callback; ``None`` is none.
+            heap_object_callback: called for each object; returns an `IterationControl`, whether to
+                continue.
+            user_data: an extra last argument for each callback; ``None`` is none.
 
         Raises:
-            IllegalArgument: `object_filter` is no such filter.
+            IllegalArgument: `object_filter` is not a valid filter.
             InvalidClass: `klass` is not a class.
             MustPossessCapability: ``can_tag_objects`` has not been added.
 

@@ -23,8 +23,8 @@ class HeapMonitoringFunctions(Calling):
     def set_heap_sampling_interval(self, sampling_interval: Int) -> None:
         """Set how many bytes a thread allocates on average between ``SampledObjectAlloc`` events.
 
-        It takes effect after some more allocations, counts for the whole VM, and is restored when
-        the controller goes.
+        It takes effect after some more allocations, applies to the whole VM, and is restored when
+        the controller leaves.
 
         Args:
             sampling_interval: bytes; 0 samples every allocation, a small number costs much time.

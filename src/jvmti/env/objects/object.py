@@ -65,7 +65,8 @@ class ObjectFunctions(Calling):
 
         Returns:
             The owner with its entry count, the threads waiting to enter, and those waiting to be
-            notified; the owner is ``None`` where there is none, or on newer VMs a virtual thread.
+            notified; the owner is ``None`` if there is none, or on newer VMs if it is a virtual
+            thread.
 
         Raises:
             InvalidObject: `object` is not an object of the target, or was released.

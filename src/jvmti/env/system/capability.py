@@ -1,4 +1,4 @@
-"""Capabilities: which optional features there are, and which this environment has taken."""
+"""Capabilities: the available optional features, and those that this environment holds."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class CapabilityFunctions(Calling):
 
     @function(142, phase=ONLOAD, errors=("NOT_AVAILABLE",), own=True)
     def add_capabilities(self, capabilities: WantedCapabilities) -> None:
-        """Take more capabilities, keeping those of before.
+        """Add capabilities to those that this environment holds.
 
         Args:
-            capabilities: what to add; all of it is added or nothing.
+            capabilities: what to add; either all are added or none.
 
         Raises:
             NotAvailable: one of them is not available on this VM, in this phase, or while another
@@ -49,10 +49,10 @@ class CapabilityFunctions(Calling):
 
     @function(143, phase=ONLOAD, own=True)
     def relinquish_capabilities(self, capabilities: WantedCapabilities) -> None:
-        """Give capabilities up, so that other environments may take them.
+        """Relinquish capabilities, so that other environments may take them.
 
         Args:
-            capabilities: what to give up; what is not held is passed over.
+            capabilities: what to relinquish; others are ignored.
 
         Example:
             >>> mine = vm.new_env()
@@ -71,7 +71,7 @@ class CapabilityFunctions(Calling):
         """Return the capabilities that this environment has.
 
         Returns:
-            What was added and has not been given up.
+            Those that were added and not relinquished.
 
         Example:
             >>> mine = vm.new_env()

@@ -30,7 +30,7 @@ class GeneralFunctions(Calling):
 
     @function(127, phase=ANY, own=True)
     def dispose_environment(self) -> None:
-        """Give this environment up, with its capabilities, events and native method prefixes.
+        """Dispose of this environment, with its capabilities, events and native method prefixes.
 
         The environment cannot be used afterwards.  The specification leaves suspended threads,
         memory and raw monitors as they are; the agent looks after those of its sessions.
@@ -68,7 +68,7 @@ class GeneralFunctions(Calling):
         """Return the object that `set_environment_local_storage` attached to this environment.
 
         Returns:
-            The very object, or ``None`` where none was set.
+            The same object, or ``None`` if none was set.
 
         Example:
             >>> env.get_environment_local_storage()  # nothing has been stored
@@ -81,8 +81,8 @@ class GeneralFunctions(Calling):
         """Return the version of JVM TI that the VM implements.
 
         Returns:
-            A number whose fields `VersionMask` and `VersionShift` take apart: interface type,
-            major, minor and micro version.
+            A number with the fields of `VersionMask` and `VersionShift`: interface type, major,
+            minor and micro version.
 
         Example:
             >>> env.get_version_number() >> 16 & 0xFFF >= 11  # the major version
@@ -116,8 +116,8 @@ class GeneralFunctions(Calling):
     def set_verbose_flag(self, flag: VerboseFlag | str, value: Boolean) -> None:
         """Switch verbose output of the VM on or off, for the whole VM.
 
-        It goes where the VM writes, not to the controller, and is restored when the controller
-        goes.
+        The VM writes it to its own output, not to the controller; the flag is restored when the
+        controller leaves.
 
         Args:
             flag: the kind of output: garbage collection, classes, JNI or other.
@@ -136,7 +136,7 @@ class GeneralFunctions(Calling):
 
     @function(129, phase=ANY, c_name="GetJLocationFormat")
     def get_jlocation_format(self) -> JlocationFormat:
-        """Return what a location stands for on this VM.
+        """Return the meaning of locations on this VM.
 
         Returns:
             ``JVMBCI`` on HotSpot: an index into the bytecodes of the method.

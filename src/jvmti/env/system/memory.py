@@ -17,16 +17,16 @@ class MemoryFunctions(Calling):
         46, phase=ANY, callback_safe=True, errors=("OUT_OF_MEMORY", "ILLEGAL_ARGUMENT"), own=True
     )
     def allocate(self, size: Long) -> Memory:
-        """Allocate memory in the target, to be given back with `deallocate`.
+        """Allocate memory in the target; free it with `deallocate`.
 
         Functions that return arrays and strings need no such care: the agent frees what the VM
         allocated for them before they return.
 
         Args:
-            size: the number of bytes; 0 gives memory without any.
+            size: the number of bytes; 0 returns an empty block.
 
         Returns:
-            What the memory is known by; its address stays in the target.
+            A handle of the memory; its address stays in the target.
 
         Raises:
             OutOfMemory: the VM cannot provide that many bytes.

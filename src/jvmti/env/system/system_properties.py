@@ -53,8 +53,8 @@ class SystemPropertiesFunctions(Calling):
 
         Args:
             property: the key.
-            value: the value; ``None`` sets nothing, and only asks whether the property can be
-                written. (HotSpot 11 to 25 crash with a null there; the agent asks in other words.)
+            value: the value; ``None`` sets nothing, and only checks whether the property is
+                writable. (HotSpot 11 to 25 crash with a null; the agent checks in another way.)
 
         Raises:
             NullPointer: `property` is ``None``.

@@ -1,4 +1,4 @@
-"""Timers: processor time of threads, elapsed time, and what is known of these clocks."""
+"""Timers: processor time of threads, elapsed time, and the properties of these clocks."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Chapters about threads: what they are at, their frames and variables, and raw monitors."""
+"""Chapters about threads: their states, frames and variables, and raw monitors."""

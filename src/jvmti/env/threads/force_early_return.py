@@ -1,7 +1,7 @@
 """Forcing the current method of a thread to return, with a value of its result type.
 
-The return happens when the thread goes on to run Java code; the method executes nothing more, its
-``finally`` blocks included, and the monitors it entered are released.
+The return happens when the thread resumes running Java code; the method executes nothing more, not
+even ``finally`` blocks, and releases the monitors that it entered.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method returns no object, or none to which `value` can be assigned.
             InvalidObject: `value` is not an object.
@@ -79,10 +79,10 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
-            TypeMismatch: the method's result is of none of these types, or of one that `value`
-                does not fit.
+            TypeMismatch: the method's result has none of these types, or `value` is out of its
+                range.
             MustPossessCapability: ``can_force_early_return`` has not been added.
 
         Example:
@@ -117,7 +117,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a long.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -155,7 +155,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a float.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -193,7 +193,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method's result is not a double.
             MustPossessCapability: ``can_force_early_return`` has not been added.
@@ -230,7 +230,7 @@ class ForceEarlyReturnFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the method is native, or the VM cannot return early from this frame, as
                 with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the thread has no frame.
             TypeMismatch: the method has a result.
             MustPossessCapability: ``can_force_early_return`` has not been added.

@@ -62,14 +62,14 @@ class LocalVariableFunctions(Calling):
         guard="get_local_instance",
     )
     def get_local_instance(self, thread: Thread | None, depth: Int) -> Object | None:
-        """Return ``this`` of a frame, also where the method is native.
+        """Return ``this`` of a frame, also of a native method.
 
         Args:
             thread: the thread; ``None`` is the current one.
             depth: 0 is the current frame, 1 its caller, and so on.
 
         Returns:
-            The receiver; ``None`` where compiled code has not kept it.
+            The receiver; ``None`` if compiled code has not kept it.
 
         Raises:
             InvalidThread: `thread` is not a thread.

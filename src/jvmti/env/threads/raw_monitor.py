@@ -22,7 +22,7 @@ class RawMonitorFunctions(Calling):
         """Create a raw monitor.
 
         Args:
-            name: what the VM calls it in its own output.
+            name: its name in the VM's output.
 
         Returns:
             The monitor, destroyed with the session at the latest.
@@ -41,7 +41,7 @@ class RawMonitorFunctions(Calling):
 
     @function(32, phase=ONLOAD, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
     def destroy_raw_monitor(self, monitor: RawMonitor) -> None:
-        """Destroy a raw monitor, which the current thread leaves first where it is in it.
+        """Destroy a raw monitor; if the current thread is in it, it leaves first.
 
         Args:
             monitor: the monitor.
@@ -108,7 +108,7 @@ class RawMonitorFunctions(Calling):
         35, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER", "INTERRUPT"), own=True
     )
     def raw_monitor_wait(self, monitor: RawMonitor, millis: Long) -> None:
-        """Wait in a raw monitor until notified, giving it up meanwhile.
+        """Wait in a raw monitor until notified, releasing it meanwhile.
 
         Args:
             monitor: the monitor, entered.

@@ -93,8 +93,8 @@ class StackFrameFunctions(Calling):
             max_frame_count: how many frames of each thread at most, the most recent first.
 
         Returns:
-            One record for each thread in order; without frames where the thread has not started or
-            has ended, as its state tells.
+            One record for each thread in order; without frames if its state says that it has not
+            started or has ended.
 
         Raises:
             InvalidThread: an item of `thread_list` is not a thread.
@@ -116,7 +116,7 @@ class StackFrameFunctions(Calling):
             thread: the thread; ``None`` is the current one.
 
         Returns:
-            The depth of the stack; of passing worth unless the thread is suspended or current.
+            The depth of the stack; soon out of date unless the thread is suspended or current.
 
         Raises:
             InvalidThread: `thread` is not a thread.
@@ -153,7 +153,7 @@ class StackFrameFunctions(Calling):
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the called or the calling method is native, or the VM cannot pop this
                 frame, as with a virtual thread that is not suspended at an event.
-            Internal: the thread was to leave its frame before, and has not run since.
+            Internal: the thread still has to leave a frame from an earlier call.
             NoMoreFrames: the stack has fewer than two frames.
             MustPossessCapability: ``can_pop_frame`` has not been added.
 
@@ -177,7 +177,7 @@ class StackFrameFunctions(Calling):
 
     @function(19, phase=LIVE)
     def get_frame_location(self, thread: Thread | None, depth: Int) -> FrameLocation:
-        """Return the method of a frame and the instruction it has come to.
+        """Return the method of a frame and its current instruction.
 
         Args:
             thread: the thread; ``None`` is the current one.
@@ -207,7 +207,7 @@ class StackFrameFunctions(Calling):
         errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED"),
     )
     def notify_frame_pop(self, thread: Thread | None, depth: Int) -> None:
-        """Ask for a ``FramePop`` event when a frame is left.
+        """Request a ``FramePop`` event for the end of a frame.
 
         Args:
             thread: the thread, suspended or current; ``None`` is the current one.
@@ -218,7 +218,7 @@ class StackFrameFunctions(Calling):
             ThreadNotAlive: the thread has not started or has ended.
             ThreadNotSuspended: the thread is neither suspended nor the current one.
             OpaqueFrame: the frame belongs to a native method.
-            Duplicate: the event has been asked for already, on VMs that check.
+            Duplicate: the event was requested before, on VMs that check.
             NoMoreFrames: the stack has no frame at `depth`.
             IllegalArgument: `depth` is negative.
             MustPossessCapability: ``can_generate_frame_pop_events`` has not been added.
@@ -247,7 +247,7 @@ class StackFrameFunctions(Calling):
         errors=("THREAD_NOT_SUSPENDED",),
     )
     def clear_all_frame_pops(self, thread: Thread | None = None) -> None:
-        """Withdraw every `notify_frame_pop` of a thread.
+        """Cancel every `notify_frame_pop` of a thread.
 
         Args:
             thread: the thread, suspended or current; ``None`` is the current one.

@@ -85,8 +85,8 @@ class ThreadFunctions(Calling):
         The agent refuses to suspend a thread that serves this package, since that could not be
         resumed. When a controller leaves, the agent resumes the threads that it suspended.
 
-        The current thread of a handler is suspended when the handler has returned: it carries out
-        the handler's calls until then. Another thread resumes it, at any time after this call.
+        The current thread of a handler is suspended when the handler returns: until then it runs
+        the handler's calls. Another thread resumes it, at any time after this call.
 
         Args:
             thread: the thread; ``None`` is the current one.
@@ -115,7 +115,7 @@ class ThreadFunctions(Calling):
         own=True,
     )
     def resume_thread(self, thread: Thread) -> None:
-        """Let a suspended thread run on.
+        """Resume a suspended thread.
 
         Args:
             thread: the suspended thread.
@@ -146,7 +146,7 @@ class ThreadFunctions(Calling):
     def suspend_thread_list(
         self, request_list: Sequence[Thread]
     ) -> Annotated[list[ErrorCode], ResultPerItem("request_list")]:
-        """Suspend several threads; one that fails does not keep the others from it.
+        """Suspend several threads; one failure does not affect the others.
 
         Args:
             request_list: the threads; those already suspended stay as they are.
@@ -173,7 +173,7 @@ class ThreadFunctions(Calling):
     def resume_thread_list(
         self, request_list: Sequence[Thread]
     ) -> Annotated[list[ErrorCode], ResultPerItem("request_list")]:
-        """Let several suspended threads run on.
+        """Resume several suspended threads.
 
         Args:
             request_list: the threads.
@@ -308,7 +308,7 @@ class ThreadFunctions(Calling):
             thread: the thread, started or not; ``None`` is the current one.
 
         Returns:
-            The details; the group is ``None`` where the thread has ended.
+            The details; the group is ``None`` if the thread has ended.
 
         Raises:
             InvalidThread: `thread` is not a thread.
@@ -380,7 +380,7 @@ class ThreadFunctions(Calling):
 
         Returns:
             The object that the thread waits to enter, or to regain after ``Object.wait``; ``None``
-            where there is none.
+            if there is none.
 
         Raises:
             InvalidThread: `thread` is not a thread.
@@ -407,15 +407,14 @@ class ThreadFunctions(Calling):
     ) -> None:
         """Start a new ``java.lang.Thread`` as a daemon thread that runs a Python function.
 
-        The function runs on a Python thread of its own, and what it calls on the new Java thread:
-        that is the current thread of its calls.  The Java thread ends when the function returns or
-        raises, which is logged, and with the session.  No thread group lists it and Java code does
-        not see it; `get_all_threads` does.
+        The function runs on a Python thread of its own, and its calls run on the new Java thread.
+        The Java thread ends with the session, or when the function returns or raises, which is
+        logged.  No thread group lists it and Java code does not see it; `get_all_threads` does.
 
         Args:
             thread: a thread object that has not been started.
             proc: the function, called with `arg` when the thread runs.
-            arg: anything; ``None`` where nothing is to be passed.
+            arg: anything; ``None`` passes nothing.
             priority: 1 to 10, as in `ThreadPriority`.
 
         Raises:
@@ -468,7 +467,7 @@ class ThreadFunctions(Calling):
             thread: the thread; ``None`` is the current one.
 
         Returns:
-            The very object, or ``None`` where none was set.
+            The same object, or ``None`` if none was set.
 
         Raises:
             InvalidThread: `thread` is not a thread.

@@ -11,7 +11,7 @@ from jvmti.refs import Thread, ThreadGroup
 
 
 class ThreadGroupChildren(NamedTuple):
-    """What a thread group directly contains."""
+    """The direct contents of a thread group."""
 
     threads: list[Thread]
     groups: list[ThreadGroup]

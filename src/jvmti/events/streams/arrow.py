@@ -22,9 +22,9 @@ _NULL = -1
 
 
 class _Dictionary:
-    """Names as Parquet wants its dictionaries: each once, and none of them null.
+    """Names as a dictionary for Parquet: each once, without nulls.
 
-    A name is that of many methods, or threads, so that several codes lead to one entry.
+    Several methods or threads share a name, so several codes lead to one entry.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class _Dictionary:
         self._made: Any = None
 
     def add(self, names: list[Any]) -> None:
-        """Take the names that have come since the last time."""
+        """Add the names announced since the last call."""
         if len(names) == len(self._places):
             return
         entries = self._entries
@@ -104,7 +104,7 @@ class _Dictionaries:
 
 
 def record_batch(layout: Layout, records: Records) -> Any:
-    """The records as a batch, with nulls for what an event does not have."""
+    """The records as a batch, with nulls for fields that an event lacks."""
     dictionaries = records.names.__dict__.setdefault("arrow", _Dictionaries())
     arrays = []
     for name in layout.columns:

@@ -1,13 +1,12 @@
-"""How events look in a stream: one fixed record for each, made from its declaration.
+"""The records of events in a stream: a fixed layout for each, derived from its declaration.
 
 The agent's generator writes the code that fills the records, `jvmti.events.streams.records` reads
-them; both ask here.  What is the same for all events is in `jvmti.layouts.streams`.  The fields
+them; both ask here. The parts common to all events are in `jvmti.layouts.streams`.  The fields
 stand in the order of their widths, the widest first, so that there are no gaps; a method and a
 field, which the agent finds together, stand side by side.
 
-What is not a number is one in a record: threads, classes, methods, fields, stacks and texts are
-numbered in the order in which the stream first meets them, from 1, and each is announced in the
-stream before the first record that names it.  0 is none.
+A record has only numbers: the stream numbers threads, classes, methods, fields, stacks and texts
+from 1 as they first occur, and announces each before the first record with its number. 0 is none.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from jvmti.refs import Class, Field, Method, Thread
 
 
 class Holds(enum.Enum):
-    """What a field of a record is."""
+    """The kind of a field of a record."""
 
     NUMBER = "number"
     BOOLEAN = "boolean"
@@ -34,7 +33,7 @@ class Holds(enum.Enum):
     FIELD = "field"
     TEXT = "text"
     LENGTH = "length"
-    """How many bytes or items there are."""
+    """The number of bytes or items."""
     VALUE = "value"
     """A Java value in eight bytes; another field has its type."""
     HASH = "hash"
@@ -55,7 +54,7 @@ class RecordField:
     code: str
     """The same in the ``struct`` module and NumPy."""
     given_by: str = ""
-    """Of a value: the field that has its type.  Of such a field: the method that returns it."""
+    """For a value: the field with its type. For such a field: the method that returns it."""
 
 
 _WIDTH = {"q": 8, "Q": 8, "i": 4, "I": 4, "b": 1, "B": 1, "?": 1}

@@ -1,4 +1,4 @@
-"""What the numbers in a stream's records stand for, as the agent announces it."""
+"""The names behind the numbers in a stream's records, as the agent announces them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _U32 = struct.Struct("<I")
 
 
 class NameColumn(Sequence[Any]):
-    """A column of names: a number for each row, and what the numbers stand for.
+    """A column of names: a number for each row, and the names of the numbers.
 
     Attributes:
         codes: the numbers, an array of unsigned integers; 0 is none.
-        names: what they stand for; the first is ``None``.
+        names: their names; the first is ``None``.
     """
 
     def __init__(self, codes: Array, names: list[Any]) -> None:
@@ -56,7 +56,7 @@ class NameColumn(Sequence[Any]):
         return self.names[int(self.codes[index])]
 
     def counts(self) -> dict[Any, int]:
-        """How often each name comes, the most frequent first."""
+        """How often each name occurs, the most frequent first."""
         found: dict[Any, int] = {}
         for code, count in enumerate(numpy.bincount(self.codes).tolist()):
             if count:
@@ -100,7 +100,7 @@ class Lines:
         self._methods += 1
 
     def of(self, methods: Array, locations: Array) -> Array:
-        """The line of each location; -1 where it is not known."""
+        """The line of each location; -1 if unknown."""
         at = numpy.clip(locations, 0, self._last[methods])
         at += self._start[methods]
         found: Array = self._lines[at]
@@ -123,7 +123,7 @@ class Names:
         field_signatures: the signatures of their types.
         texts: texts.
         stacks: tuples of frames, the innermost first: ``com.acme.Order.total:17``.
-        places: of each stack the innermost frame that is none of ``java.lang.Object``.
+        places: of each stack the innermost frame outside ``java.lang.Object``.
         lines: where the lines of methods are.
     """
 
@@ -151,10 +151,10 @@ class Names:
         }
 
     def announce(self, data: memoryview) -> None:
-        """Take announcements as they stand in the ring.
+        """Read announcements from the ring.
 
         Raises:
-            ProtocolError: they make no sense.
+            ProtocolError: they are invalid.
         """
         at = 0
         try:
@@ -162,7 +162,7 @@ class Names:
                 (size,) = _U32.unpack_from(data, at)
                 kind = _U32.unpack_from(data, at + 4)[0]
                 if size < 8 or size % 8 or size > len(data) - at:
-                    raise ProtocolError("an announcement in a stream has no possible size")
+                    raise ProtocolError("an announcement in a stream has an invalid size")
                 if kind != Announced.PADDING:
                     _, _, number, length = _HEAD.unpack_from(data, at)
                     known, take = self._take[Announced(kind)]
@@ -171,7 +171,7 @@ class Names:
                     take(data[at + _HEAD.size : at + _HEAD.size + length])
                 at += size
         except (struct.error, ValueError, IndexError) as error:
-            raise ProtocolError(f"an announcement in a stream makes no sense: {error}") from error
+            raise ProtocolError(f"an announcement in a stream is invalid: {error}") from error
 
     def _texts(self, data: memoryview, at: int) -> list[str]:
         found = []

@@ -1,9 +1,8 @@
-"""Streams: events as records in memory that the agent shares, which the program does not wait for.
+"""Streams: events as records in memory shared with the agent, for which the program does not wait.
 
-`jvmti.events.streams.layout` says how the memory looks.  The agent believes nothing of what is
-written into it here but the counters of what was read, and these only where they are possible; the
-same goes for what the agent writes.  The reader sleeps for a moment where there is nothing, longer
-each time, so that neither side pays for waking it.
+`jvmti.events.streams.layout` describes the memory. The agent reads only the controller's counters,
+and checks them; this side checks all that the agent writes. When there is nothing to read, the
+reader sleeps, longer each time, so that neither side pays for waking it.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _SHORTEST_SLEEP = 0.0005
 _LONGEST_SLEEP = 0.02
 _LOOK_AFTER = 0.25
-"""Seconds without an event after which the reader looks whether the target is still there."""
+"""Seconds without an event after which the reader checks whether the target still runs."""
 _MOST_RECORDS = 1 << 17
 _MOST_FRAMES = 256
 _LARGEST = 1 << 32
 _PLACE = 4
-"""Frames that show where a thread waits: those of ``Object.wait`` are above it."""
+"""Frames to record for waits: those of ``Object.wait`` are above the waiting one."""
 
 
 class _Memory:
-    """What is shared with the agent, seen as counters and rings."""
+    """The memory shared with the agent, as counters and rings."""
 
     def __init__(self, layout: Layout, size: int) -> None:
         capacity = size // layout.size
@@ -68,7 +67,7 @@ class _Memory:
         except BaseException:
             self.close_descriptor()
             raise
-        # A view of the mapping keeps it, and the last one unmaps it.
+        # Views keep the mapping alive; the last one unmaps it.
         everything = numpy.frombuffer(mapped, numpy.uint8)
         lines = everything[: COUNTERS.SIZE].view("<u8").reshape(-1, COUNTERS.LINE // 8)
         written, read = lines[:_LINES], lines[COUNTERS.HEARD // COUNTERS.LINE :][:_LINES]
@@ -86,17 +85,17 @@ class _Memory:
         ]
 
     def close_descriptor(self) -> None:
-        """Once both sides have mapped it, it is not needed."""
+        """Close the descriptor, once both sides have mapped the memory."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1
 
 
 class Stream:
-    """Events that are being recorded; leaving its ``with`` block, or `close`, ends it.
+    """An open recording of events; leaving its ``with`` block, or `close`, ends it.
 
-    Iterating gives Arrow record batches until the stream is closed (by another thread, or by the
-    end of the target) and everything has been read; `read` gives the same as NumPy columns.
+    Iterating yields Arrow record batches until the stream is closed (by another thread, or by the
+    end of the target) and everything has been read; `read` returns the same as NumPy columns.
 
     Attributes:
         env: the environment whose events are recorded.
@@ -136,16 +135,16 @@ class Stream:
 
     @property
     def recorded(self) -> int:
-        """How many events were recorded so far, read or not."""
+        """How many events the stream has recorded, read or not."""
         return int(self._memory.heads.sum())
 
     @property
     def closed(self) -> bool:
-        """Whether no more events are recorded."""
+        """Whether the recording has ended."""
         return self._closed
 
     def close(self) -> None:
-        """Record no more events; once is enough.  What was recorded can still be read."""
+        """Stop recording; repeating it does nothing. Recorded events can still be read."""
         self._streams.close(self)
 
     def __enter__(self) -> Stream:
@@ -160,24 +159,24 @@ class Stream:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:
-        """Arrow record batches, as long as there is something to come."""
+        """Arrow record batches, until the stream has ended."""
         while records := self.read():
             yield records.to_arrow()
 
     def read(self, timeout: float | None = None, most: int = _MOST_RECORDS) -> Records:
-        """The events that were recorded since the last time.
+        """The events recorded since the last call.
 
         Args:
-            timeout: seconds to wait for the first event; 0 takes what is there, ``None`` waits
-                until there is one or the stream is closed.
+            timeout: seconds to wait for the first event; 0 does not wait, ``None`` waits until
+                there is one or the stream is closed.
             most: how many events at most.
 
         Returns:
-            The events as columns; none at all if the time has run out, or if the stream is closed
-            and everything was read.
+            The events as columns; none after the timeout, or if the stream is closed and everything
+            has been read.
 
         Raises:
-            ProtocolError: what the agent has written makes no sense.
+            ProtocolError: the agent wrote invalid data.
         """
         until = None if timeout is None else time.monotonic() + timeout
         sleep = _SHORTEST_SLEEP
@@ -205,16 +204,16 @@ class Stream:
         return idle >= _LOOK_AFTER and session.gone()
 
     def _take(self, most: int) -> numpy.ndarray[Any, Any]:
-        """Copies records out of the rings, and takes what was announced before them."""
+        """Copies records out of the rings, after reading the announcements before them."""
         memory = self._memory
-        # In this order: what records name was announced before they were written.
+        # In this order: the agent announces names before it writes records with them.
         ready = memory.heads - self._tails
         self._take_names()
         lanes = numpy.flatnonzero(ready)
         if not len(lanes):
             return numpy.empty((0, self._layout.size // 8), numpy.uint64)
         if int(ready.max()) > memory.capacity:
-            raise ProtocolError("the agent says that a stream has more records than fit into it")
+            raise ProtocolError("the agent reports more records than fit into the stream")
         counts = ready.astype(numpy.int64)[lanes].tolist()
         data = numpy.empty((min(sum(counts), most), self._layout.size // 8), numpy.uint64)
         at = 0
@@ -350,7 +349,7 @@ class Streams:
         return agent.open_stream(*arguments)
 
     def close(self, stream: Stream) -> None:
-        """Record no more events in a stream."""
+        """Stop recording in a stream."""
         with self._enabling.lock:
             if stream._closed:
                 return
@@ -361,7 +360,7 @@ class Streams:
                     AgentOperations(self.session, stream.env._number).close_stream(stream._number)
             except Error as error:
                 if self.session.closed is None and not self.session.gone():
-                    # Of a disposed environment the agent has closed it already.
+                    # The agent has already closed the streams of a disposed environment.
                     if getattr(error, "code", None) is None:
                         raise
             finally:
@@ -379,7 +378,7 @@ def _declarations(events: Event | str | Sequence[Event | str]) -> list[EventDecl
 
 
 def beginnings(declarations: Iterable[EventDeclaration]) -> list[EventDeclaration]:
-    """The events that begin what these end."""
+    """The events that begin the waits that these end."""
     return [declaration_of(one.ends) for one in declarations if one.ends is not None]
 
 
@@ -415,19 +414,19 @@ def _check(
     stack: int,
     policy: str,
 ) -> None:
-    """Whether what is asked for goes with an event.
+    """Check that the options fit an event.
 
     Raises:
-        ValueError: it does not.
+        ValueError: they do not.
     """
     name = declaration.name
     if declaration.vm_stopped and policy == "wait":
         raise ValueError(
-            f"{name} is sent while the VM is stopped, which cannot wait: "
+            f"the VM sends {name} while it is stopped and cannot wait: "
             'a stream of it can only have the policy "drop"'
         )
     if declaration.vm_stopped and stack:
-        raise ValueError(f"{name} is sent while the VM is stopped, when no stack is available")
+        raise ValueError(f"the VM sends {name} while it is stopped, when no stack is available")
     if min_duration is not None and declaration.ends is None:
         ending = ", ".join(one.__name__ for one in EVENTS.values() if one.declaration.ends)
         raise ValueError(f"{name} has no duration; these do: {ending}")

@@ -37,14 +37,14 @@ _OBJECTS = numpy.array([letter in tuple("L[") for letter in map(chr, range(256))
 
 @frozen
 class _Place:
-    """Where a field is in the record of one event."""
+    """The position of a field in the record of one event."""
 
     at: int
     field: RecordField
 
 
 class Layout:
-    """The records of one stream: which columns there are and where they come from.
+    """The records of one stream: its columns, and where they come from.
 
     Attributes:
         size: bytes of a record.
@@ -160,7 +160,7 @@ class Layout:
 
 
 def _as_is(whole: int, fraction: float, letter: str | None) -> Any:
-    """A value of a field or method, of which there is a column for each kind of number."""
+    """A value of a field or method, with a column for each kind of number."""
     match letter:
         case "D" | "F":
             return fraction
@@ -170,16 +170,15 @@ def _as_is(whole: int, fraction: float, letter: str | None) -> Any:
             return chr(whole)
         case "B" | "S" | "I" | "J":
             return whole
-    return None  # an object, or nothing: there is a column for its class
+    return None  # an object, or nothing: its class has a column
 
 
 class Records(display.Tabular, Mapping[str, Any]):
-    """Events of a stream as columns by name, each made when it is first asked for.
+    """Events of a stream as columns by name, each created on first use.
 
-    Numbers are NumPy arrays; names of threads, classes and methods are `NameColumn`.  Where the
-    events of a stream differ in what they bring, a column has zeros or ``None`` for those without.
-    The records of one thread are in the order of its events; those of several threads follow one
-    another, and `sorted_by_time` puts them in one order.
+    Numbers are NumPy arrays; names of threads, classes and methods are `NameColumn`.  For events
+    that lack a column, it has zeros or ``None``. The records of one thread are in the order of its
+    events; those of several threads follow one another, and `sorted_by_time` merges them.
     """
 
     def __init__(self, layout: Layout, names: Names, data: Array) -> None:
@@ -189,7 +188,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         self._columns: dict[str, Any] = {}
 
     def __len__(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return len(self._data)
 
     def __iter__(self) -> Iterator[str]:
@@ -209,7 +208,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         return len(self._data) > 0
 
     def sorted_by_time(self) -> Records:
-        """The same records in the order of their times.
+        """The same records, sorted by time.
 
         Raises:
             KeyError: the stream records no times.
@@ -218,13 +217,13 @@ class Records(display.Tabular, Mapping[str, Any]):
         return Records(self._layout, self.names, self._data[order])
 
     def where(self, chosen: Array) -> Records:
-        """Some of the records: those for which a column of truth values says so."""
+        """The records that a mask selects."""
         return Records(self._layout, self.names, self._data[chosen])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The events one by one: convenient, and slow for many.
 
-        A number that a field was given or a method returned is one value, of the type that it has.
+        The new value of a field, or the result of a method, is one value of its own type.
         """
         events = self.raw("u1", _EVENT).tolist()
         columns = {
@@ -259,7 +258,7 @@ class Records(display.Tabular, Mapping[str, Any]):
     # ---- what columns are made of ------------------------------------------------------------
 
     def raw(self, code: str, at: int) -> Array:
-        """What stands at the same place in every record."""
+        """A field with the same position in every record."""
         width = numpy.dtype(code).itemsize
         column = self._data.view(f"<u{width}")[:, at // width]
         return numpy.ascontiguousarray(column).view(f"<{code}")
@@ -286,17 +285,17 @@ class Records(display.Tabular, Mapping[str, Any]):
         return found
 
     def checked(self, codes: Array, names: list[Any]) -> Array:
-        """Numbers of what must have been announced.
+        """Numbers that must have been announced.
 
         Raises:
             ProtocolError: one has not.
         """
         if len(codes) and int(codes.max()) >= len(names):
-            raise ProtocolError("a record in a stream names what was not announced")
+            raise ProtocolError("a record in a stream has a number that was not announced")
         return codes
 
     def codes(self, name: str, names: list[Any]) -> Array:
-        """A field that numbers something."""
+        """A field with numbers of names."""
         return self.checked(self.numbers(name), names)
 
     def coded(self, name: str, names: list[Any]) -> NameColumn:
@@ -304,7 +303,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         return NameColumn(self.codes(name, names), names)
 
     def named(self, code: str, at: int, names: list[Any]) -> NameColumn:
-        """The same for what stands at one place in every record."""
+        """The same for a field with one position in every record."""
         return NameColumn(self.checked(self.raw(code, at), names), names)
 
     def java_values(self, field: RecordField, letters: Array) -> Array:
@@ -314,7 +313,7 @@ class Records(display.Tabular, Mapping[str, Any]):
         return values if mine.all() else numpy.where(mine, values, 0)
 
     def classes_of_values(self, field: RecordField) -> NameColumn:
-        """The classes of Java values that are objects, where they were looked up."""
+        """The classes of Java values that are objects, if the stream looked them up."""
         codes = self.java_values(field, _OBJECTS).astype(numpy.uint32)
         return NameColumn(self.checked(codes, self.names.classes), self.names.classes)
 
@@ -336,7 +335,7 @@ class Records(display.Tabular, Mapping[str, Any]):
 
 
 def has_thread(declaration: EventDeclaration) -> bool:
-    """Whether an event brings a thread."""
+    """Whether an event has a thread."""
     shapes = (shape_of(item.annotation) for item in declaration.parameters)
     return any(isinstance(shape, Reference) and shape.python is Thread for shape in shapes)
 

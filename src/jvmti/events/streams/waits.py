@@ -1,4 +1,4 @@
-"""Waits for monitors: what begins and what ends is one wait, and some have not ended."""
+"""Waits for monitors: pairs the events that begin and end a wait, and keeps those that last."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Waits:
     """Follows the records of a stream that was opened with ``waits``, in the order of their times.
 
     Attributes:
-        waiting: of each thread that waits, by its number in the stream, how it began.
+        waiting: for each waiting thread, by its number in the stream, the beginning of its wait.
     """
 
     def __init__(self) -> None:
         self.waiting: dict[int, Records] = {}
 
     def ended(self, records: Records) -> Records:
-        """The same records without those of beginnings, which are kept as long as they last."""
+        """The same records without the beginnings, which are kept while the waits last."""
         events = records.raw("u1", 0)
         begins = numpy.isin(events, _BEGINNINGS)
         mine = numpy.flatnonzero(begins | numpy.isin(events, _ENDS))
@@ -47,7 +47,7 @@ class Waits:
         return records.where(~begins)
 
     def rows(self, now: int) -> list[dict[str, Any]]:
-        """The waits that last, as rows of events, the longest first.
+        """The waits that still last, as rows of events, the longest first.
 
         Args:
             now: the time on the clock of the records, in nanoseconds.

@@ -1,6 +1,6 @@
 """Collections of the class library by size and fill.
 
-How full a collection is, is the part of its array that it uses; what the rest takes is wasted.
+The fill of a collection is the used part of its array; the rest is wasted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collections", "collections"]
 
-#: Class, the field of its array, and the field of its size where it has one.
+#: Class, the field of its array, and the field of its size if it has one.
 _KINDS: list[tuple[str, str, str | None]] = [
     ("java.util.HashMap", "table", "size"),
     ("java.util.Hashtable", "table", "count"),
@@ -43,7 +43,7 @@ class Collections(NamedTuple):
         class_name: the class.
         objects: the collections.
         sizes: how many entries each has.
-        capacities: how many places its array has; 0 where there is none.
+        capacities: the lengths of their arrays; 0 without one.
         wasted: bytes of unused places in all of them.
     """
 
@@ -61,7 +61,7 @@ class Collections(NamedTuple):
 
     @property
     def fill(self) -> NDArray[numpy.float64]:
-        """The used part of each one's array, from 0 to 1; 0 where there is none."""
+        """The used part of each array, from 0 to 1; 0 without one."""
         filled = self.sizes / numpy.maximum(self.capacities, 1)
         return numpy.minimum(filled, 1.0)
 
@@ -88,7 +88,7 @@ class Collections(NamedTuple):
 def collections(snapshot: Snapshot) -> list[Collections]:
     """The collections of a heap by class, those that waste most first.
 
-    Sets are maps inside, and counted as such.
+    Sets are maps inside, and count as such.
     """
     found = []
     reference = int(snapshot._dump.summary.reference_size)
@@ -124,7 +124,7 @@ def _used(snapshot: Snapshot, arrays: Objects) -> NDArray[numpy.int64]:
 
 
 def _concurrent_sizes(objects: Objects) -> NDArray[numpy.int64]:
-    """The base count, and what busy threads counted in cells of their own."""
+    """The base count plus the cells of contending threads."""
     sizes = numpy.asarray(objects["baseCount"]).astype(numpy.int64)
     cells = objects["counterCells"]
     rows, counted = cells.elements()

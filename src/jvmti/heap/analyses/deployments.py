@@ -1,7 +1,7 @@
-"""Class loaders that something holds although the VM would unload them, and which is the old one.
+"""Class loaders that something holds although the VM would unload them, and their age.
 
-An application that is deployed again gets a new class loader with classes of the same names. If
-anything still holds the loader from before, all its classes and what their static fields hold stay.
+A redeployed application gets a new class loader with classes of the same names. If anything still
+holds the old loader, all its classes and what their static fields hold stay.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 __all__ = ["LoaderSuspect", "class_loader_leaks", "deployments"]
 
 _OVERLAP = 0.5
-"""The part of its classes that a loader shares with that before or after it."""
+"""The part of its classes that a loader has in common with its predecessor or successor."""
 _STOPPED = frozenset(("STOPPING", "STOPPED", "DESTROYING", "DESTROYED", "FAILED"))
 
 
 class LoaderSuspect(NamedTuple):
-    """A class loader that may have been meant to go.
+    """A class loader that may have leaked.
 
     Attributes:
         loader: the loader.
         retained: bytes that it, its classes and their objects retain.
         instances: objects of its classes.
         twins: other loaders that defined classes of the same names.
-        path: a way to it from a root.
-        place: among the loaders of its application in the order of loading: 1 is the oldest.
+        path: a path to it from a root.
+        place: its rank among the loaders of its application: 1 is the oldest.
         deployments: how many loaders its application has.
-        stopped: why it is known to be out of use: ``"closed"``, ``"STOPPED"``; ``None`` if not.
+        stopped: the reason why it is out of use: ``"closed"``, ``"STOPPED"``; ``None`` if unknown.
         owner: the field that holds it: ``"static com.acme.Registry.hooks"``.
     """
 
@@ -52,7 +52,7 @@ class LoaderSuspect(NamedTuple):
 
     @property
     def is_replaced(self) -> bool:
-        """Whether its classes were loaded once more since, or it was stopped."""
+        """Whether its classes were loaded again since, or it was stopped."""
         return self.place < self.deployments or self.stopped is not None
 
     @property
@@ -64,9 +64,9 @@ class LoaderSuspect(NamedTuple):
 def deployments(snapshot: Snapshot) -> list[list[Loader]]:
     """The loaders of each application that was loaded several times, the oldest first.
 
-    Loaders are of one application when they are of the same class and at least half of the classes
-    that one of them has defined have the names of those of the next.  The VM numbers the classes
-    of the newest loader first, in dumps as in its own lists.
+    Loaders belong to one application if they have the same class and at least half of the classes
+    of one have the names of classes of the next.  The VM numbers the classes of the newest loader
+    first, in dumps as in its own lists.
     """
     loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
     loaders.sort(key=_age)
@@ -100,8 +100,8 @@ def deployments(snapshot: Snapshot) -> list[list[Loader]]:
 def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
     """Loaders that the VM would unload if nothing held them, those with twins first.
 
-    Several loaders with classes of the same names are what redeploying leaves behind;
-    `Snapshot.leaks` has only those that are out of use.
+    Redeploying leaves several loaders with classes of the same names; `Snapshot.leaks` has only
+    those that are out of use.
     """
     loaders = [one for one in snapshot.loaders if one.object is not None and not one.is_held_by_vm]
     if snapshot.unreachable == "drop":
@@ -142,7 +142,7 @@ def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
 
 
 def _retained(snapshot: Snapshot, loaders: list[Loader]) -> list[int]:
-    """What each with its classes and their objects retains, nothing counted twice."""
+    """The bytes that each retains with its classes and their objects, none counted twice."""
     tree = snapshot.dominators()
     groups = numpy.full(len(snapshot.classes), len(loaders), numpy.uint32)
     for at, loader in enumerate(loaders):
@@ -158,7 +158,7 @@ def _age(loader: Loader) -> int:
 
 
 def _stopped(loader: Object) -> str | None:
-    """What a loader says of itself: closed, or the state of the web application that it is for."""
+    """The loader's own state: closed, or the state of its web application."""
     state = loader["state"] if loader.cls.field("state") is not None else None
     if isinstance(state, Object) and state.cls.field("name") is not None:
         name = getattr(state["name"], "text", None)

@@ -1,4 +1,4 @@
-"""What is different between two snapshots of the same VM."""
+"""Differences between two snapshots of the same VM."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Growth", "growth", "grown", "path_growth"]
 
 @frozen
 class Growth:
-    """One class, or one way from the roots, in both snapshots.
+    """One class, or one path from the roots, in both snapshots.
 
     Attributes:
-        name: the class, or the way: names of classes and fields.
+        name: the class, or the path: names of classes and fields.
         count: objects more than before; less if negative.
         bytes: bytes more than before.
         count_after: objects now.
@@ -41,9 +41,9 @@ class Growth:
 
 
 def growth(before: Snapshot, after: Snapshot) -> list[Growth]:
-    """What grew by class, most bytes first; classes that did not change are left out.
+    """Growth by class, most bytes first, without unchanged classes.
 
-    Classes of the same name count as one, for loaders have no names that last.
+    Classes of the same name count as one, because loaders have no lasting names.
     """
     sums: dict[str, list[int]] = {}
     for at, snapshot in enumerate((before, after)):
@@ -62,19 +62,19 @@ def growth(before: Snapshot, after: Snapshot) -> list[Growth]:
 def path_growth(
     before: Snapshot, after: Snapshot, *, depth: int = 6, threshold: int = 1024, width: int = 20
 ) -> list[Growth]:
-    """What grew by the place in the dominator tree, most bytes first.
+    """Growth by place in the dominator tree, most bytes first.
 
-    A place is the classes and fields on the way down to it; objects of one class that one field of
-    a place's objects leads to are taken together, and so are those of its arrays. So the entries
-    of a collection are one place, however many they are. Where no field of the owner itself leads
-    to an object, only the class is named.
+    A place is the classes and fields on the path down to it; objects of one class that one field of
+    a place's objects leads to form one place, and so do those of its arrays. So all entries of a
+    collection are one place. If no field of the owner itself leads to an object, only the class is
+    named.
 
     Args:
         before: the earlier snapshot.
         after: the later one.
-        depth: levels that are looked at.
-        threshold: bytes that a place has grown by at least.
-        width: places below one that are followed, the largest.
+        depth: levels to look at.
+        threshold: the least growth of a place, in bytes.
+        width: how many places below one to follow, the largest first.
     """
     old, new = _places(before, depth, width), _places(after, depth, width)
     found = [
@@ -88,7 +88,7 @@ def path_growth(
 def grown(
     before: Snapshot, after: Snapshot, *, depth: int = 9, threshold: int = 1024, width: int = 20
 ) -> list[Growth]:
-    """What accumulated and where, most bytes first: each growth once.
+    """Accumulations and their places, most bytes first: each growth once.
 
     Of the places of `path_growth`, on each path down from the roots, it is the first with more
     objects than before that is not a collection or array; if there is none, the last that has most
@@ -97,9 +97,9 @@ def grown(
     Args:
         before: the earlier snapshot.
         after: the later one.
-        depth: levels that are looked at.
-        threshold: bytes that a place has grown by at least.
-        width: places below one that are followed, the largest.
+        depth: levels to look at.
+        threshold: the least growth of a place, in bytes.
+        width: how many places below one to follow, the largest first.
     """
     old, new = _places(before, depth, width), _places(after, depth, width)
     growths = {name: _growth_of(name, old.get(name), place) for name, place in new.items()}
@@ -122,7 +122,7 @@ def grown(
 
 
 class _Place(NamedTuple):
-    """Objects of one class at one place, and what they retain."""
+    """Objects of one class at one place, and the bytes that they retain."""
 
     number: int
     size: int
@@ -156,7 +156,8 @@ def _places(snapshot: Snapshot, depth: int, width: int) -> dict[str, _Place]:
 def _by_field(
     snapshot: Snapshot, tree: DominatorTree, name: str, members: Indices
 ) -> Iterator[tuple[str, Indices]]:
-    """Objects below one place by what leads to them there: its name with that, and the objects."""
+    """Objects below one place by the reference that leads to them: the place's name with it, and
+    the objects."""
     if not name:
         yield "", members
         return

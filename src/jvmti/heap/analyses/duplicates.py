@@ -1,4 +1,4 @@
-"""Contents that a heap has more than once: strings, and arrays of primitive types."""
+"""Duplicates in a heap: strings, and arrays of primitive types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Duplicates(NamedTuple):
 
     Attributes:
         objects: all of them.
-        wasted: bytes that one of them in place of all would save.
+        wasted: bytes that a single copy would save.
     """
 
     objects: Objects
@@ -30,7 +30,7 @@ class Duplicates(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """Their text, where they are strings."""
+        """Their text, if they are strings."""
         return self.objects[:1].strings()[0]
 
     @escaped
@@ -62,8 +62,8 @@ def duplicate_arrays(
     Args:
         snapshot: where to look.
         min_bytes: bytes that an array takes at least.
-        strings: whether also those behind strings.
-        limit: the most that are given.
+        strings: whether to include those of strings.
+        limit: the most results.
     """
     primitive = numpy.flatnonzero(snapshot._dump.classes["element"] > 2).tolist()
     arrays = snapshot._objects_of(primitive)
@@ -83,7 +83,7 @@ def _groups(objects: Objects, arrays: Objects | None, keys: Sizes, limit: int) -
     starts = numpy.flatnonzero(numpy.append(True, ordered[1:] != ordered[:-1]))
     counts = numpy.diff(numpy.append(starts, len(ordered)))
     sizes = objects.sizes
-    # What the first of each would save; exact figures only for those that are given.
+    # Estimates by the first of each; exact figures only for the results.
     alone = sizes[order[starts]] + (0 if arrays is None else arrays.sizes[order[starts]])
     waste = (counts - 1).astype(numpy.uint64) * alone
     best = numpy.argsort(waste)[::-1][: 2 * limit]

@@ -1,11 +1,10 @@
-"""What looks like a leak, named by what accumulates and by its owner.
+"""Leak suspects, named by the accumulating class and by its owner.
 
-A suspect begins where much is held together: at an object that retains far more than any single
-object below it, or at many objects of one class that only roots or many referrers lead to.  From
-there downwards the JDK's collections and arrays are passed until there is something of the
-program's: that is what accumulates.  From there upwards, towards the root, the first class of the
-program is the owner, with the field that it holds it by.  Eclipse MAT reasons alike, with its
-accumulation points and paths to them; it names the array of a map where this names both ends.
+A suspect begins at an object that retains far more than any single object below it, or at many
+objects of one class that only roots or many referrers lead to. From there downwards, past the JDK's
+collections and arrays, the first class of the program is what accumulates. Upwards, towards the
+root, the first class of the program is the owner, with the field that it holds it by. Eclipse MAT
+also uses accumulation points and paths to them; it names the array of a map, this names both ends.
 """
 
 from __future__ import annotations
@@ -33,30 +32,31 @@ _LEVELS = 40
 _MOST_OWNERS = 200
 _MOST_POINTS = 1000
 _MANY = 100
-"""This many objects of a class accumulate; fewer may be their referrers."""
+"""The fewest objects of a class that accumulate; fewer may be their referrers."""
 _OTHERS = 0.05
-"""What another owner holds at least, of what the first does, to be worth a word."""
+"""The least fraction of the first owner's bytes that another one must hold to be mentioned."""
 _PLATFORM_THRESHOLD = 1 << 20
-"""Bytes that something in the JDK's own classes has to hold to be a suspect, at that part."""
+"""The least bytes of a suspect in the JDK's own classes, and the least part."""
 _PROGRAM_SHARE = 0.25
-"""What of the bytes must be of a class of the program's for it to be what accumulates."""
+"""The least part of the bytes that a class of the program must have to be what accumulates."""
 _FEW_SHARE = 0.5
-"""What few must have of all that is held there; otherwise it is a large object of many parts."""
+"""The least part of the bytes that few objects must have; otherwise it is a large object of many
+parts."""
 
 
 class Suspect(NamedTuple):
-    """Something of which there is more and more, perhaps.
+    """Objects that may accumulate.
 
     Attributes:
-        object: where it is held together: the accumulation point, or one of several.
-        retained: bytes that are held there.
+        object: the accumulation point, or one of several.
+        retained: bytes that it retains.
         part: of the whole heap, from 0 to 1.
         children_class: the class of what accumulates; empty for a large object of many parts.
         children: how many of that class there are.
-        path: a way to the object from a root, what leads to each object and the object.
+        path: a path to the object from a root, each reference and its object.
         owner: the field that holds it: ``"static com.acme.CartStore.abandoned"``.
-        places: how many such objects hold it together.
-        loaders: the class loaders of the owner's class, where several have one of that name.
+        places: the number of such objects.
+        loaders: the class loaders of the owner's class, if several have one of that name.
     """
 
     object: Object
@@ -71,13 +71,14 @@ class Suspect(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it is in a line: how many of what, how large, and where."""
+        """The suspect in a line: count, class, size and owner."""
         what = f"{self.children:,} {self.children_class}" if self.children else repr(self.object)
         return f"{what} ({in_bytes(self.retained)}, {self.part:.0%}) in {self.where}"
 
     @property
     def where(self) -> str:
-        """The owner, in how many places, and the class loaders of its class where that is open."""
+        """The owner, the number of places, and the class loaders of its class if there are
+        several."""
         if len(self.loaders) > 1:
             return f"{self.owner} of {len(self.loaders):,} class loaders"
         places = f", {self.places:,} places" if self.places > 1 else ""
@@ -92,13 +93,13 @@ class Suspect(NamedTuple):
 
 
 class Leaks(NamedTuple):
-    """What looks like a leak in a snapshot; printed, it is what ``jvmti heap leaks`` prints.
+    """The leak suspects of a snapshot; printed, it is the output of ``jvmti heap leaks``.
 
     Attributes:
         suspects: what accumulates, the largest first.
-        loaders: class loaders that are out of use and stay, those of one application together.
-        smaller_loaders: those that are out of use as well, but hold too little.
-        threshold: the part of the heap that a suspect holds at least.
+        loaders: leaked class loaders, grouped by application.
+        smaller_loaders: leaked loaders that hold too little.
+        threshold: the least part of the heap that a suspect holds.
     """
 
     suspects: list[Suspect]
@@ -127,7 +128,7 @@ class Leaks(NamedTuple):
                 )
             found += [*_path_lines(loaders[0].path), ""]
         if not found:
-            found = [f"nothing of which there is much holds {self.threshold:.0%} of the heap", ""]
+            found = [f"no class that accumulates holds {self.threshold:.0%} of the heap", ""]
         if self.smaller_loaders:
             count = len(self.smaller_loaders)
             held = in_bytes(sum(one.retained for one in self.smaller_loaders))
@@ -169,18 +170,18 @@ def _application(one: LoaderSuspect) -> tuple[str, int]:
 def leak_suspects(
     snapshot: Snapshot, *, threshold: float = _THRESHOLD, limit: int = 20
 ) -> list[Suspect]:
-    """What accumulates, what holds most first; see the head of this module for how it is found.
+    """The suspects, the largest first; the module's docstring explains how they are found.
 
     Args:
         snapshot: where to look.
-        threshold: the part of the heap that a suspect holds at least.
-        limit: the most that are given.
+        threshold: the least part of the heap that a suspect holds.
+        limit: the most results.
     """
     return _Search(snapshot, threshold).found(limit)
 
 
 class _Point(NamedTuple):
-    """A place where much is held together: one object, or many of one class."""
+    """A candidate: one object, or many of one class."""
 
     members: Indices
     retained: int
@@ -225,7 +226,7 @@ class _Search:
         return rows
 
     def _is_of_platform(self, suspect: Suspect) -> bool:
-        """Whether it is a table that every JDK has, which shows up in a small heap.
+        """Whether it is a table of every JDK, which is noticeable in a small heap.
 
         JNI globals hold those that the VM has read from its archive of classes.
         """
@@ -250,15 +251,15 @@ class _Search:
             if held >= self._threshold
         ]
         found = [point for point in large if not self._is_of_classes(point)]
-        # What one holds is not counted again above it.
+        # Do not count it again above.
         self._apart = numpy.array([int(point.members[0]) for point in found], numpy.uint32)
         return found
 
     def _is_of_classes(self, point: _Point) -> bool:
         """Whether static fields of classes hold most of what it retains.
 
-        That is so for a class loader's list of its classes.  Classes exist once each and do not
-        accumulate; what accumulates below one of them is found there.
+        That holds for a class loader's list of its classes. Classes exist once each and do not
+        accumulate; accumulations below one of them are found there.
         """
         dump, tree = self._snapshot._dump, self._tree
         held, level = 0, tree.children_of_all(point.members)
@@ -307,10 +308,10 @@ class _Search:
     def _contents(self, point: _Point) -> tuple[str, int]:
         """The class of what accumulates below some objects, and how many there are.
 
-        Nothing does in a large object of many parts.
+        Empty for a large object of many parts.
 
-        Where these are few of the program's, as the nodes of a tree of its own, or entries of a
-        collection that is not the JDK's, it is what they in turn hold.
+        If these are few objects of the program, such as nodes of its own tree or entries of a
+        collection outside the JDK, it is the class that they hold.
         """
         best, members = self._level(point.members, single=len(point.members) == 1)
         if best is None or self._is_part_of(point, members):
@@ -333,16 +334,16 @@ class _Search:
         return self._snapshot.classes.names[best], len(members)
 
     def _is_part_of(self, point: _Point, members: Indices) -> bool:
-        """Whether these are too few, and too little, for what is held to be named by them."""
+        """Whether these are too few and too small to name the suspect after them."""
         held = int(self._tree.retained[members].sum())
         return len(members) < _MANY and held < _FEW_SHARE * point.retained
 
     def _level(self, above: Indices, *, single: bool) -> tuple[int | None, Indices]:
-        """What there is most of below some objects, or among them: its class, and the objects.
+        """The most frequent class below some objects, or among them, and its objects.
 
         Args:
             above: the objects.
-            single: whether only what is below them is meant.
+            single: whether to look only below them.
         """
         dump, tree = self._snapshot._dump, self._tree
         count = len(self._snapshot.classes)
@@ -421,7 +422,7 @@ class _Search:
         )
 
     def _into(self, obj: Object) -> list[tuple[str, Object]]:
-        """From one of many alike on to what it holds most of, as far as containers go."""
+        """Go from one of many similar objects to what it holds most of, through containers."""
         found = []
         for _ in range(_LEVELS):
             if not (self._passed[obj.cls.index] or self._is_thread(obj.cls.index)):

@@ -1,4 +1,4 @@
-"""Who owns what is held: the first class of the program on the way to the root, and its field."""
+"""The owner of an object: the first class of the program on the path to the root, and its field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTAINER = re.compile(
     r"|.*\[\]$"
 )
 LINK = re.compile(r".*(?:Entry|Node|Reference|Holder)$")
-"""Names of classes that may hold one thing each for a collection that is not the JDK's."""
+"""Names of classes that may hold one item each for a collection outside the JDK."""
 _PRIMITIVE = re.compile(r"(?:boolean|byte|char|short|int|long|float|double)\[\]$")
 _ENTRY = "java.lang.ThreadLocal$ThreadLocalMap$Entry"
 
@@ -31,12 +31,12 @@ def is_of_program(cls: Class) -> bool:
 
 
 def is_container(name: str) -> bool:
-    """Whether objects of a class hold things for others: collections, their nodes, arrays."""
+    """Whether objects of a class are containers: collections, their nodes, arrays."""
     return bool(_CONTAINER.match(name)) and not _PRIMITIVE.match(name)
 
 
 def owner_of(snapshot: Snapshot, path: list[tuple[str, Object]]) -> tuple[str, Class | None]:
-    """The owner of what a way from a root leads to, in words, and the class that it belongs to.
+    """The owner of the object at the end of a path, in words, and the owner's class.
 
     Nearest to the object first, it is ``static com.acme.CartStore.abandoned``, ``com.acme.Catalog
     .pages`` with the static field that leads there, ``thread-local static com.acme.Context.NOW``,
@@ -71,7 +71,7 @@ def owner_of(snapshot: Snapshot, path: list[tuple[str, Object]]) -> tuple[str, C
 
 
 def _further(snapshot: Snapshot, path: list[tuple[str, Object]]) -> str:
-    """The static field of the program that an owner is reached by, if there is one."""
+    """The static field of the program that leads to an owner, if there is one."""
     for at in range(len(path) - 1, 0, -1):
         reference, source = path[at][0], path[at - 1][1]
         if source.cls.name == _ENTRY and reference == "value":

@@ -1,7 +1,6 @@
-"""Places in the dominator tree: objects of one class below one place, taken together.
+"""Places in the dominator tree: all objects of one class below one place.
 
-The entries of a collection are one place, however many they are.  A class object is a place of its
-own.
+All entries of a collection are one place. A class object is a place of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class Place(NamedTuple):
     """Objects of one class that the same place dominates directly.
 
     Attributes:
-        class_name: their class; of a class object, the class that it is.
+        class_name: their class; for a class object, the class that it stands for.
         is_class: whether it is a class object.
         members: their numbers.
         retained: bytes that they retain, each by itself.
@@ -36,7 +35,7 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called: ``java.lang.String``, or ``class java.lang.String``."""
+        """Its name: ``java.lang.String``, or ``class java.lang.String``."""
         return f"class {self.class_name}" if self.is_class else self.class_name
 
 
@@ -49,7 +48,7 @@ def places_below(
         snapshot: whose objects they are.
         tree: its dominator tree.
         owners: the numbers of the objects; ``None`` for the root above all.
-        width: the most that are given.
+        width: the most results.
     """
     above = numpy.array([len(tree.idom)], numpy.uint32) if owners is None else owners
     children = tree.children_of_all(above)

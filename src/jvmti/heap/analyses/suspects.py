@@ -1,4 +1,4 @@
-"""What the VM's own mechanisms hold on to: thread-local variables, queues, direct buffers."""
+"""Objects that the VM's own mechanisms hold: thread-local variables, queues, direct buffers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ThreadLocalValue(NamedTuple):
 
     Attributes:
         thread: the ``java.lang.Thread``.
-        variable: the ``ThreadLocal``; ``None`` when it was collected and its value stays behind.
+        variable: the ``ThreadLocal``; ``None`` if it was collected and its value remains.
         value: the value.
         retained: bytes that the value retains.
     """
@@ -78,7 +78,7 @@ def thread_locals(snapshot: Snapshot) -> list[ThreadLocalValue]:
 
 
 def finalizer_queue(snapshot: Snapshot) -> Objects:
-    """Objects with a finalizer that wait for it: the thread that runs them does not keep up."""
+    """Objects that wait for their finalizer: the thread that runs finalizers does not keep up."""
     finalizers = _objects(snapshot, "java.lang.ref.Finalizer")
     if not len(finalizers):
         return finalizers
@@ -106,7 +106,7 @@ def reference_queues(snapshot: Snapshot) -> dict[Object, int]:
 
 
 def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
-    """Direct buffers that own memory; views of others are left out."""
+    """Direct buffers that own memory, without views of others."""
     buffers = _objects(snapshot, "java.nio.DirectByteBuffer", subclasses=True)
     if len(buffers):
         owns = buffers["cleaner"].indices != NONE

@@ -103,5 +103,5 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], rest: str = ""
 
 
 def and_more(total: int, shown: int, what: str) -> str:
-    """How many are not shown, as a phrase; empty if all are."""
+    """How many are not shown, as a phrase; empty if none."""
     return f"and {total - shown:,} more {what}" if total > shown else ""

@@ -1,9 +1,9 @@
 """A report of a snapshot: one HTML file that needs nothing else, no network and no JVM.
 
-What it says comes from the same functions that a program would call; each section here has one.
-Elements are built as a tree and escaped when that is written, so no name of the heap can become a
-part of the page, and a policy in the page forbids it to load anything or to run another script.
-The page can be read without scripts; with them tables are sorted and areas of the map opened.
+Each section calls a function that programs can call, too. Elements form a tree that is escaped when
+it is written, so no name of the heap can inject markup, and a policy in the page forbids it to load
+anything or to run another script. The page works without scripts; they sort tables and open areas
+of the map.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _CLASSES = 500
 _PACKAGES = 100
 _FRAMES = 50
 _PATH = (25, 10)
-"""Steps of a way to a root that are shown, from the root and from the object."""
+"""Steps of a path from a root to show, at both ends."""
 _TEXT = 200
-"""Characters of a string that are shown."""
+"""Characters of a string to show."""
 _HUES = (212, 150, 28, 280, 340, 180, 50, 250, 100, 310)
 
 
@@ -133,7 +133,7 @@ def named(obj: Object) -> Element:
 
 
 def summary(snapshot: Snapshot) -> list[Content]:
-    """How large it is, and whether it is damaged."""
+    """The size of the heap, and damage of the dump."""
     pairs = [
         ("objects", f"{len(snapshot):,}"),
         ("bytes", f"{snapshot.size:,}"),
@@ -170,8 +170,8 @@ def _map(snapshot: Snapshot) -> list[Content]:
     _draw(drawn, whole, whole.retained, 1200, 620, hues)
     return [
         paragraph(
-            "The bytes that are retained, as areas: packages, in them what only roots hold, and in "
-            "each place what that holds in turn. Click on a place, or press Enter, to open it; "
+            "Retained bytes as areas: packages, in them the objects that only roots hold, and in "
+            "each place the objects that it holds. Click on a place, or press Enter, to open it; "
             "Escape goes back."
         ),
         element(
@@ -193,7 +193,7 @@ def _draw(
     hues: dict[str, int],
     level: int = 0,
 ) -> None:
-    """Draw what is inside of an area, in parts of its own width and height."""
+    """Draw the inside of an area, in fractions of its width and height."""
     own = area.retained - sum(one.retained for one in area.areas)
     sizes = [float(one.retained) for one in area.areas] + ([float(own)] if own > 0 else [])
     for one, place in zip(area.areas, squarified(sizes, width, height), strict=False):
@@ -223,7 +223,7 @@ def _short(name: str) -> str:
 
 
 def path(steps: list[tuple[str, Object]]) -> Element:
-    """A way from a root: what leads to each object, and the object."""
+    """A path from a root: each reference, and its object."""
     first, last = _PATH
     shown = [element("li", element("code", name), " ", named(one)) for name, one in steps]
     if len(shown) > first + last:
@@ -235,9 +235,9 @@ def path(steps: list[tuple[str, Object]]) -> Element:
 def _suspects(snapshot: Snapshot) -> list[Content]:
     found: list[Content] = [
         paragraph(
-            "What holds a twentieth of the heap or more in many objects, by what accumulates and "
-            "the field of the program that holds it; with a way to it from a root. Class loaders "
-            "that were replaced or closed, and stay all the same."
+            "Objects that hold a twentieth of the heap or more in many parts, by what accumulates "
+            "and the field of the program that holds it, with a path from a root. Class loaders "
+            "that were replaced or closed, but are still reachable."
         )
     ]
     leaks = find_leaks(snapshot)
@@ -249,7 +249,7 @@ def _suspects(snapshot: Snapshot) -> list[Content]:
 
 
 def _out_of_use(one: LoaderSuspect) -> Element:
-    """A class loader that stays, with a way to it."""
+    """A class loader that stays, with a path to it."""
     assert one.loader.object is not None
     why = ", ".join(filter(None, (one.age, one.stopped)))
     return element(
@@ -264,7 +264,7 @@ def _out_of_use(one: LoaderSuspect) -> Element:
 
 
 def suspect(one: Suspect) -> Element:
-    """A suspect with a way to it from a root."""
+    """A suspect with a path to it from a root."""
     pieces = f"{one.children:,} of {one.children_class}" if one.children else label(one.object)
     return element(
         "article",
@@ -278,8 +278,8 @@ def _tree(snapshot: Snapshot) -> list[Content]:
     top = pruned_dominator_tree(snapshot)
     return [
         paragraph(
-            "What each object retains: its own size, and that of all that would be freed with it. "
-            "The largest objects are here, what is too small is summed."
+            "What each object retains: its own size, and that of all objects freed with it. "
+            "Shows the largest objects, and the sum of the others."
         ),
         element("ul", *_branches(snapshot, top, top.retained, 0), class_="tree"),
     ]
@@ -306,7 +306,7 @@ def _branch(snapshot: Snapshot, above: Branch, branch: Branch, whole: int, level
     assert branch.object is not None
     if above.object is None:
         reference = snapshot.roots.describe(branch.object)
-        # What several roots lead to is dominated by none of them.
+        # An object that several roots lead to is dominated by none of them.
         reference = "" if reference == "no root" else reference
     else:
         reference = snapshot.reference_name(above.object, branch.object).replace("?", "")
@@ -339,8 +339,8 @@ def _accumulation_points(snapshot: Snapshot) -> list[Content]:
     points = tree.accumulation_points(limit=_ROWS)
     return [
         paragraph(
-            "Objects at which what is retained falls by a hundredth of the heap or more to the "
-            "largest object below."
+            "Objects that retain more than the largest object below them, by a hundredth of the "
+            "heap or more."
         ),
         table(
             ["retained", "of all", "largest below", "objects below", "object"],
@@ -370,8 +370,8 @@ def _classes(snapshot: Snapshot) -> list[Content]:
         )
     return [
         paragraph(
-            "Objects of each class, the bytes that they take themselves, and those that they "
-            "retain one by one, none counted twice. What they retain only together comes on top."
+            "Objects of each class, their shallow bytes, and the bytes that they retain one by "
+            "one, none counted twice. What they retain only together is not included."
         ),
         table(
             ["objects", "bytes", "retained", "class", "loader"],
@@ -439,7 +439,7 @@ def _thread_locals(snapshot: Snapshot) -> list[Content]:
     found = thread_locals(snapshot)
     names = {one.object.index: one.name for one in snapshot.threads}
     return [
-        paragraph("Values of thread-local variables; those of a variable that is gone are stale."),
+        paragraph("Values of thread-local variables; stale if the variable has been collected."),
         table(
             ["retained", "thread", "variable", "value"],
             [
@@ -461,8 +461,8 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
     held = [one for one in snapshot.loaders if one.object is None or one.is_held_by_vm]
     return [
         paragraph(
-            "Loaders that would go if nothing held them. Those with twins, which have classes of "
-            "the same names, are what redeploying leaves behind."
+            "Loaders that the VM would unload if nothing held them. Those with twins, which have "
+            "classes of the same names, are leftovers of redeployments."
         ),
         table(
             ["retained", "twins", "classes", "objects of them", "loader", "loaded", "held by"],
@@ -484,7 +484,7 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
             ],
             and_more(len(leaks), _ROWS, "loaders"),
         ),
-        paragraph("Loaders that the VM never gives up."),
+        paragraph("Loaders that the VM never unloads."),
         table(
             ["classes", "loader"],
             [
@@ -498,9 +498,7 @@ def _loaders(snapshot: Snapshot) -> list[Content]:
 def _strings(snapshot: Snapshot) -> list[Content]:
     found = duplicate_strings(snapshot)[:_ROWS]
     return [
-        paragraph(
-            "Texts that are there more than once, and the bytes that one of each would save."
-        ),
+        paragraph("Texts with several copies, and the bytes that a single copy would save."),
         table(
             ["wasted", "strings", "text"],
             [(one.wasted, len(one.objects), _cut(one.text or "")) for one in found],
@@ -517,7 +515,7 @@ def _arrays(snapshot: Snapshot) -> list[Content]:
     return [
         paragraph(
             "Arrays of primitive types with the same content, without those behind strings, and "
-            "the bytes that one of each would save."
+            "the bytes that a single copy would save."
         ),
         table(
             ["wasted", "arrays", "each like"],
@@ -534,7 +532,7 @@ def _collections(snapshot: Snapshot) -> list[Content]:
     return [
         paragraph(
             "Maps and lists with those of classes below them: how many are empty, how full their "
-            "arrays are, what the unused places take, and how many have how many elements."
+            "arrays are, the bytes of unused places, and how many have how many elements."
         ),
         table(
             ["wasted", "count", "empty", "elements", "capacity", "full", "by size", "class"],

@@ -1,7 +1,7 @@
-"""A treemap of what is retained: an area for each place in the dominator tree, inside of what holds
-it.
+"""A treemap of retained sizes: an area for each place in the dominator tree, inside of its
+holder's.
 
-The outermost areas are packages: those of the classes of what nothing but a root holds.  Each byte
+The outermost areas are packages: those of the classes of objects that only roots hold.  Each byte
 of the reachable heap is in one place at each level, so areas can be compared.
 """
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["Area", "Rectangle", "squarified", "treemap"]
 
 _WIDTH = 200
-"""Places of one kind below one that are looked at."""
+"""Places of one kind below a place to look at."""
 _DEEPEST = 10
 """Levels of areas inside of others."""
 _LONGEST = 100
-"""Levels that are gone down for one area."""
+"""Levels to go down for one area."""
 _NAMES = 7
-"""Places that an area is named after, at most."""
+"""The most places in the name of an area."""
 _SINGLE = 0.95
-"""From this share on the only large place below another is written behind it instead of inside."""
+"""From this share on, the name of the only large place below another follows it in one area."""
 
 
 @dataclass
@@ -42,10 +42,11 @@ class Area:
     """One area, for a place or for some places that are too small.
 
     Attributes:
-        name: the place; several, from the outside in, where one holds hardly more than the next.
-        count: objects of the (last) place; places, where they are several small ones.
+        name: the place; several, from the outside in, if one holds hardly more than the next.
+        count: objects of the (last) place; the number of places if it stands for several small
+            ones.
         retained: bytes.
-        areas: those inside, the largest first; they may leave something, which is the place's own.
+        areas: those inside, the largest first; the rest is the place's own.
         is_rest: whether it stands for places that are too small.
     """
 
@@ -60,8 +61,8 @@ def treemap(snapshot: Snapshot, *, threshold: float = 0.001, limit: int = 800) -
     """The whole heap as areas.
 
     Args:
-        snapshot: what is shown.
-        threshold: the part of the heap below which places are taken together.
+        snapshot: the heap to show.
+        threshold: the part of the heap below which places are merged.
         limit: the most areas.
     """
     tree = snapshot.dominators()
@@ -103,7 +104,7 @@ def _area(place: Place) -> Area:
 def _followed(
     snapshot: Snapshot, tree: DominatorTree, area: Area, place: Place
 ) -> tuple[Place, list[Place]]:
-    """Go down as long as there is hardly anything but one place below."""
+    """Go down while one place below has nearly everything."""
     names: list[str] = []
     for _ in range(_LONGEST):
         place, below = _below(snapshot, tree, place)
@@ -117,7 +118,7 @@ def _followed(
 
 
 def _below(snapshot: Snapshot, tree: DominatorTree, place: Place) -> tuple[Place, list[Place]]:
-    """A place with what is of its own kind below, as the links of a list are; and what is left."""
+    """A place merged with those of its own kind below, such as links of a list; and the rest."""
     own = [place.members]
     found: dict[str, list[Place]] = {}
     layer = place.members
@@ -156,7 +157,7 @@ def _joined(areas: list[Area], threshold: int) -> list[Area]:
 
 @frozen
 class Rectangle:
-    """Where an area is drawn, in the units of the room that was given."""
+    """The rectangle of an area, in the units of the available space."""
 
     left: float
     top: float
@@ -165,19 +166,19 @@ class Rectangle:
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Rectangle]:
-    """Divide a room into rectangles with areas like some sizes, none longer than it has to be.
+    """Divide a rectangle into parts in proportion to sizes, as square as possible.
 
     Args:
-        sizes: positive numbers, best the largest first; all of the room is divided.
-        width: of the room.
-        height: of the room.
+        sizes: positive numbers, preferably the largest first; their parts fill the rectangle.
+        width: of the rectangle.
+        height: of the rectangle.
     """
     made: list[Rectangle] = []
     left = top = 0.0
     total = float(sum(sizes))
     at = 0
     while at < len(sizes) and total > 0 and width > 0 and height > 0:
-        # A row along the shorter side takes more as long as that makes its worst one less long.
+        # A row along the shorter side grows while that makes its worst part more square.
         side = min(width, height)
         scale = width * height / total
         count, worst = 1, _longest(sizes[at : at + 1], side, scale)
@@ -207,7 +208,7 @@ def squarified(sizes: Sequence[float], width: float, height: float) -> list[Rect
 
 
 def _longest(row: Sequence[float], side: float, scale: float) -> float:
-    """How many times as long as thick the worst rectangle of a row is."""
+    """The aspect ratio of the worst rectangle in a row."""
     thick = sum(row) * scale / side
     lengths = [size * scale / thick for size in row]
     return max(max(thick / length, length / thick) for length in lengths)

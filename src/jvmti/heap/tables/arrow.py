@@ -116,7 +116,8 @@ def objects_table(objects: Objects) -> Any:
 
 
 def record_batch(table: Table) -> Any:
-    """What a question gave as a record batch; see `jvmti.heap.tables.columns.plain` for objects."""
+    """The result of a query as a record batch; see `jvmti.heap.tables.columns.plain` for
+    objects."""
     return pyarrow.record_batch([_array(table[name]) for name in table], names=list(table))
 
 
@@ -127,7 +128,7 @@ def _array(column: NDArray[Any] | Objects) -> Any:
         values = numpy.ma.getdata(column)
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         return _nullable(native, numpy.ma.getmaskarray(column))
-    # Text of Java may have halves of characters, for which Arrow has no place.
+    # Java's text may have unpaired surrogates, which Arrow cannot store.
     items = [
         item.encode("utf-8", "replace").decode() if isinstance(item, str) else item
         for item in plain(column)

@@ -1,4 +1,4 @@
-"""What a question to a snapshot gives, as a table: named columns of one length."""
+"""The result of a query, as a table: named columns of one length."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["ObjectTable", "Table", "column", "is_text", "display_values", "plain
 
 _STRING, _CLASS = "java.lang.String", "java.lang.Class"
 _OWN = ("them", "object", "class_name", "bytes", "retained", "length", "text")
-"""What a table of objects has beside their fields."""
+"""The columns of a table of objects beside their fields."""
 _ITEMS = 5
-"""Items of a list in a cell that are shown."""
+"""Items of a list to show in a cell."""
 
 
 class Table(display.Tabular, Mapping[str, Any]):
@@ -72,13 +72,13 @@ class Table(display.Tabular, Mapping[str, Any]):
 
 
 class ObjectTable(Table):
-    """Objects with what is known of each, and with the fields that all of them have.
+    """Objects with their properties, and with the fields that all of them have.
 
     The columns are ``object`` (the number), ``class_name``, ``bytes``, ``retained``, where there
-    are arrays ``length``, where there are strings ``text``, then the fields.  A field that is
-    called like one of these, or is hidden by a subclass, has its class before its name.  Columns
-    are computed when they are asked for; fields that only some objects have can be asked for as
-    well, and ``them`` is the column of the objects.
+    are arrays ``length``, where there are strings ``text``, then the fields.  A field with one of
+    these names, or one that a subclass hides, has its class before its name. Columns are computed
+    on first use; fields that only some objects have are available by name, and ``them`` is the
+    column of the objects.
     """
 
     def __init__(self, objects: Objects, names: list[str] | None = None) -> None:
@@ -129,7 +129,7 @@ class ObjectTable(Table):
         if any(cls.is_array for cls in self._classes):
             names.append("length")
         if any(cls.name in (_STRING, _CLASS) for cls in self._classes):
-            return [*names, "text"]  # and not what a string consists of
+            return [*names, "text"]  # and not the parts of a string
         of_each = [_field_types(cls) for cls in self._classes]
         shared = of_each[0].items() if of_each else ()
         return names + [
@@ -138,7 +138,7 @@ class ObjectTable(Table):
 
 
 def table(value: Any) -> Table:
-    """What an expression gave, as a table.
+    """The value of an expression as a table.
 
     Columns of arrays and objects stay what they are.  A column without a name is ``value``; those
     of a tuple are ``value``, ``value_2``, …  Any other value is a table with a single cell.
@@ -185,7 +185,7 @@ def table(value: Any) -> Table:
 
 
 def plain(column: NDArray[Any] | Objects) -> list[Any]:
-    """A column as what JSON has: numbers, text, true, false, and None.
+    """A column in the types of JSON: numbers, text, true, false, and None.
 
     A column of strings is their texts, one of classes their names; other objects are their numbers.
     """
@@ -241,7 +241,7 @@ def _texts(objects: Objects) -> list[str | None]:
 
 
 def _field_types(cls: Class) -> dict[str, str]:
-    """The fields of a class's objects: what each is called in a table, and its type."""
+    """The fields of a class's objects: the name of each in a table, and its type."""
     found: dict[str, str] = {}
     for field in cls.all_fields:
         taken = field.name in found or field.name in _OWN
@@ -320,7 +320,7 @@ def _of_rows(rows: list[dict[str, Any]], names: list[str] | None = None) -> Tabl
 
 
 def column(items: Any) -> NDArray[Any] | Objects:
-    """Items as a column: objects, numbers if all are of one kind, else whatever they are."""
+    """Items as a column: objects, numbers if all have one type, else Python objects."""
     if isinstance(items, (Objects, numpy.ndarray)):
         return items
     items = list(items)

@@ -1,18 +1,18 @@
-"""Questions to a snapshot as Python expressions over its columns.
+"""Queries of a snapshot: Python expressions over its columns.
 
 ::
 
     expression = Expression('objects("com.acme.Order")["customer"]["name"]')
     expression.evaluate(snapshot)
 
-An expression is the user's own Python, run as such: nothing is locked away from it.  It has these
+An expression is the user's own Python and runs unrestricted.  It has these
 names, and Python's own:
 
 - what `Snapshot` has: ``objects``, ``classes``, ``static``, ``histogram``, ``roots``, ``threads``,
   ``loaders``, ``dominators``, ``paths_to_roots``, ``retained_size``, …
 - ``snapshot`` itself, and ``heap``, the module `jvmti.heap`: ``heap.leak_suspects(snapshot)``
 - ``np``: NumPy
-- the columns of a table, where it is evaluated over one
+- the columns of a table, if it is evaluated over one
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _FILE = "<query>"
 
 
 class QueryError(HeapError):
-    """An expression cannot be evaluated; the message says where it is wrong, and how.
+    """An expression cannot be evaluated; the message says where and why.
 
     Attributes:
-        answered: whether the heap was asked and said no, as of a class that it does not have;
-            otherwise the expression itself is wrong.
+        answered: whether the heap gave the error, for instance about an unknown class; otherwise
+            the expression itself is wrong.
     """
 
     def __init__(self, message: str, *, answered: bool = False) -> None:
@@ -51,11 +51,11 @@ class QueryError(HeapError):
 
 
 class Expression:
-    """An expression that has been read, to be evaluated.
+    """A parsed expression.
 
     Attributes:
         text: what the user wrote.
-        name: what its value is called: the name before ``:=``, else the text.
+        name: the name of its value: the one before ``:=``, else the text.
         used: the names that occur in it.
 
     Raises:
@@ -76,10 +76,10 @@ class Expression:
 
         Args:
             snapshot: whose names it has.
-            columns: further names, which go before those of the snapshot.
+            columns: further names, which take precedence over those of the snapshot.
 
         Raises:
-            QueryError: something went wrong in it.
+            QueryError: it failed.
         """
         from jvmti import heap
 
@@ -97,7 +97,7 @@ class Expression:
             raise QueryError(message, answered=isinstance(error, Error)) from error
 
     def _place(self, trace: TracebackType | None) -> str:
-        """Where in the text the last thing was done that belongs to it; before Python 3.11 not."""
+        """The failing part of the text; unknown before Python 3.11."""
         found = None
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == _FILE and sys.version_info >= (3, 11):
@@ -113,7 +113,7 @@ class Expression:
 
 
 def expressions(text: str) -> list[Expression]:
-    """The expressions of a list with commas, of which each may have a name.
+    """The expressions of a list with commas, each with an optional name.
 
     ``number, name := customer["name"], total / 100``
     """
@@ -129,7 +129,7 @@ def _parsed(text: str) -> ast.expr:
         return ast.parse(_wrapped(text), _FILE, "eval").body
     except SyntaxError as error:
         line, column = error.lineno or 1, (error.offset or 1) - (error.lineno == 1)
-        if line > text.count("\n") + 1:  # only the bracket that was put behind it is wrong
+        if line > text.count("\n") + 1:  # only the added bracket is wrong
             try:
                 ast.parse(text, _FILE, "eval")
             except SyntaxError as own:
@@ -140,7 +140,7 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _wrapped(text: str) -> str:
-    """In brackets it may go over lines, and have names."""
+    """In brackets it may span lines and have names."""
     return f"({text}\n)"
 
 
