@@ -84,6 +84,7 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
     names = {
         *capabilities["held"],
         *capabilities["available"],
+        *capabilities["emulated"],
         *(one["name"] for one in capabilities["unavailable"]),
     }
     assert names == set(ALL.names())
@@ -93,13 +94,15 @@ def test_info_tells_what_the_jvm_is_and_allows(idle: JavaProgram, jvm: Jvm) -> N
     assert "suspend_thread" in behind["can_suspend"]["functions"]
     assert behind["can_generate_breakpoint_events"]["events"] == ["Breakpoint"]
     assert "can_tag_objects" in capabilities["available"]
+    assert behind["can_get_owned_monitor_info"]["source"] == "emulated"
     missing = {one["name"]: one for one in capabilities["unavailable"]}
-    assert "only while the VM starts" in missing["can_generate_breakpoint_events"]["why"]
-    assert "jvmti agent-options --reserve" in missing["can_generate_breakpoint_events"]["how"]
+    assert "only while the VM starts" in missing["can_generate_early_vmstart"]["why"]
+    assert "jvmti agent-options --reserve" in missing["can_generate_early_vmstart"]["how"]
     assert ("can_support_virtual_threads" in missing) == (jvm.feature < 21)
     text = done("info", idle.pid)
     assert "can_tag_objects" in text
     assert "to get them" in text
+    assert text.index("emulated") < text.index("  can_get_owned_monitor_info")
 
 
 def test_info_names_a_capability_that_another_controller_holds(idle: JavaProgram) -> None:

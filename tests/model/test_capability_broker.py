@@ -64,6 +64,9 @@ def test_each_capability_has_its_source_and_what_depends_on_it(vm: jvmti.VM) -> 
         if one.capability in missing:
             assert one.source is Source.UNAVAILABLE
             assert (one.why, one.how) == missing[one.capability]
+        elif one.capability in vm.capabilities.status().emulated:
+            assert (one.source, one.how) == (Source.EMULATED, "")
+            assert one.why
         else:
             assert (one.source, one.why, one.how) == (Source.NATIVE, "", "")
 

@@ -148,7 +148,9 @@ class LocalObjectEngine:
             try:
                 info = cls.class_file.method(name, descriptor)
             except (UnmodifiableClass, MalformedClassFile, LookupError) as error:
-                raise AbsentInformation(detail=f"the class file cannot be had: {error}") from error
+                raise AbsentInformation(
+                    detail=f"there is no class file to read: {error}"
+                ) from error
             if info.code is None or "LocalVariableTable" not in info.code.attributes:
                 raise AbsentInformation
             return [
@@ -199,6 +201,7 @@ class LocalObjectEngine:
 
     def _objects(self, thread: Any, depth: int) -> dict[int, Any]:
         found = self._vm._agent.local_objects(thread, depth)
+        self._vm.emulation.stopped(found.stopped)
         objects = dict(zip(found.marks, found.objects, strict=True))
         numbers = list(found.places)
         return {

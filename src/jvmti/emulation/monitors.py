@@ -36,7 +36,7 @@ _LOST = (
     "reference"
 )
 _VIRTUAL = "from Java 21 to 24, the monitors of a virtual thread are those that its carrier owns"
-_FROM_CODE = "which frame has locked a monitor is told by the bytecodes of the methods"
+_FROM_CODE = "the bytecodes of its methods say which frame has locked a monitor"
 
 
 class _Candidate(NamedTuple):
@@ -167,6 +167,7 @@ class MonitorEngine:
     def _candidates(self, thread: Any, *, only_native: bool = False) -> list[_Candidate]:
         """The objects that the thread's frames refer to, and what its native code does."""
         found = self._vm._agent.local_objects(thread, -1)
+        self._vm.emulation.stopped(found.stopped)
         places: dict[int, list[tuple[int, int]]] = {}
         numbers = list(found.places)
         for mark, depth, slot in zip(numbers[0::3], numbers[1::3], numbers[2::3], strict=True):
@@ -188,7 +189,7 @@ class MonitorEngine:
         ]
 
     def _usages(self, candidates: list[_Candidate]) -> list[Any]:
-        """Who uses the monitor of each; ``None`` where that cannot be told."""
+        """Who uses the monitor of each; ``None`` for an object that is gone."""
         with self._vm.lookup_env.batch() as batch:
             asked = [batch.get_object_monitor_usage(one.item) for one in candidates]
         found: list[Any] = []

@@ -5,9 +5,10 @@ An environment that holds none is not touched: its calls do not come by here.
 
 from __future__ import annotations
 
+import logging
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import Capabilities
@@ -19,8 +20,21 @@ if TYPE_CHECKING:
     from jvmti.interface.declaration import Declaration
     from jvmti.wire.session import Session
 
+log = logging.getLogger("jvmti")
+
 _BOOKS = ("get_capabilities", "relinquish_capabilities", "dispose_environment")
 """The functions that an environment with emulated capabilities answers here."""
+
+
+class Pauses(NamedTuple):
+    """How the VM was stopped by what is emulated."""
+
+    count: int
+    """How often."""
+    total: float
+    """For how long in all, in seconds."""
+    longest: float
+    """For how long at most, in seconds."""
 
 
 class Emulation:
@@ -28,6 +42,7 @@ class Emulation:
 
     Attributes:
         open: whether the program's environments may have emulated capabilities.
+        pauses: the pauses of the VM so far to look at the roots of its stacks.
     """
 
     def __init__(self, session: Session, *, open: bool) -> None:
@@ -36,6 +51,15 @@ class Emulation:
         self._engines: list[Engine] = []
         self._held: dict[int, Capabilities] = {}
         self._lock = threading.RLock()
+        self.pauses = Pauses(0, 0.0, 0.0)
+
+    def stopped(self, nanoseconds: int) -> None:
+        """Note a pause of the VM."""
+        seconds = nanoseconds / 1e9
+        log.debug("the VM was stopped for %.0f µs to look at its stacks", seconds * 1e6)
+        with self._lock:
+            count, total, longest = self.pauses
+            self.pauses = Pauses(count + 1, total + seconds, max(longest, seconds))
 
     def register(self, engine: Engine) -> None:
         """Ask an engine from now on, before those that are there.
@@ -151,4 +175,4 @@ def _capabilities(emulated: tuple[Emulated, ...]) -> Capabilities:
     return Capabilities.of(*(one.capability for one in emulated))
 
 
-__all__ = ["Emulation"]
+__all__ = ["Emulation", "Pauses"]

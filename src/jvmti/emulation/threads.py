@@ -53,8 +53,8 @@ def alive(env: Env, thread: refs.Thread | None) -> Thread:
 def still(thread: Thread) -> Iterator[None]:
     """Keep a thread from running during the block.
 
-    The thread that makes the call stands still anyway, and so do this package's other ones while
-    they wait for a call. Where another agent holds ``can_suspend``, the thread may run on.
+    The thread that makes the call does not run anyway, nor do this package's other ones while they
+    wait for a call. Where another agent holds ``can_suspend``, the thread may run on.
     """
     suspension = thread.suspended()
     try:

@@ -9,8 +9,8 @@
 // leads.  There the walk counts frames at the top that other functions leave out, those in which
 // the thread gives up its carrier; so depths are found out by comparing with the stack.
 //
-// Whoever wants to know all frames also gets what has no variable: what native methods hold, and
-// the objects whose monitors the thread that calls has entered for its controller.
+// With all frames come objects that no variable refers to: those that native methods hold, and
+// those whose monitors the thread that calls has entered for its controller.
 
 #include "agent/engines/heap/heap_pass.h"
 #include "generated/own.h"

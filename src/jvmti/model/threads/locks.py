@@ -270,7 +270,7 @@ class LockFinder:
                 its.owner = owners.get(its.waits_for)
 
     def _contended(self, threads: Sequence[ThreadSnapshot], found: dict[int, ThreadLocks]) -> bool:
-        """The monitors that threads wait for, and who owns these; whether that could be told."""
+        """Find the monitors that threads wait for, and their owners; false if the VM refuses."""
         waiting = [one for one in threads if one.state & ThreadState.BLOCKED_ON_MONITOR_ENTER]
         try:
             env = self._vm.env_with("can_get_current_contended_monitor")

@@ -36,6 +36,7 @@ def objects_of(frame: Frame) -> dict[int, Any]:
     with Suspension(vm, [frame.thread]):
         depth = frame.find(vm.lookup_env)
         found = vm._agent.local_objects(frame.thread, depth)
+    vm.emulation.stopped(found.stopped)
     objects = dict(zip(found.marks, found.objects, strict=True))
     places = list(found.places)
     # An object may have gone since, where another agent made the thread run on.
