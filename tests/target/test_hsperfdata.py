@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import pwd
 import random
 import struct
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jvmti.target import hsperfdata
+from jvmti.target.processes import inspect, performance_data
 
 if TYPE_CHECKING:
     from programs import JavaPrograms
@@ -26,6 +29,23 @@ def test_the_data_of_another_user_is_not_read(java_program: JavaPrograms) -> Non
     program = java_program("Idle")
     program.expect("ready")
     assert hsperfdata.find(None, program.pid, 4711) == {}
+
+
+def test_what_another_jvm_removed_is_read_from_memory(java_program: JavaPrograms) -> None:
+    """As a JVM in a container with the same /tmp does, to which every other pid is of the dead."""
+    program = java_program("Idle", "one")
+    program.expect("ready")
+    Path(f"/tmp/hsperfdata_{pwd.getpwuid(os.geteuid()).pw_name}/{program.pid}").unlink()
+    assert hsperfdata.find(None, program.pid, os.geteuid()) == {}
+    data = performance_data(inspect(program.pid))
+    assert data["sun.rt.javaCommand"] == "Idle one"
+    assert inspect(program.pid).arguments == ("one",)
+
+
+def test_a_jvm_without_performance_data_has_none(java_program: JavaPrograms) -> None:
+    program = java_program("Idle", jvm_args=["-XX:-UsePerfData"])
+    program.expect("ready")
+    assert performance_data(inspect(program.pid)) == {}
 
 
 def _sample() -> bytes:

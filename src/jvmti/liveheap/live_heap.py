@@ -27,13 +27,15 @@ from jvmti.liveheap.referrers import ReferrerQueries, Referrers, Retained, RootP
 from jvmti.liveheap.scan import Instances, LiveRows, Scan, Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.operations.functions import Operations
-from jvmti.target import hotspot, hsperfdata
+from jvmti.target import hotspot
 from jvmti.target.errors import (
     AttachDisabled,
     AttachRefused,
+    NoSuchProcess,
     NotPermitted,
     SuspiciousFile,
 )
+from jvmti.target.processes import performance_data
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
@@ -624,7 +626,10 @@ class LiveHeap:
         process = self._vm.process
         if process.needs_helper():
             return {}
-        return hsperfdata.find(None, process.namespace_pid, process.uid)
+        try:
+            return performance_data(process)
+        except NoSuchProcess:
+            return {}  # as the next call says, in its own words
 
     def _collections(self) -> int | None:
         """The number of garbage collections so far, if the VM counts it."""

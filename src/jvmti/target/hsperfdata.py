@@ -12,7 +12,9 @@ import os
 import stat
 import struct
 
-__all__ = ["find", "parse"]
+from jvmti.target.procfs import ProcessHandle
+
+__all__ = ["find", "mapped", "parse"]
 
 _MAGIC = 0xCAFEC0C0
 _LARGEST_FILE = 4 << 20
@@ -99,6 +101,29 @@ def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
     finally:
         os.close(temporary)
     return {}
+
+
+def mapped(handle: ProcessHandle) -> dict[str, str | int]:
+    """The same from the JVM's memory; an empty dictionary if there is none, or it is not readable.
+
+    A JVM that starts removes the files of those that have ended, and takes a JVM for ended whose
+    pid is none in its own pid namespace, as in a container that shares ``/tmp``. Later releases
+    than Java 11 lock their files against that.
+    """
+    try:
+        maps = handle.read("maps")
+        at = maps.find(b"/hsperfdata_")
+        if at < 0:
+            return {}
+        line = maps[maps.rfind(b"\n", 0, at) + 1 : at]
+        start, end = (int(number, 16) for number in line.split(None, 1)[0].split(b"-"))
+        memory = handle.open("mem")
+        try:
+            return parse(os.pread(memory, min(end - start, _LARGEST_FILE), start))
+        finally:
+            os.close(memory)
+    except (OSError, ValueError):
+        return {}
 
 
 def _read_owned(parent: int, directory: str, name: str, uid: int) -> bytes | None:

@@ -206,7 +206,7 @@ def performance_data(process: Process) -> dict[str, str | int]:
     with ProcessHandle(process.pid) as handle:
         root, _ = _root(handle, "mnt" in process.foreign_namespaces)
         try:
-            return _performance_data(root, handle.status(), process.started)
+            return _performance_data(handle, root, handle.status(), process.started)
         finally:
             if root is not None:
                 os.close(root)
@@ -226,7 +226,7 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
     root, changed_root = _root(handle, "mnt" in foreign)
     started = ticks_to_epoch(ticks)
     try:
-        data = _performance_data(root, status, started)
+        data = _performance_data(handle, root, status, started)
         home = _text(data, "java.property.java.home") or _home_of(libjvm)
         version = _text(data, "java.property.java.version")
         if not version and home:
@@ -296,12 +296,14 @@ def _libraries(handle: ProcessHandle) -> tuple[str | None, bool | None]:
     return os.fsdecode(fields[5].removesuffix(b" (deleted)")), musl
 
 
-def _performance_data(root: int | None, status: Status, started: float) -> dict[str, str | int]:
+def _performance_data(
+    handle: ProcessHandle, root: int | None, status: Status, started: float
+) -> dict[str, str | int]:
     data = hsperfdata.find(root, status.namespace_pid, status.uid)
     begun = data.get("sun.rt.createVmBeginTime")
     if isinstance(begun, int) and begun and begun / 1000 < started - 5:
-        return {}  # left behind by an earlier process of the same pid
-    return data
+        data = {}  # left behind by an earlier process of the same pid
+    return data or hsperfdata.mapped(handle)
 
 
 def _root(handle: ProcessHandle, foreign: bool) -> tuple[int | None, bool]:
