@@ -8,6 +8,12 @@ namespace {
 
 constexpr jint kFirstCritical = 222;  // GetPrimitiveArrayCritical
 constexpr jint kLastCritical = 225;   // ReleaseStringCritical
+constexpr int64_t kLimit = 10000;     // milliseconds that a call waits for Python
+
+struct Tally {
+  std::atomic<uint64_t> calls;
+  std::atomic<uint64_t> nanoseconds;
+};
 
 // Nothing of this is ever freed: a thread may be on its way through a wrapper long after the table
 // has gone back.
@@ -17,7 +23,7 @@ std::atomic<Environment*> holder{nullptr};
 std::atomic<jniNativeInterface*> found_table{nullptr};
 jniNativeInterface* original() { return jni_original_table(); }
 size_t known_slots = 0;
-JniTally tallies[kJniSlots];
+Tally tallies[kJniSlots];
 std::atomic<bool> counted[kJniSlots];
 std::atomic<bool> python_has[kJniSlots];
 
@@ -25,27 +31,6 @@ std::atomic<bool> python_has[kJniSlots];
 
 jniNativeInterface* jni_original_table() { return found_table.load(std::memory_order_acquire); }
 void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())[slot]; }
-JniTally& jni_tally(int slot) { return tallies[slot]; }
-bool jni_counted(int slot) { return counted[slot].load(std::memory_order_relaxed); }
-bool jni_taken_over(int slot) { return python_has[slot].load(std::memory_order_relaxed); }
-
-JniScope::JniScope()
-    : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
-                 [](const Environment& environment) {
-                   return holder.load() == &environment && agent.live &&
-                          Serving::of(environment.session) == nullptr;
-                 }) {}
-
-void JniPending::take() {
-  // Through the original table: these calls are our own.
-  if (!original()->ExceptionCheck(jni_)) return;
-  thrown_.reset(original()->ExceptionOccurred(jni_));
-  original()->ExceptionClear(jni_);
-}
-
-void JniPending::put_back() { throw_unseen(jni_, thrown_.release()); }
-
-void JniPending::replace(jthrowable thrown) { thrown_.reset(thrown); }
 
 void throw_unseen(JNIEnv* jni, jthrowable thrown) {
   if (thrown == nullptr) return;
@@ -80,13 +65,120 @@ jfieldID answered_field(Call& call, uint64_t handle) {
   return record == nullptr ? nullptr : record->id;
 }
 
-void begin_jni_call(Delivery& it, JniCall* call) {
-  Channel& channel = it.call().channel;
-  call->outer = channel.jni_call;
-  channel.jni_call = call;
+namespace {
+
+// The environment that holds the table, entered where the call is to be seen.
+class JniScope : public EventScope {
+ public:
+  JniScope()
+      : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
+                   [](const Environment& environment) {
+                     return holder.load() == &environment && agent.live &&
+                            Serving::of(environment.session) == nullptr;
+                   }) {}
+};
+
+// The exception that waits in a thread, put aside while Python is asked.
+class Pending {
+ public:
+  explicit Pending(JNIEnv* jni) : jni_(jni) { take(); }
+  ~Pending() { put_back(); }
+  void take() {
+    // Through the original table: these calls are our own.
+    if (!original()->ExceptionCheck(jni_)) return;
+    thrown_.reset(original()->ExceptionOccurred(jni_));
+    original()->ExceptionClear(jni_);
+  }
+  void put_back() { throw_unseen(jni_, thrown_.release()); }
+  // Another one, a local reference, in its place.
+  void replace(jthrowable thrown) { thrown_.reset(thrown); }
+
+ private:
+  JNIEnv* jni_;
+  OriginalRef<jthrowable> thrown_{jni_};
+};
+
+// A call that Python is asked about, and may ask for.
+struct Asked {
+  const JniCallType& type;
+  void* called;
+  Pending& pending;
+  Owner says;
+  int slot;
+  bool done;
+  jobject owner;  // whose the call is: it says of which class a field in the result is
+  JniCall call;
+};
+
+void proceed(void* state, Call& asking, Writer& out) {
+  Asked& of = *static_cast<Asked*>(state);
+  if (!of.done) {
+    of.done = true;
+    of.pending.put_back();
+    {
+      Unserved program;
+      of.type.make(of.called);
+    }
+    of.pending.take();
+  }
+  JniValues values(asking, out, of.says, of.slot, of.call.buffers);
+  values.begin_result(of.owner);
+  of.type.put_result(of.called, values);
 }
 
-void end_jni_call(Delivery& it, JniCall* call) { it.call().channel.jni_call = call->outer; }
+void ask(EventScope& scope, JNIEnv* jni, Asked& asked) {
+  int number = kJniCall + asked.slot;
+  Delivery it(scope, jni, number, number, kLimit);
+  if (!it.ready()) return;
+  Channel& channel = it.call().channel;
+  // From here on what this thread calls is our own work.
+  Serving serving(channel, number, nullptr);
+  it.letter(asked.type.letter);
+  JniValues values(it.call(), it.payload(), asked.says, asked.slot, asked.call.buffers);
+  asked.type.put_arguments(asked.called, values);
+  asked.owner = values.owner();
+  asked.call.outer = channel.jni_call;
+  channel.jni_call = &asked.call;
+  it.ask();
+  channel.jni_call = asked.call.outer;
+  if (it.answered()) {
+    asked.type.answer(asked.called, it.call(), it.reader().number<uint64_t>(), asked.slot);
+    asked.done = true;
+  }
+  if (it.threw()) {
+    asked.done = true;
+    asked.pending.replace(it.take_thrown());
+  }
+}
+
+}  // namespace
+
+void intercept(JNIEnv* jni, int slot, Owner says, const JniCallType& type, void* called) {
+  JniScope scope;
+  if (!scope) return type.make(called);
+  bool counts = counted[slot].load(std::memory_order_relaxed);
+  Tally& tally = tallies[slot];
+  if (!python_has[slot].load(std::memory_order_relaxed)) {
+    scope.leave();
+    if (!counts) return type.make(called);
+    int64_t begun = nanoseconds_now();
+    type.make(called);
+    uint64_t took = static_cast<uint64_t>(nanoseconds_now() - begun);
+    tally.nanoseconds.fetch_add(took, std::memory_order_relaxed);
+    tally.calls.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (counts) tally.calls.fetch_add(1, std::memory_order_relaxed);
+  Pending pending(jni);
+  Asked asked{type, called, pending, says, slot, false, nullptr, {}};
+  asked.call.state = &asked;
+  asked.call.proceed = proceed;
+  ask(scope, jni, asked);
+  scope.leave();
+  if (asked.done) return;
+  pending.put_back();
+  type.make(called);
+}
 
 namespace {
 
@@ -196,7 +288,7 @@ jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
 }
 
 jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {
-  for (JniTally& tally : tallies) tally.calls = tally.nanoseconds = 0;
+  for (Tally& tally : tallies) tally.calls = tally.nanoseconds = 0;
   return want(call, slots, counted);
 }
 

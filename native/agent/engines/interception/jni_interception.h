@@ -21,11 +21,6 @@ inline size_t slots_of(JNIEnv* jni) {
 constexpr int kJniSlots = 236;
 constexpr int kJniCall = layouts::Opening::kJniCall;
 
-struct JniTally {
-  std::atomic<uint64_t> calls;
-  std::atomic<uint64_t> nanoseconds;
-};
-
 // The VM's own table, while another is in its place.
 jniNativeInterface* jni_original_table();
 
@@ -38,16 +33,8 @@ struct DeleteByOriginal {
 template <class T = jobject>
 using OriginalRef = LocalRef<T, DeleteByOriginal>;
 
-// What a wrapper asks on its way; the original of a slot.
+// The original of a slot.
 void* jni_original(int slot);
-JniTally& jni_tally(int slot);
-bool jni_counted(int slot);
-bool jni_taken_over(int slot);
-// The environment that holds the table, entered where the call is to be seen.
-class JniScope : public EventScope {
- public:
-  JniScope();
-};
 
 // The intercepted call of a thread, which Python may ask it to make.
 struct JniCall {
@@ -121,104 +108,41 @@ struct JniResult<void> {
   void get() {}
 };
 
-// The exception that waits in a thread, put aside while Python is asked.
-class JniPending {
- public:
-  explicit JniPending(JNIEnv* jni) : jni_(jni) { take(); }
-  ~JniPending() { put_back(); }
-  void take();
-  void put_back();
-  // Another one, a local reference, in its place.
-  void replace(jthrowable thrown);
-
- private:
-  JNIEnv* jni_;
-  OriginalRef<jthrowable> thrown_{jni_};
+// What is done with an intercepted call in its own C type, of which `called` knows the arguments
+// and the result.  All else is the same for all, and stands once: there are wrappers by the
+// hundred.
+struct JniCallType {
+  char letter;  // of the result
+  void (*make)(void* called);
+  void (*put_arguments)(void* called, JniValues& values);
+  void (*put_result)(void* called, JniValues& values);
+  void (*answer)(void* called, Call& call, uint64_t bits, int slot);
 };
 
-void begin_jni_call(Delivery& it, JniCall* call);
-void end_jni_call(Delivery& it, JniCall* call);
-constexpr int64_t kJniLimit = 10000;  // milliseconds that a call waits for Python
+// Makes the call of a slot, and counts it or asks Python as is wanted.
+void intercept(JNIEnv* jni, int slot, Owner says, const JniCallType& type, void* called);
 
 template <class R, class Original, class Write>
 R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write) {
-  JniScope scope;
-  if (!scope) return original();
-  JniResult<R> result;
-  if (jni_counted(slot)) {
-    JniTally& tally = jni_tally(slot);
-    int64_t begun = nanoseconds_now();
-    if (!jni_taken_over(slot)) {
-      scope.leave();
-      result.set(original);
-      tally.nanoseconds.fetch_add(static_cast<uint64_t>(nanoseconds_now() - begun),
-                                  std::memory_order_relaxed);
-      tally.calls.fetch_add(1, std::memory_order_relaxed);
-      return result.get();
-    }
-    tally.calls.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (!jni_taken_over(slot)) {
-    scope.leave();
-    return original();
-  }
-  struct State {
-    JniResult<R>& result;
+  struct Called {
     Original& original;
-    JniPending& pending;
-    Owner says;
-    int slot;
-    bool done;
-    jobject owner;  // whose the call is: it says of which class a field in the result is
-    JniCall call;
+    Write& write;
+    JniResult<R> result;
   };
-  JniPending pending(jni);
-  State state{result, original, pending, says, slot, false, nullptr, {}};
-  {
-    Delivery it(scope, jni, kJniCall + slot, kJniCall + slot, kJniLimit);
-    if (it.ready()) {
-      state.call.state = &state;
-      state.call.proceed = [](void* what, Call& asking, Writer& out) {
-        State& of = *static_cast<State*>(what);
-        if (!of.done) {
-          of.done = true;
-          of.pending.put_back();
-          {
-            Unserved program;
-            of.result.set(of.original);
-          }
-          of.pending.take();
-        }
-        JniValues values(asking, out, of.says, of.slot, of.call.buffers);
-        values.begin_result(of.owner);
-        of.result.put(values);
-      };
-      // From here on what this thread calls is our own work.
-      Serving serving(it.call().channel, kJniCall + slot, nullptr);
-      it.letter(result_letter<R>());
-      JniValues values(it.call(), it.payload(), says, slot, state.call.buffers);
-      write(values);
-      state.owner = values.owner();
-      begin_jni_call(it, &state.call);
-      it.ask();
-      end_jni_call(it, &state.call);
-      if (it.answered()) {
-        uint64_t bits = it.reader().template number<uint64_t>();
-        result.answer(it.call(), bits, slot);
-        state.done = true;
-      }
-      if (it.threw()) {
-        state.done = true;
-        pending.replace(it.take_thrown());
-      }
-    }
-  }
-  scope.leave();
-  if (!state.done) {
-    pending.put_back();
-    result.set(original);
-  }
-  return result.get();
+  static constexpr JniCallType type{
+      result_letter<R>(),
+      [](void* called) {
+        Called& of = *static_cast<Called*>(called);
+        of.result.set(of.original);
+      },
+      [](void* called, JniValues& values) { static_cast<Called*>(called)->write(values); },
+      [](void* called, JniValues& values) { static_cast<Called*>(called)->result.put(values); },
+      [](void* called, Call& call, uint64_t bits, int slot_of) {
+        static_cast<Called*>(called)->result.answer(call, bits, slot_of);
+      }};
+  Called called{original, write, {}};
+  intercept(jni, slot, says, type, &called);
+  return called.result.get();
 }
 
 // One wrapper: its slot, how a field in it is known, its C type.
