@@ -53,6 +53,8 @@ JNI = "tests/conformance"
 LEAVING = "tests/robustness/test_leaving.py tests/robustness/test_locks.py"
 MODEL = "tests/model"
 CLASSES = "tests/test_class_files.py"
+PROBES = "tests/instrumentation tests/tracing"
+TRACING = "tests/tracing"
 
 MUTATIONS = (
     # ---- the agent: calls and handles
@@ -66,7 +68,7 @@ MUTATIONS = (
     Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/test_codecs.py tests/conformance tests/test_columns.py"),
     Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
-    Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/test_environments.py tests/events"),
+    Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/test_interruptions.py tests/events"),
     # ---- the agent: events, streams, stops
     Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
     Mutation("a stream has no time", "recording.h", "if (stream_->words_ & layouts::Words::kTime) time();", "if (false) time();", STREAMS),
@@ -93,30 +95,30 @@ MUTATIONS = (
     # ---- the agent: values, JNI, ends
     Mutation("boxes are not opened", "values.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
     Mutation("one element too many is read", "values.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
-    Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", f"{LEAVING} tests/conformance"),
+    Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/test_leaving.py"),
     Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;", "", "tests/conformance tests/events"),
     # ---- the package: what travels
-    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/test_codecs.py tests/robustness/test_interruptions.py tests/conformance/test_thread.py"),
+    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/test_interruptions.py"),
     Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/test_interruptions.py tests/test_ways_in.py"),
     Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/test_layouts.py"),
-    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/test_codecs.py tests/test_crash_probes.py tests/test_ways_in.py"),
+    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/test_redefinition.py"),
     Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/test_columns.py"),
     Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/test_codecs.py"),
-    Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/test_escaped_text.py tests/test_commands.py"),
+    Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/test_commands.py"),
     Mutation("the last row of a record list is dropped", "declare.py", "if len(numbers) % self.length:", "if False:", "tests/test_layouts.py"),
     Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/test_layouts.py tests/heap/test_scan.py"),
     # ---- the package: events and debugging
     Mutation("stream columns are swapped", "records.py", "at += numpy.dtype(field.code).itemsize", "at += 4", STREAMS),
-    Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/events"),
-    Mutation("waits are sorted the wrong way", "waits.py", 'key=lambda row: -row["duration"]', 'key=lambda row: row["duration"]', "tests/test_events_command.py tests/test_locks_command.py tests/events"),
+    Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/test_layouts.py tests/events"),
+    Mutation("waits are sorted the wrong way", "waits.py", 'key=lambda row: -row["duration"]', 'key=lambda row: row["duration"]', "tests/test_locks_command.py tests/test_events_command.py"),
     Mutation("a variable is there one instruction too long", "conditions.py", "variable.start_location <= location < variable.start_location + variable.length", "variable.start_location <= location <= variable.start_location + variable.length", STOPS),
     Mutation("text constants are cut", "conditions.py", "units = texts[2 * start : 2 * (start + length)]", "units = texts[2 * start : 2 * (start + length) - 2]", STOPS),
     Mutation("a block of one record is read as several", "heap_walks.py", "if size == visits.record.size:", "if size >= visits.record.size:", WALKS),
     # ---- the package: the model
     Mutation("longs take one slot", "variables.py", 'slot += 2 if signature in "JD" else 1', "slot += 1", MODEL),
     Mutation("lengths of texts are read for objects", "reading.py", "text_at = letters_at + count", "text_at = letters_at + count + 1", MODEL),
-    Mutation("a lent capability is never found", "lending.py", "if self._own is not None and not wanted & ~self._held:", "if False:", "tests/model/test_lending.py"),
-    Mutation("ints and longs are mixed up", "conversion.py", 'return "I" if value <= LIMITS["I"][1] else "J"', 'return "J"', MODEL),
+    Mutation("a lent capability is never found", "lending.py", "if own is not None and not wanted & ~self._held and self._fits(own, wanted, emulated):", "if False:", "tests/model/test_lending.py"),
+    Mutation("ints and longs are mixed up", "conversion.py", 'return "I" if value <= LIMITS["I"][1] else "J"', 'return "J"', "tests/model/test_objects_values.py"),
     Mutation("a dead lock is not seen", "locks.py", "if lock not in found[number].owned:", "if lock in found[number].owned:", MODEL),
     Mutation("counts of a tree are lost", "tree.py", "        node.count += count", "        node.count = count", "tests/model/test_stack_tree.py"),
     # ---- the package: heap, class files, target
@@ -126,8 +128,20 @@ MUTATIONS = (
     Mutation("jumps are relative to the file", "instructions.py", "target = at + reader.s2()", "target = reader.s2()", CLASSES),
     Mutation("signed bytes are unsigned", "reading.py", "return (self.u1() ^ 0x80) - 0x80", "return self.u1()", CLASSES),
     Mutation("nested types are joined by a dollar", "generic.py", 'found += "." + self.until("<;.")', 'found += "$" + self.until("<;.")', CLASSES),
-    Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target"),
-    Mutation("options hold anything", "options.py", "    if not _VALUE.match(text):", "    if False:", "tests/target"),
+    Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target/test_command_line.py"),
+    Mutation("options hold anything", "options.py", "    if not _VALUE.match(text):", "    if False:", "tests/target/test_options.py"),
+    # ---- probes: in class files, in the agent, in the package
+    Mutation("a handler protects another range", "tables.cpp", "out_->u2(moves_.target(handlers.u2()));", "out_->u2(handlers.u2());", PROBES),
+    Mutation("lines stay where the code was", "tables.cpp", "write2(to, mapped(read2(from)));", "write2(to, read2(from));", PROBES),
+    Mutation("a long has one half in frames", "tracker.cpp", "if (size == 2) locals_[slot + 1] = Type::of(Tag::kSecond);", "", PROBES),
+    Mutation("> is < in conditions of probes", "probe_conditions.cpp", "return (holds & kGreater) != 0;", "return (holds & kLess) != 0;", TRACING),
+    Mutation("recorded texts are cut inside characters", "probe_records.cpp", "while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;", "", TRACING),
+    Mutation("the helper is a caller", "probe_records.cpp", "constexpr jint kOwnFrames = 3;", "constexpr jint kOwnFrames = 2;", TRACING),
+    Mutation("probes stay when their session ends", "open_probes.cpp", "if (stage == Stage::kUnlist) session.probes.close_all(jni);", "", TRACING),
+    Mutation("a constant on the left is not turned round", "conditions.py", "if holds & Outcomes.LESS else Outcomes(0)", "if holds & Outcomes.GREATER else Outcomes(0)", TRACING),
+    Mutation("the last change is not counted", "change.py", "due = -(-self.reached // self._every)", "due = self.reached // self._every", TRACING),
+    Mutation("calls in a tree have no end", "calls.py", "while path and path[-1][0] < one.time:", "while False:", TRACING),
+    Mutation("records are read twice", "memory.py", "self._read[lane] = until", "self._read[lane] = first", TRACING),
 )  # fmt: skip
 
 

@@ -449,6 +449,7 @@ def test_text_from_a_target_cannot_command_a_terminal() -> None:
     assert printable("line\nline\ttab\r") == "line\\nline\\ttab\\r"
     assert printable("naïve 日本 😀") == "naïve 日本 😀"
     assert printable("abcdef", 4) == "abc…"
+    assert printable("abcd", 4) == "abcd"
     assert printable(None) == ""
 
 

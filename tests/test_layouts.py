@@ -16,11 +16,13 @@ import pytest
 from jvmti.env.events import EventDeclaration, MethodExit
 from jvmti.env.interface import FUNCTIONS
 from jvmti.events.streams import layout as event_records
+from jvmti.events.streams.names import Names
 from jvmti.interface.declaration import Declaration, declared
 from jvmti.interface.errors import ProtocolError
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.layouts import declare
 from jvmti.layouts.heap_passes import EDGE, SCAN
+from jvmti.layouts.streams import ANNOUNCEMENT, FRAME, STACK, Announced
 from jvmti.operations.functions import Operations
 from jvmti.refs.handles import CLASSES, Thread
 from jvmti.target.agent_library import interface_digest
@@ -185,6 +187,14 @@ def test_columns_begin_where_the_ones_before_end() -> None:
     assert columns["size"].dtype == numpy.uint32
     assert len(columns["size"]) == 2
     assert columns["text"].tobytes() == bytes(memory[offsets["text"] :][:5])
+
+
+def test_a_stack_of_methods_that_were_not_announced_is_refused() -> None:
+    payload = STACK.struct.pack(1) + FRAME.struct.pack(5, 0)
+    size = -(-(ANNOUNCEMENT.size + len(payload)) // 8) * 8
+    head = ANNOUNCEMENT.struct.pack(size, Announced.STACK, 1, len(payload))
+    with pytest.raises(ProtocolError, match="names a method that was not announced"):
+        Names().announce(memoryview((head + payload).ljust(size, b"\0")))
 
 
 def greeted_by(greeting: bytes) -> Session:

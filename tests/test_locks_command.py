@@ -10,6 +10,7 @@ import pytest
 
 from command_line import as_json, done
 from jvmti.commands.locks import _print as print_locks
+from jvmti.events.streams.waits import Waits
 from jvmti.model.threads.contention import LockUse
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ def test_a_lock_without_a_known_holder_says_how_often_it_looked(
         )
         print_locks(SimpleNamespace(process=process), watch, [use], 5)
         assert f"not held in {text}; sample more often with --interval\n" in capsys.readouterr().out
+
+
+def test_of_waits_that_last_the_longest_comes_first() -> None:
+    waits = Waits()
+    for number, began in enumerate((30, 10, 20)):
+        waits.waiting[number] = SimpleNamespace(rows=lambda began=began: [{"time": began}])
+    assert [row["duration"] for row in waits.rows(100)] == [90, 80, 70]
 
 
 def test_threads_are_chosen_by_name_and_state(contended: JavaProgram) -> None:

@@ -267,6 +267,15 @@ def test_either_all_classes_change_or_none(
     assert transforming.ask("version") == "one"
 
 
+def test_what_is_too_long_together_is_refused_before_it_is_sent(
+    changing: Class, env: jvmti.Env
+) -> None:
+    half = bytes(33 << 20)
+    with pytest.raises(ValueError, match="a request takes at most"):
+        env.redefine_classes([ClassDefinition(changing, half)] * 2)
+    assert env.get_phase() == 4
+
+
 def test_a_running_method_becomes_obsolete_when_its_class_is_redefined(
     env: jvmti.Env,
     changing: Class,

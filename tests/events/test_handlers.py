@@ -17,7 +17,7 @@ import jvmti
 import programs
 from events.seen import Code, Seen
 from jvmti.interface.constants import Event, EventMode
-from jvmti.interface.errors import HandlerOverran, SessionClosed
+from jvmti.interface.errors import CallTimeout, HandlerOverran, SessionClosed
 
 
 @pytest.fixture
@@ -422,6 +422,28 @@ def test_a_handler_s_own_call_runs_into_the_event_again(
     with vm.env.on("Breakpoint", again, own=True):
         assert program.ask("calculate 1") == "4"
     assert depths == [*range(1, 11), *range(-10, 0)]
+    assert vm.handler_errors == []
+
+
+def test_a_late_reply_in_a_handler_is_never_taken_for_another(
+    program: programs.JavaProgram, vm: jvmti.VM, stopping: None
+) -> None:
+    """A handler has one channel, on which the late one comes first."""
+    cls = vm.jni.find_class("java/lang/Thread")
+    sleep = vm.jni.get_static_method_id(cls, "sleep", "(J)V")
+    limited = vm.jni.with_timeout(0.01)
+    names: list[str] = []
+
+    def ask(event: Any) -> None:
+        for _ in range(3):
+            with contextlib.suppress(CallTimeout):
+                limited.call_static_void_method(cls, sleep, [60])
+                names.append("in time")
+            names.append(vm.env.get_error_name(99))
+
+    with vm.env.on("Breakpoint", ask):
+        assert program.ask("calculate 1") == "4"
+    assert names == ["JVMTI_ERROR_MUST_POSSESS_CAPABILITY"] * 3
     assert vm.handler_errors == []
 
 

@@ -2,12 +2,16 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 
 /**
  * What breakpoints, watches, steps and exceptions are tried on. Lines have marks, by which the tests
@@ -83,6 +87,8 @@ public class Stopping {
                 return "" + waiting();
             case "guard":
                 return "" + guarding();
+            case "proxied":
+                return "" + proxied();
             default:
                 return "what is " + what;
         }
@@ -175,6 +181,21 @@ public class Stopping {
     static synchronized int guarding() throws InterruptedException {
         release.await();
         return 3;
+    }
+
+    static class Handler implements InvocationHandler {
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] arguments) {
+            return "handled"; // mark: handled
+        }
+    }
+
+    static final Supplier<?> PROXY = (Supplier<?>) Proxy.newProxyInstance(
+            Stopping.class.getClassLoader(), new Class<?>[] {Supplier.class}, new Handler());
+
+    /** Calls a method without lines, which calls one that has some. */
+    static Object proxied() {
+        return PROXY.get(); // mark: proxied
     }
 
     abstract static class Shape {

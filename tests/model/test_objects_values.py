@@ -11,6 +11,7 @@ import pytest
 
 import jvmti
 from jvmti.interface.signatures import parameters_of
+from jvmti.model.values.conversion import natural_signature
 from jvmti.model.values.overloads import overloads_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,13 @@ def test_calls_mean_the_methods_that_the_table_says(vm: jvmti.VM, methods: str) 
                 cls.call(name, *arguments)
         else:
             assert cls.call(name, *arguments) == means.strip("`"), call
+
+
+def test_unsigned_numbers_have_the_java_type_that_holds_them() -> None:
+    limit = 1 << 31
+    assert natural_signature(numpy.uint32(limit - 1)) == natural_signature(limit - 1) == "I"
+    assert natural_signature(numpy.uint32(limit)) == natural_signature(limit) == "J"
+    assert natural_signature(numpy.uint8(255)) == "I"
 
 
 def check_ambiguous(cls: Any, name: str, arguments: tuple[Any, ...]) -> None:

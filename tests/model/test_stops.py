@@ -599,6 +599,17 @@ def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: Java
     assert program.ask("join t") == "120"
 
 
+def test_a_step_into_a_call_passes_over_what_has_no_lines(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with method(vm, "proxied").breakpoint(line=LINE["proxied"]) as stops:
+        program.ask("start t proxied 0")
+        step = taken(stops).step("into")
+        assert step is not None
+        assert (step.method.name, step.line) == ("invoke", LINE["handled"])
+    assert program.ask("join t") == "handled"
+
+
 def test_a_step_over_a_call_that_throws_ends_in_the_handler(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:

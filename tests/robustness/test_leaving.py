@@ -15,6 +15,7 @@ import pytest
 import steady
 
 import jvmti
+from jvmti.interface.constants import VerboseFlag
 
 if TYPE_CHECKING:
     import programs
@@ -78,6 +79,17 @@ def test_a_controller_that_ends_without_detaching_leaves_nothing(
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert target.settles_at(rest), (rest, target.footprint())
+
+
+def test_verbose_output_ends_with_the_session(java_program: programs.JavaPrograms) -> None:
+    witness = java_program("Witness")
+    witness.expect("ready")
+    with jvmti.attach(witness.pid) as vm:
+        vm.env.set_verbose_flag(VerboseFlag.CLASS, True)
+        witness.send("verbose-class")
+        witness.expect("true")  # what the VM reports now comes in between
+    witness.send("verbose-class")
+    witness.expect("false")
 
 
 @pytest.mark.not_sanitized(reason="a JVM of another process does not preload the runtime")
