@@ -43,5 +43,5 @@ def test_pauses_are_counted(vm: jvmti.VM) -> None:
     frames = vm.threads["holder"].frames
     next(frame for frame in frames if frame.method.name == "hold").locals.read()
     after = vm.emulation.pauses
-    assert after.count == before.count + 1
+    assert after.times == before.times + 1
     assert 0 < after.total - before.total <= after.longest < 1

@@ -29,7 +29,7 @@ _BOOKS = ("get_capabilities", "relinquish_capabilities", "dispose_environment")
 class Pauses(NamedTuple):
     """How the VM was stopped by what is emulated."""
 
-    count: int
+    times: int
     """How often."""
     total: float
     """For how long in all, in seconds."""
@@ -58,8 +58,8 @@ class Emulation:
         seconds = nanoseconds / 1e9
         log.debug("the VM was stopped for %.0f µs to look at its stacks", seconds * 1e6)
         with self._lock:
-            count, total, longest = self.pauses
-            self.pauses = Pauses(count + 1, total + seconds, max(longest, seconds))
+            times, total, longest = self.pauses
+            self.pauses = Pauses(times + 1, total + seconds, max(longest, seconds))
 
     def register(self, engine: Engine) -> None:
         """Ask an engine from now on, before those that are there.
