@@ -158,7 +158,7 @@ def test_annotations_have_values_of_every_sort(described: dict[str, ClassFile]) 
     assert mark["type"] == ClassLiteral("java.util.Map")
     assert (unseen.type, unseen.visible) == ("Described$Unseen", False)
     assert str(mark).startswith('@Described$Mark(number=11, text="a \\"circle\\"", ratios={1.5}')
-    with pytest.raises(KeyError, match="not given 'letter'"):
+    with pytest.raises(KeyError, match="has no explicit 'letter'"):
         mark["letter"]
     defaults = {one.name: one.annotation_default for one in described["Mark"].methods}
     assert defaults["number"] == 7

@@ -52,20 +52,20 @@ def attach(
 
     Args:
         target: a process id, or part of a main class or jar name that matches exactly one JVM.
-        timeout: seconds for everything until the session stands.
+        timeout: total seconds until the session is open.
         capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` for all available.
         emulate: environments also get capabilities that the VM does not grant and this package
-            does by other means; `docs/emulation.md` says how these differ.  Without it ``vm.env``
-            is the VM's JVM TI as it is.  The model uses them always.
+            emulates; `docs/emulation.md` lists the differences. Without it ``vm.env`` is the VM's
+            own JVM TI. The model always uses them.
         options: further options for the agent.
-        library: the agent library, where not the packaged one.
+        library: the agent library, if not the packaged one.
 
     Returns:
         The JVM; a context manager that detaches at the end of its block.
 
     Raises:
-        AttachError: the JVM cannot be found or reached; the message says what was tried.  One in
-            this very process is for `attach_self`.
+        AttachError: the JVM is not found or not reachable; the message says what was tried. For a
+            JVM in this process use `attach_self`.
         NotAvailable: a capability is not available.
     """
     from jvmti.model.vm import VM, add_capabilities
@@ -92,21 +92,21 @@ def launch(
     library: str | os.PathLike[str] | None = None,
     **further: Any,
 ) -> VM:
-    """Start a Java program with the agent in it from its first moment.
+    """Start a Java program with the agent in it from the beginning.
 
     Args:
         argv: the command, such as ``["java", "-jar", "app.jar"]``.
         hold: return while the VM is held in the OnLoad phase, where all capabilities are available;
-            ``vm.proceed()`` lets it start.  Otherwise it is let go at once, and the call returns
-            when it is live.
+            ``vm.proceed()`` lets it start. Otherwise it starts at once, and the call returns when
+            it is live.
         capabilities: names of capabilities to add to ``vm.env`` in the OnLoad phase, or
             ``"all"`` for all that are available.
-        emulate: as for `attach`: for what is asked of the VM when it is live.
-        timeout: seconds for everything until the session stands.
+        emulate: as for `attach`, for capabilities requested when the VM is live.
+        timeout: total seconds until the session is open.
         options: further options for the agent.
-        library: the agent library, where not the packaged one.
+        library: the agent library, if not the packaged one.
         further: ``env``, ``cwd``, ``stdin``, ``stdout``, ``stderr`` and ``start_new_session`` as in
-            `subprocess.Popen`; ``main`` names the JVM to wait for where the command starts several.
+            `subprocess.Popen`; ``main`` names the JVM to wait for if the command starts several.
 
     Returns:
         The JVM; ``vm.popen`` is the process that was started.
@@ -160,8 +160,8 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
 
 display.set_renderers(_html, _progress)
 
-# What is here is imported when it is first asked for, so that `jvmti --help` and a shell's
-# completion need not wait for what they do not use.
+# Names are imported on first use, so that `jvmti --help` and a shell's # completion need not wait
+# for modules that they do not use.
 _LATE = {
     "AgentOptions": "jvmti.target.options",
     "AttachError": "jvmti.target.errors",

@@ -16,7 +16,9 @@ __all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "pr
 Item = TypeVar("Item")
 
 Report = Callable[..., object]
-"""Called with what is done so far; or with that and the total; or with a step, and both."""
+"""Called with the amount done; or with that and the total; or with a step, and both. @@
+src/jvmti/errors.py Everything that can go wrong: the one tree of the package's exceptions. => All
+errors: the tree of the package's exceptions."""
 
 
 def _text_only(thing: object) -> str | None:

@@ -1,9 +1,9 @@
-"""Everything that can go wrong: the one tree of the package's exceptions.
+"""All errors: the tree of the package's exceptions.
 
 ::
 
     Error                         (Exception)
-     ├─ JvmtiError               a function of JVM TI gave an error code; one subclass for each
+     ├─ JvmtiError               a JVM TI function returned an error code; one subclass for each
      │   ├─ InvalidThread
      │   ├─ MustPossessCapability
      │   └─ …
@@ -12,15 +12,15 @@
      ├─ TargetLost               the JVM died or the connection broke (also ConnectionError)
      ├─ CallTimeout              the call overran its time limit (also TimeoutError)
      │   └─ PassOverran          a pass over the heap overran its limit, and has ended
-     ├─ HandlerOverran           the event's thread has gone on without it (also TimeoutError)
-     ├─ StopOver                 the thread has gone on from this stop (also RuntimeError)
+     ├─ HandlerOverran           the event's thread has resumed without it (also TimeoutError)
+     ├─ StopOver                 the thread has resumed from this stop (also RuntimeError)
      ├─ FrameGone                the thread has left the frame (also LookupError)
      ├─ InHeapCallback           not allowed in a heap callback (also RuntimeError)
      ├─ LeavingFrame             not allowed on a thread that leaves a frame (also RuntimeError)
      ├─ ForeignHandle            a handle of another session was given (also ValueError)
      ├─ NotInThisVersion         the VM is too old for the function (also NotImplementedError)
-     ├─ ProtocolError            the agent sent what makes no sense (also RuntimeError)
-     ├─ AttachError              a JVM could not be reached or started
+     ├─ ProtocolError            the agent sent something invalid (also RuntimeError)
+     ├─ AttachError              a JVM is not reachable, or did not start
      │   ├─ TargetNotFound       no such process, or no JVM
      │   │   ├─ NoSuchProcess
      │   │   ├─ NotAJvm
@@ -32,35 +32,35 @@
      │   │   ├─ OwnProcess       the JVM is in the caller's own process
      │   │   ├─ NotPermitted     another user, namespace or group
      │   │   ├─ TargetExhausted  it has no descriptor or no thread left
-     │   │   └─ SuspiciousFile   something that is not the JVM's own lies in the way
+     │   │   └─ SuspiciousFile   a file has the wrong type or owner
      │   ├─ AttachTimeout        (also TimeoutError)
      │   │   └─ JvmStopped       the process is stopped by a signal
      │   ├─ JvmDied              it ended meanwhile
-     │   ├─ AgentLibraryMissing  no agent library fits the target
+     │   ├─ AgentLibraryMissing  there is no agent library for the target
      │   ├─ AgentLoadFailed      the JVM could not load the agent, or the agent refused
      │   ├─ OptionsTooLong       the JVM's attach protocol cannot carry them
-     │   ├─ AttachProtocolError  the JVM's attach mechanism answered what makes no sense
+     │   ├─ AttachProtocolError  the JVM's answer does not follow the attach protocol
      │   └─ LaunchFailed         a started program ended, or never became a JVM
      ├─ OptionsError             an agent option string breaks the grammar (also ValueError)
-     ├─ HeapError                something about a heap dump or a snapshot
+     ├─ HeapError                an error with a heap dump or a snapshot
      │   ├─ NotADump             the file is something else (also ValueError)
      │   ├─ NoSuchClass          a pattern matches no class of the heap (also LookupError)
      │   ├─ NoSuchField          no object in a column has the field (also LookupError)
-     │   ├─ TooManyObjects       more than can be numbered, or than were allowed
+     │   ├─ TooManyObjects       more than numbers are available, or than the limit
      │   ├─ NoRoom               not enough memory for it (also MemoryError)
      │   ├─ Cancelled            a long step was cancelled
      │   └─ QueryError           an expression over a heap cannot be evaluated
      ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
      ├─ MalformedClassFile       not a class file (also ValueError)
-     ├─ BadProbe                 a probe makes no sense (also ValueError)
+     ├─ BadProbe                 a probe is invalid (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
      ├─ SourceNotFound           no source of a class was found (also LookupError)
      ├─ ScriptError              a file cannot be used as an agent
-     │   └─ ScriptFailed         its function for the beginning returned a number other than 0
+     │   └─ ScriptFailed         its agent_onload or agent_onattach returned a number other than 0
      ├─ UsageError               usage error of a command of the shell
-     └─ NotEvaluated             an expression is none that completion evaluates
+     └─ NotEvaluated             completion does not evaluate such an expression
 
-Each is defined where it is raised, and imported from there when it is first asked for here.
+Each is defined by the module that raises it, and imported from there on first use.
 """
 
 from __future__ import annotations

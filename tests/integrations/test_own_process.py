@@ -122,7 +122,7 @@ def test_what_cannot_be_copied_is_said_to_be_so(failed: dict[str, Any]) -> None:
     assert "return names, numbers" in fail["result"][1]
     assert fail["argument"][0] == "TypeError"
     assert "'_thread.lock'" in fail["argument"][1]
-    assert fail["no function"] == ["TypeError", "a function is wanted, not str"]
+    assert fail["no function"] == ["TypeError", "expected a function, not str"]
 
 
 def test_exceptions_come_back_with_their_place(failed: dict[str, Any]) -> None:

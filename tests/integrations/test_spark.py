@@ -89,7 +89,7 @@ def test_what_cannot_be_attached_to_says_why(seen: dict[str, Any]) -> None:
     assert kind == "NoSuchProcess"
     assert "executor 7 at far.example:41 cannot be seen from here" in text
     assert seen["no session"][0] == "TypeError"
-    assert "a SparkSession or SparkContext of PySpark is wanted" in seen["no session"][1]
+    assert "expected a SparkSession or SparkContext of PySpark" in seen["no session"][1]
     assert seen["stopped"] == [
         "ValueError",
         "the Spark session has been stopped, and its executors with it",

@@ -218,13 +218,13 @@ def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
         ),
         (f"{ORDER}.sell", "x", "nothing > 1", LookupError, "has the values of the condition"),
         ("Order", "x", None, BadProbe, "'Order' has no method: Order.METHOD, or Order:LINE"),
-        ("a b", "x", None, BadProbe, "'a b' is no place: CLASS:LINE, CLASS.METHOD:LINE"),
-        (f"{ORDER}:x", "x", None, BadProbe, "is no place"),
+        ("a b", "x", None, BadProbe, "'a b' is not a place: CLASS:LINE, CLASS.METHOD:LINE"),
+        (f"{ORDER}:x", "x", None, BadProbe, "is not a place"),
         (f"{ORDER}.sell", "{", None, BadProbe, "the text '{'"),
         (f"{ORDER}.sell", "{n!r}", None, BadProbe, "'!r' has no meaning here"),
-        (f"{ORDER}.sell", "{1 +}", None, BadProbe, "'1 \\+' in the text .* is no value"),
+        (f"{ORDER}.sell", "{1 +}", None, BadProbe, "'1 \\+' in the text .* is not a value"),
         (f"{ORDER}.sell", "{a + b}", None, BadProbe, "neither a value nor a constant"),
-        (f"{ORDER}.sell", "{call()}", None, BadProbe, "no method is called"),
+        (f"{ORDER}.sell", "{call()}", None, BadProbe, "methods cannot be called"),
         (f"{ORDER}.sell", "{value}", None, BadProbe, "vm.trace shows what calls return"),
         (f"{ORDER}.sell", "x", "value == 1", BadProbe, "a logpoint does not"),
     ],
@@ -243,7 +243,7 @@ def test_arguments_of_the_wrong_kind_are_refused(vm: jvmti.VM) -> None:
         vm.logpoint(f"{ORDER}.sell", 3)  # type: ignore[arg-type]
     with pytest.raises(BadProbe, match="limit= counts from 1"):
         vm.logpoint(f"{ORDER}.sell", "x", limit=0)
-    with pytest.raises(BadProbe, match="no negative number of bytes"):
+    with pytest.raises(BadProbe, match="cannot be negative"):
         vm.logpoint(f"{ORDER}.sell", "x", text_size=-1)
 
 

@@ -1,6 +1,6 @@
 """The process that a JVM's agent starts for a script, with a socket to it as descriptor 3.
 
-It ends with the JVM: what is still at work then has a moment to come to its end.
+It ends with the JVM, after a moment for running calls to finish.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes import inspect
 
 _GRACE = 2.0
-"""Seconds that this process may go on after its session has ended."""
+"""Seconds that this process may continue after its session has ended."""
 
 
 _FAILED = -1
-"""What ``Agent_OnLoad`` returns for a script that has failed: ``JNI_ERR``."""
+"""The result of ``Agent_OnLoad`` for a script that has failed: ``JNI_ERR``."""
 
 
 class _Terminated(BaseException):
@@ -34,10 +34,10 @@ class _Terminated(BaseException):
 
 
 def main() -> NoReturn:
-    """Serve one script; ``sys.argv`` is what the agent library writes there."""
+    """Serve one script; the agent library sets ``sys.argv``."""
     _, _root, descriptor, path, unload, options = sys.argv
     _close_others(int(descriptor))
-    # The terminal's Ctrl-C is for the program, and its JVM's death tells us.
+    # The terminal's Ctrl-C is for the program; the end of its JVM ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _terminate)
     log_to_stderr()
@@ -58,7 +58,7 @@ def _serve(connected: socket.socket, script: Script, unload: float) -> int:
         except TargetLost:
             if vm.held:
                 raise
-            # The VM's start has failed: another agent has refused it, or an option is wrong.
+            # The VM's start has failed: another agent refused it, or an option is wrong.
         else:
             vm.wait()
     except _Terminated:
@@ -75,13 +75,13 @@ def _serve(connected: socket.socket, script: Script, unload: float) -> int:
     script.unload()
     if not script.wait_unloaded(_GRACE):
         name = os.path.basename(script.path)
-        print(f"jvmti: agent_onunload of {name} has not come to its end", file=sys.stderr)
+        print(f"jvmti: agent_onunload of {name} did not finish", file=sys.stderr)
     vm.detach()
     return 0
 
 
 def _end_with(vm: VM, script: Script, unload: float) -> None:
-    """End this process some time after its session, whatever the script is still doing."""
+    """End this process some time after its session, even while the script runs."""
     vm.wait()
     begins = script.started and not script.unloading
     threading.Event().wait(unload + _GRACE if begins else _GRACE)

@@ -1,12 +1,12 @@
-"""A script: a Python file with the functions that an agent has.
+"""A script: a Python file with the functions of an agent.
 
 ``agent_onload(vm, options)``
     The JVM is held in its OnLoad phase until this has returned.
 ``agent_onattach(vm, options)``
-    The JVM runs already.  Where it is missing, ``agent_onload`` is called.
+    The JVM is already running. If it is missing, ``agent_onload`` is called.
 
-Both return ``None`` or 0; any other number says that the agent has failed: a VM
-that is held does not start.
+Both return ``None`` or 0; any other number means that the agent has failed: a held VM does not
+start.
 
 ``agent_onunload(vm)``
     Once, at the JVM's death or when the script leaves it.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 UNLOAD_TIMEOUT = 10.0
-"""Seconds that the end of a JVM waits for ``agent_onunload``, if nothing else is asked for."""
+"""The default time that the exit of a JVM waits for ``agent_onunload``, in seconds."""
 
 _BEFORE_LIVE = 24 * 3600.0
 """Seconds that the VM may take to be live: other agents may hold it, too."""
@@ -39,7 +39,7 @@ _BEFORE_LIVE = 24 * 3600.0
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 _REFUSALS = (LookupError, ValueError, TypeError, AttributeError, NotImplementedError)
-"""What this package raises besides its own errors for what cannot be done."""
+"""Built-in exceptions that this package raises besides its own."""
 
 _OURS = (__package__, "jvmti.commands", "jvmti.shell")
 
@@ -49,7 +49,7 @@ class ScriptError(Error):
 
 
 class ScriptFailed(ScriptError):
-    """A script's function for the beginning returned a number other than 0.
+    """A script's ``agent_onload`` or ``agent_onattach`` returned a number other than 0.
 
     Attributes:
         result: the number.
@@ -67,7 +67,7 @@ class Script:
         path: the file.
         options: the text for its functions; empty if there is none.
         vm: its session; ``None`` before `start`.
-        started: whether its function for the beginning has returned.
+        started: whether its ``agent_onload`` or ``agent_onattach`` has returned.
     """
 
     def __init__(self, path: str | os.PathLike[str], options: str = "") -> None:
@@ -82,7 +82,7 @@ class Script:
 
     @classmethod
     def named(cls, text: str) -> Script:
-        """The script of a word on a command line, ``agent.py`` or ``agent.py=options``.
+        """The script for a command-line argument, ``agent.py`` or ``agent.py=options``.
 
         Raises:
             ScriptError: there is no such file.
@@ -97,10 +97,10 @@ class Script:
     def start(self, vm: VM, unload_timeout: float = UNLOAD_TIMEOUT) -> None:
         """Run the file and its ``agent_onload`` or ``agent_onattach``, and let a held VM start.
 
-        Whatever they raise comes out.  A VM that is held is then held still.
+        Raises their exceptions; then a held VM stays held.
 
         Args:
-            vm: a session of the script's own.
+            vm: a session for the script alone.
             unload_timeout: seconds that the VM's death waits for ``agent_onunload``.
 
         Raises:
@@ -116,13 +116,13 @@ class Script:
             raise ScriptError(f"{self.path} has no agent_onload(vm, options)")
         self._check(begin.__name__, begin(vm, self.options), vm.held)
         self.started = True
-        # An environment of our own, after the script's: its handlers of VMDeath come first.
+        # A separate environment, after the script's: the script's handlers of VMDeath come first.
         vm.new_env().on("VMDeath", lambda event: self.unload(), timeout=unload_timeout)
         if vm.held:
             vm.proceed(_BEFORE_LIVE)
 
     def unload(self) -> None:
-        """Call ``agent_onunload`` if that has not been done; what it raises is printed."""
+        """Call ``agent_onunload`` once; prints its exception."""
         with self._lock:
             if self._unloaded:
                 return
@@ -139,11 +139,11 @@ class Script:
 
     @property
     def unloading(self) -> bool:
-        """Whether ``agent_onunload`` has been called, to its end or not."""
+        """Whether ``agent_onunload`` has been called, finished or not."""
         return self._unloaded
 
     def wait_unloaded(self, timeout: float) -> bool:
-        """Wait for an `unload` that another thread is at; false when the time passes first."""
+        """Wait for an `unload` in another thread; false after the timeout."""
         return self._done.wait(timeout)
 
     def _run(self) -> ModuleType:
@@ -153,13 +153,13 @@ class Script:
         except OSError as error:
             raise ScriptError(f"{self.path} cannot be read: {error.strerror}") from None
         name = os.path.splitext(os.path.basename(self.path))[0]
-        # A name that no module has which the script may import.
+        # A name that differs from all modules that the script may import.
         module = ModuleType(f"jvmti_agent_{name}")
         while module.__name__ in sys.modules:
             module.__name__ += "_"
         module.__file__ = self.path
         sys.modules[module.__name__] = module
-        # What lies beside it can be imported, as for a script that Python runs.
+        # Modules beside it can be imported, as for a script that Python runs.
         directory = os.path.dirname(self.path)
         if directory not in sys.path:
             sys.path.insert(0, directory)
@@ -167,7 +167,7 @@ class Script:
         return module
 
     def _check(self, function: str, result: object, held: bool) -> None:
-        """Whether the function for the beginning has succeeded, as its result says.
+        """Check the result of ``agent_onload`` or ``agent_onattach``.
 
         Raises:
             ScriptFailed: the result is a number other than 0.
@@ -220,7 +220,7 @@ def print_error(error: BaseException) -> None:
 
 
 def described(error: BaseException) -> str:
-    """The message of an error, with its kind where the message alone would not tell."""
+    """The message of an error, with its type if the message needs it."""
     if isinstance(error, Error):
         return str(error) or type(error).__name__
     text = error.args[0] if isinstance(error, KeyError) and error.args else error
@@ -228,13 +228,14 @@ def described(error: BaseException) -> str:
 
 
 def _place_of_mistake(error: BaseException) -> str | None:
-    """Where a script asked for what was refused; ``None`` for what is a defect, its own or ours."""
+    """The place in a script of a refused request; ``None`` for a bug of the script or this
+    package."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or not isinstance(error, (Error, *_REFUSALS)):
         return None
-    # Code without a file is made by this package, or Python's own.
+    # Code without a file is generated by this package, or Python's own.
     theirs = [frame for frame in frames if not frame.filename.startswith((_PACKAGE, "<"))]
-    # What a script raises itself is its own business.
+    # The script raised it itself.
     if not theirs or not frames[-1].filename.startswith(_PACKAGE):
         return None
     if not isinstance(error, Error) and not (frames[-1].line or "").startswith("raise"):
@@ -245,7 +246,7 @@ def _place_of_mistake(error: BaseException) -> str | None:
 
 
 class HarmlessFormatter(logging.Formatter):
-    """Formats records for a terminal: what comes from a target cannot command it."""
+    """Formats records for a terminal: text from a target cannot control it."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record, escaped line by line."""
@@ -253,7 +254,7 @@ class HarmlessFormatter(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Let the package's log, where failing handlers show, go to standard error."""
+    """Write the package's log, which reports failing handlers, to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(HarmlessFormatter("jvmti: %(message)s"))
     logging.getLogger("jvmti").addHandler(handler)
@@ -276,7 +277,7 @@ def agent_options(
         path: the script.
         options: text for its functions.
         python: the interpreter; this one if not given.
-        follow: run it for JVMs that inherit the options too.
+        follow: run it also for JVMs that inherit the options.
         unload: seconds that the JVM's death waits for ``agent_onunload``.
         timeout: seconds that the JVM's start waits for ``agent_onload``.
         token: makes these options different from any others, hexadecimal.

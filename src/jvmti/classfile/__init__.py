@@ -1,4 +1,4 @@
-"""Class files: what is in them, and how ``javap`` would write it.
+"""Class files: their contents, also in the format of ``javap``.
 
 Nothing here needs a JVM: ``ClassFile(path.read_bytes()).methods``.  Class files of a running VM
 come from `jvmti.model.classes.class_files`.

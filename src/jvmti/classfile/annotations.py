@@ -1,4 +1,4 @@
-"""Annotations, as they stand in a class file."""
+"""Annotations of class files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Annotation:
 
     Attributes:
         type: the Java name of its interface: ``java.lang.Deprecated``.
-        elements: the values that are given; those with a default are not here.  A value is a
+        elements: the explicit values, without defaults.  A value is a
             `bool`, `int`, `float`, `str` (of one character for a char), an `EnumConstant`, a
             `ClassLiteral`, another `Annotation`, or a list of one of these.
         visible: whether Java code can see it at run time.
@@ -57,7 +57,7 @@ class Annotation:
         except KeyError:
             given = ", ".join(self.elements) or "none"
             raise KeyError(
-                f"@{self.type} is not given {name!r} here; given: {given} (defaults are in the "
+                f"@{self.type} has no explicit {name!r} here; it has: {given} (defaults are in the "
                 "methods of the annotation's interface, method.annotation_default)"
             ) from None
 
@@ -73,7 +73,7 @@ class TypeAnnotation:
 
     Attributes:
         annotation: the annotation.
-        target: what kind of use it is, by its number in the class file format.
+        target: the kind of use, by its number in the class file format.
         path: into the type, pairs of a kind of step and a type argument.
     """
 
@@ -109,7 +109,7 @@ def _annotation(reader: Reader, pool: ConstantPool, visible: bool, depth: int = 
 def read_element(reader: Reader, pool: ConstantPool, visible: bool = True, depth: int = 0) -> Any:
     """Read the value of an annotation's element."""
     if depth > 100:
-        raise MalformedClassFile("annotations lie within each other more than 100 deep")
+        raise MalformedClassFile("annotations are nested more than 100 deep")
     tag = chr(reader.u1())
     match tag:
         case "B" | "S" | "I" | "J" | "F" | "D" | "s":

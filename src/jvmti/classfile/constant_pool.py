@@ -1,4 +1,4 @@
-"""The constant pool of a class: what its code and its attributes refer to by number."""
+"""The constant pool of a class: the constants that its code and attributes refer to by number."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MethodHandle(NamedTuple):
     """A direct method handle."""
 
     kind: str
-    """What it does: ``REF_invokeStatic`` …"""
+    """Its kind: ``REF_invokeStatic`` …"""
     member: MemberReference
     """The field or method."""
 
@@ -45,9 +45,9 @@ class Bootstrapped(NamedTuple):
     bootstrap: int
     """The number of the bootstrap method, see `ClassFile.bootstrap_methods`."""
     name: str
-    """The name that the bootstrap method is given."""
+    """The name passed to the bootstrap method."""
     descriptor: str
-    """The type that it is given."""
+    """The type passed to it."""
 
 
 @frozen
@@ -56,11 +56,11 @@ class Constant:
 
     Attributes:
         index: its number.
-        kind: as the class file format calls it, in short: ``Utf8``, ``Methodref`` …
-        value: what it stands for, references already followed: a `str` for ``Utf8``, ``String``,
+        kind: its short name in the class file format: ``Utf8``, ``Methodref`` …
+        value: its value, with references resolved: a `str` for ``Utf8``, ``String``,
             ``Class``, ``Module``, ``Package`` (internal names) and ``MethodType``, a number, a
             `MemberReference`, `NameAndType`, `MethodHandle` or `Bootstrapped`.
-        refers_to: the numbers that its entry has, the way it has them.
+        refers_to: the numbers in its entry, in order.
     """
 
     index: int
@@ -185,7 +185,7 @@ class ConstantPool(Mapping[int, Constant]):
             return Constant(index, kind, self._resolve(kind, first, rest), value)
         except (KeyError, RecursionError):
             raise MalformedClassFile(
-                f"constant #{index}, a {kind}, refers to none that there is: {value}"
+                f"constant #{index}, a {kind}, refers to a missing one: {value}"
             ) from None
 
     def _resolve(self, kind: str, first: int, rest: list[int]) -> Any:
@@ -208,7 +208,7 @@ class ConstantPool(Mapping[int, Constant]):
 
 
 def constants(data: bytes, count: int) -> ConstantPool:
-    """The constants in the bytes of a constant pool alone.
+    """Parse the constants of a constant pool.
 
     Args:
         data: the entries.
@@ -251,11 +251,11 @@ def _entries(reader: Reader, count: int) -> Iterator[tuple[int, tuple[str, Any]]
 
 
 def describe(constant: Constant, within: str | None = None) -> str:
-    """What a constant stands for, the way `javap` writes it.
+    """The value of a constant, in the format of `javap`.
 
     Args:
         constant: the constant.
-        within: the internal name of the class it is in; its own members go without it.
+        within: the internal name of its class, left out for members of that class.
     """
     value = constant.value
     match constant.kind:
@@ -314,7 +314,7 @@ def _code(character: str) -> str:
 
 
 def name_or_quoted(name: str) -> str:
-    """An internal name; in quotes where it could not stand in a program: ``"<init>"``, ``"[I"``."""
+    """An internal name; in quotes if it is not an identifier: ``"<init>"``, ``"[I"``."""
     parts = name.replace("$", "_").split("/")
     if all(part.isidentifier() for part in parts):
         return name
@@ -326,7 +326,7 @@ def name_or_quoted(name: str) -> str:
 def java_double(value: float) -> str:
     """A double as ``Double.toString`` writes it: ``1.0E10``, ``NaN``."""
     shortest = repr(value)
-    # Two digits where one would do, if they are nearer: 4.9E-324.
+    # Two digits instead of one, if they are closer: 4.9E-324.
     return _java_number(
         f"{value:.1e}" if len(shortest.lstrip("-").split("e")[0]) == 1 else shortest
     )
@@ -334,7 +334,7 @@ def java_double(value: float) -> str:
 
 def java_float(value: float) -> str:
     """A float as ``Float.toString`` writes it."""
-    # The fewest digits that give the same float again: nine are always enough.
+    # The fewest digits that read back as the same float: nine are always enough.
     for digits in range(2, 10):
         shortest = f"{value:.{digits - 1}e}"
         try:

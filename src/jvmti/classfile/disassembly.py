@@ -46,7 +46,7 @@ def class_declaration(file: ClassFile) -> str:
             name += f"<{', '.join(generic.type_parameters)}>"
     else:
         superclass = java_name(f"L{file.superclass};") if file.superclass else "java.lang.Object"
-        # Without a blank: javap has it only where the interfaces have type parameters.
+        # Without a blank: javap has it only if the interfaces have type parameters.
         interfaces = ",".join(java_name(f"L{interface};") for interface in file.interfaces)
     text = f"{' '.join(words)} {name}"
     if superclass != "java.lang.Object" and not is_interface:
@@ -60,7 +60,7 @@ def field_declaration(modifiers: object, name: str, signature: str) -> str:
     """A field as it is declared: ``transient int size``.
 
     Args:
-        modifiers: what ``str`` gives the words of.
+        modifiers: its access flags.
         name: its name.
         signature: its generic signature, or else its descriptor.
     """
@@ -83,8 +83,8 @@ def method_declaration(
         class_name: the Java name of the class, for a constructor.
         name: its name.
         signature: its generic signature, or else its descriptor.
-        exceptions: the Java names of what it throws, where the signature does not say.
-        in_interface: whether an interface has it.
+        exceptions: the Java names of its exceptions, if the signature does not have them.
+        in_interface: whether it belongs to an interface.
     """
     if name == "<clinit>":
         return "static {}"
@@ -133,7 +133,7 @@ def disassemble(file: ClassFile, *, verbose: bool = False) -> str:
 
     Args:
         file: the class.
-        verbose: what ``javap -v`` adds, too: versions, flags, constants, lines, local variables.
+        verbose: include what ``javap -v`` adds: versions, flags, constants, lines, local variables.
     """
     lines = []
     source = file.source_file
@@ -158,7 +158,7 @@ def disassemble_method(file: ClassFile, method: MethodInfo, *, verbose: bool = F
 
 
 def disassemble_code(bytecodes: bytes, pool: Mapping[int, Constant], within: str | None) -> str:
-    """Nothing but instructions, one a line.
+    """Only instructions, one a line.
 
     Args:
         bytecodes: those of a whole method.
@@ -170,7 +170,7 @@ def disassemble_code(bytecodes: bytes, pool: Mapping[int, Constant], within: str
 
 
 def _text(lines: Iterable[str]) -> str:
-    """The lines as one text, in which a name cannot end a line or order a terminal about."""
+    """The lines as one text, in which a name cannot end a line or control a terminal."""
     return "\n".join(map(printable, lines))
 
 
@@ -293,7 +293,7 @@ def _verbose_head(file: ClassFile) -> Iterator[str]:
 
 
 def _constant(constant: Constant, width: int) -> str:
-    """An entry of the constant pool: what it refers to, and what that is."""
+    """An entry of the constant pool: its references, and their meaning."""
     start = f"  {'#' + str(constant.index):>{width}s} = {constant.kind:18s} "
     if not constant.refers_to:
         return (start + describe(constant)).rstrip()

@@ -1,4 +1,4 @@
-"""Generic signatures, written as source code has them."""
+"""Generic signatures, as in source code."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jvmti.interface.signatures import java_name
 
 @frozen
 class ClassSignature:
-    """What a class is declared with.
+    """The generic declaration of a class.
 
     Attributes:
         type_parameters: each with its bounds: ``E extends java.lang.Enum<E>``.
-        superclass: what it extends: ``java.util.AbstractMap<K, V>``.
-        interfaces: what it implements, or extends as an interface.
+        superclass: its superclass: ``java.util.AbstractMap<K, V>``.
+        interfaces: the interfaces that it implements, or extends.
     """
 
     type_parameters: list[str]
@@ -24,13 +24,13 @@ class ClassSignature:
 
 @frozen
 class MethodSignature:
-    """What a method is declared with.
+    """The generic declaration of a method.
 
     Attributes:
         type_parameters: each with its bounds.
         parameters: the types of its parameters.
         result: the type of its result.
-        throws: what it throws, where type variables are among it.
+        throws: its exceptions, if they include type variables.
     """
 
     type_parameters: list[str]
@@ -40,28 +40,28 @@ class MethodSignature:
 
 
 def class_signature(signature: str) -> ClassSignature:
-    """Take the generic signature of a class apart.
+    """Parse the generic signature of a class.
 
     Raises:
-        MalformedClassFile: it is none.
+        MalformedClassFile: it is not a signature.
     """
     return _Signature(signature).of_class()
 
 
 def method_signature(signature: str) -> MethodSignature:
-    """Take the signature of a method apart, generic or not.
+    """Parse the signature of a method, generic or not.
 
     Raises:
-        MalformedClassFile: it is none.
+        MalformedClassFile: it is not a signature.
     """
     return _Signature(signature).of_method()
 
 
 def type_signature(signature: str) -> str:
-    """The type that a signature means, generic or not: ``java.util.List<? extends T>[]``.
+    """The type of a signature, generic or not: ``java.util.List<? extends T>[]``.
 
     Raises:
-        MalformedClassFile: it is none.
+        MalformedClassFile: it is not a signature.
     """
     parsed = _Signature(signature)
     found = parsed.type()

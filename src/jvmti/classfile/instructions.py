@@ -1,4 +1,4 @@
-"""The instructions of bytecode: their names, what they take, and where the next one begins."""
+"""The instructions of bytecode: their names, operands and sizes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.interface.frozen import frozen
 
-# In the order of their numbers.  Behind a colon what an instruction takes:
+# In the order of their numbers. After a colon the operands of an instruction:
 # c, C: a constant, its number in one byte or two; b, s: a number of one byte or two; l: a local;
-# j, J: a place to jump to, two bytes or four; the others are seen to by name.
+# j, J: a jump target, two bytes or four; the others are handled by name.
 _NAMES = """
 nop aconst_null iconst_m1 iconst_0 iconst_1 iconst_2 iconst_3 iconst_4 iconst_5 lconst_0 lconst_1
 fconst_0 fconst_1 fconst_2 dconst_0 dconst_1 bipush:b sipush:s ldc:c ldc_w:C ldc2_w:C
@@ -34,7 +34,7 @@ multianewarray:m ifnull:j ifnonnull:j goto_w:J jsr_w:J
 OPCODES: tuple[tuple[str, str], ...] = tuple(
     (name, takes) for name, _, takes in (entry.partition(":") for entry in _NAMES)
 )
-"""Of each operation code its name and what it takes."""
+"""The name and operands of each opcode."""
 
 ARRAY_TYPES = {
     4: "boolean",
@@ -58,11 +58,11 @@ class Instruction:
         name: its name: ``invokevirtual``; ``iload_w`` for what ``wide`` makes of ``iload``.
         size: how many bytes it takes.
         constant: the number of the constant that it refers to, if any.
-        local: the slot of the local variable that it names, if it does so by a number.
-        target: the location that it may jump to, if it has one; of a switch the default.
-        value: a further number: what is pushed, added, a count or the number of dimensions.
+        local: the slot of its local variable, if it has one as an operand.
+        target: the location that it may jump to, if any; the default of a switch.
+        value: another number: a constant to push or add, a count or the number of dimensions.
         array_type: the element type of ``newarray``.
-        cases: of a switch the locations by value.
+        cases: the locations of a switch by value.
     """
 
     location: int
@@ -83,7 +83,7 @@ def instructions(code: bytes) -> Iterator[Instruction]:
         code: the bytecodes of the whole method.
 
     Raises:
-        MalformedClassFile: one is unknown, or the last one breaks off.
+        MalformedClassFile: one is unknown, or the last one is truncated.
     """
     reader = Reader(code)
     while reader.at < reader.end:

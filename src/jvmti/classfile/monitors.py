@@ -1,7 +1,7 @@
-"""Which monitors a method has entered where its code stands, told by the slots of its variables.
+"""The monitors that a method has entered at a location, by the slots of its variables.
 
-A compiler keeps what ``synchronized`` locks in a variable of its own, so that it can leave the
-monitor on every way out.
+A compiler keeps the object of ``synchronized`` in a variable of its own, so that it can leave the
+monitor on every path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from jvmti.classfile.instructions import Instruction, instructions
 
 UNKNOWN = -1
-"""Stands for a monitor whose object comes from no variable."""
+"""Stands for a monitor whose object does not come from a variable."""
 
 _NO_NEXT = frozenset(
     ("goto", "goto_w", "athrow", "tableswitch", "lookupswitch", "ret", "ret_w")
@@ -22,13 +22,12 @@ _NO_NEXT = frozenset(
 def entered(code: bytes, location: int) -> list[int]:
     """The slots of the objects whose monitors a method has entered at a location, in their order.
 
-    Monitors that the code enters one within the other are known exactly; in the handler of an
-    exception it is those whose instructions stand around it.  The monitor of a ``synchronized``
-    method is not among them.
+    Nested monitors are exact; in an exception handler they are those whose instructions enclose it.
+    The monitor of a ``synchronized`` method is not included.
 
     Args:
         code: the method's bytecodes.
-        location: where it stands: at a call, or at the ``monitorenter`` that it waits at.
+        location: its location: at a call, or at the ``monitorenter`` where it waits.
     """
     if b"\xc2" not in code:
         return []
@@ -39,7 +38,7 @@ def entered(code: bytes, location: int) -> list[int]:
 
 
 def _followed(listed: list[Instruction]) -> dict[int, tuple[int, ...]]:
-    """What is entered before each instruction that is reached without an exception."""
+    """The monitors entered before each instruction that is reachable without an exception."""
     at = {one.location: index for index, one in enumerate(listed)}
     found: dict[int, tuple[int, ...]] = {}
     left: list[tuple[int, tuple[int, ...]]] = [(0, ())]
@@ -60,7 +59,7 @@ def _followed(listed: list[Instruction]) -> dict[int, tuple[int, ...]]:
 
 
 def _around(listed: list[Instruction], location: int) -> Iterator[int]:
-    """What is entered before a location in the order of the code, and left behind it."""
+    """The monitors entered before a location in the order of the code, and left after it."""
     for index, one in enumerate(listed):
         if one.name != "monitorenter" or one.location >= location:
             continue
@@ -75,7 +74,7 @@ def _around(listed: list[Instruction], location: int) -> Iterator[int]:
 
 
 def _entered_slot(listed: list[Instruction], index: int) -> int:
-    """The variable of what a ``monitorenter`` enters: it was stored, or loaded, just before."""
+    """The variable of a ``monitorenter``: it was stored, or loaded, just before."""
     before = listed[index - 1]
     if before.name.startswith("astore"):
         return _slot(before)
@@ -91,7 +90,7 @@ def _slot(one: Instruction) -> int:
 
 
 def _without(held: tuple[int, ...], slot: int) -> tuple[int, ...]:
-    """One fewer: the latest of that slot, otherwise the latest of all."""
+    """Remove one: the latest of that slot, otherwise the latest of all."""
     if slot not in held:
         return held[:-1]
     last = len(held) - 1 - held[::-1].index(slot)

@@ -1,4 +1,4 @@
-"""Reads the numbers of a class file, which are big-endian, and notices where it ends too early."""
+"""Reads the big-endian numbers of a class file, and detects truncated ones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class MalformedClassFile(Error, ValueError):
 
 
 class Reader:
-    """A place in bytes that moves on as they are read.
+    """A position in bytes that advances as they are read.
 
     Attributes:
         data: the bytes.
-        at: where the next one is.
-        end: where they end.
+        at: the offset of the next one.
+        end: the offset of their end.
     """
 
     def __init__(self, data: bytes, at: int = 0, end: int | None = None) -> None:
@@ -32,7 +32,7 @@ class Reader:
         at = self.at
         if at + size > self.end:
             raise MalformedClassFile(
-                f"the class file breaks off: {size} bytes wanted at {at}, it ends at {self.end}"
+                f"the class file is truncated: {size} bytes expected at {at}, it ends at {self.end}"
             )
         self.at = at + size
         return at

@@ -1,4 +1,4 @@
-"""Which types the slots of a method's frame hold, told by its parameters and its code."""
+"""The types in the slots of a method's frame, from its parameters and its code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def types_of_slots(code: bytes, descriptor: str, *, is_static: bool) -> dict[int
         is_static: whether it has no receiver.
 
     Returns:
-        ``I`` for what is computed with as an int, ``J``, ``F``, ``D``, ``L`` for all objects, or
-        `SEVERAL`.
+        ``I`` for all types that are ints in bytecode, ``J``, ``F``, ``D``, ``L`` for all objects,
+        or `SEVERAL`.
     """
     found: dict[int, str] = {} if is_static else {0: "L"}
     slot = len(found)

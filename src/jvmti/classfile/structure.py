@@ -1,4 +1,4 @@
-"""A class file, taken apart on demand."""
+"""A class file, parsed on demand."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ExceptionHandler(NamedTuple):
     start: int
     """The first location that it guards."""
     end: int
-    """The location behind the last one."""
+    """The location after the last one."""
     handler: int
-    """Where the handler is."""
+    """The location of the handler."""
     catches: str | None
     """The internal name of the class of exceptions; ``None`` for all, as for ``finally``."""
 
@@ -49,11 +49,11 @@ class LocalVariable(NamedTuple):
     descriptor: str
     """Its type: ``I``, ``Ljava/lang/String;``."""
     signature: str | None
-    """Its generic type, where it has one."""
+    """Its generic type, if it has one."""
 
 
 class InnerClass(NamedTuple):
-    """A class that is declared within another one, and is mentioned by the class file."""
+    """A class that is declared within another one, and that the class file mentions."""
 
     name: str
     """Its internal name."""
@@ -95,10 +95,10 @@ class Parameter(NamedTuple):
 
 
 class _Attributed:
-    """What a class, field, method, record component and code have in common: attributes.
+    """The attributes that classes, fields, methods, record components and code have.
 
     Attributes:
-        attributes: the contents of the attributes by name; of several with one name the first.
+        attributes: the contents of the attributes by name; the first of several with one name.
     """
 
     pool: ConstantPool
@@ -110,7 +110,7 @@ class _Attributed:
             return missing
         try:
             return read(Reader(data))
-        except KeyError as error:  # the attribute names a constant that there is not
+        except KeyError as error:  # the attribute names a missing constant
             raise MalformedClassFile(f"{name}: {error.args[0]}") from None
 
     def _list(self, name: str, item: Callable[[Reader], Any]) -> list[Any]:
@@ -120,13 +120,13 @@ class _Attributed:
 
     @property
     def generic_signature(self) -> str | None:
-        """The generic signature, where there is one."""
+        """The generic signature, if there is one."""
         found: str | None = self._read("Signature", lambda r: self.pool.text(r.u2()))
         return found
 
     @property
     def annotations(self) -> list[Annotation]:
-        """Its annotations, those first that Java code can see."""
+        """Its annotations; those visible to Java code come first."""
         pool = self.pool
         seen = self._read(
             "RuntimeVisibleAnnotations", lambda r: read_annotations(r, pool, True), []
@@ -181,7 +181,7 @@ class Code(_Attributed):
         max_stack: how deep its operand stack gets.
         max_locals: how many slots its locals take.
         bytecodes: the instructions.
-        exception_table: what is caught where; the first that fits counts.
+        exception_table: the exception handlers; the first match counts.
     """
 
     pool: ConstantPool
@@ -193,7 +193,7 @@ class Code(_Attributed):
 
     @property
     def instructions(self) -> list[Instruction]:
-        """The instructions, taken apart."""
+        """The decoded instructions."""
         return list(instructions(self.bytecodes))
 
     @property
@@ -203,7 +203,7 @@ class Code(_Attributed):
 
     @property
     def local_variables(self) -> list[LocalVariable]:
-        """The local variables, where the compiler was asked to write them (``javac -g``)."""
+        """The local variables, if the compiler wrote them (``javac -g``)."""
         text = self.pool.text
 
         def variable(r: Reader) -> tuple[int, int, str, str, int]:
@@ -251,7 +251,7 @@ class FieldInfo(Member):
 
     @property
     def constant_value(self) -> Any:
-        """The constant that a static final field is set to: a number or text; ``None`` if none."""
+        """The constant of a static final field: a number or text; ``None`` if none."""
         return self._read("ConstantValue", lambda r: self.pool[r.u2()].value)
 
 
@@ -289,7 +289,7 @@ class MethodInfo(Member):
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Its parameters, where the compiler was asked to write their names."""
+        """Its parameters, if the compiler wrote their names."""
         text = self.pool.text_or_none
         read = self._read(
             "MethodParameters",
@@ -301,7 +301,7 @@ class MethodInfo(Member):
 
     @property
     def parameter_annotations(self) -> list[list[Annotation]]:
-        """The annotations of each parameter; empty where no parameter has any."""
+        """The annotations of each parameter; empty if no parameter has any."""
         found: list[list[Annotation]] = []
         for name, visible in (
             ("RuntimeVisibleParameterAnnotations", True),
@@ -318,16 +318,15 @@ class MethodInfo(Member):
 
     @property
     def annotation_default(self) -> Any:
-        """The default of an annotation's element; ``None`` where there is none."""
+        """The default of an annotation's element; ``None`` if there is none."""
         return self._read("AnnotationDefault", lambda r: read_element(r, self.pool))
 
 
 class ClassFile(bytes, _Attributed):
-    """The bytes of a class file, which also know what they mean.
+    """The bytes of a class file, with its structure as attributes.
 
-    They are taken apart when something is asked for, so that bytes which are only to be written to
-    a file cost nothing.  Names of classes are internal ones, as they stand there:
-    ``java/util/Map``.
+    They are parsed on first use, so that bytes which are only written to a file cost nothing. Names
+    of classes are internal ones, as in the file: ``java/util/Map``.
 
     Every attribute raises `MalformedClassFile` if the bytes are not a class file.
     """
@@ -386,7 +385,7 @@ class ClassFile(bytes, _Attributed):
 
     @property
     def pool(self) -> ConstantPool:  # type: ignore[override]
-        """The same, under the name that its parts have for it."""
+        """The same, under the name that its parts use."""
         return self.constant_pool
 
     @property
@@ -462,7 +461,7 @@ class ClassFile(bytes, _Attributed):
 
     @property
     def inner_classes(self) -> list[InnerClass]:
-        """The classes that are declared within others, of all that are mentioned."""
+        """The mentioned classes that are declared within others."""
         pool = self.pool
         return self._list(
             "InnerClasses",
@@ -476,7 +475,7 @@ class ClassFile(bytes, _Attributed):
 
     @property
     def enclosing_method(self) -> EnclosingMethod | None:
-        """Where it is declared, if it is a local or anonymous class."""
+        """The declaring class and method, if it is a local or anonymous class."""
         found: EnclosingMethod | None = self._read("EnclosingMethod", self._enclosing)
         return found
 
@@ -487,18 +486,18 @@ class ClassFile(bytes, _Attributed):
 
     @property
     def nest_host(self) -> str | None:
-        """The internal name of the host of its nest; ``None`` where it is the host."""
+        """The internal name of the host of its nest; ``None`` if it is the host."""
         found: str | None = self._read("NestHost", lambda r: self.pool.class_name(r.u2()))
         return found
 
     @property
     def nest_members(self) -> list[str]:
-        """The internal names of the other classes in the nest of which it is the host."""
+        """The internal names of the other classes of its nest, if it is the host."""
         return self._list("NestMembers", lambda r: self.pool.class_name(r.u2()))
 
     @property
     def permitted_subclasses(self) -> list[str]:
-        """The internal names of the classes that may extend it, where it is sealed."""
+        """The internal names of the classes that may extend it, if it is sealed."""
         return self._list("PermittedSubclasses", lambda r: self.pool.class_name(r.u2()))
 
     @property

@@ -1,8 +1,8 @@
 """The command line: ``jvmti VERB …``.
 
-One module for each verb, a folder where it has several, with a class whose docstring is the help
-text and which has ``prepare_parser`` and ``run``.  What several verbs take is in `options`.  A verb
-gets its data from the model and prints through `jvmti.report`.
+One module (or folder) for each verb, with a class whose docstring is the help text and which has
+``prepare_parser`` and ``run``. Options of several verbs are in `options`.  A verb gets its data
+from the model and prints through `jvmti.report`.
 
 Exit codes: 0 done; 1 failed, or a check found something wrong; 2 usage error; 3 no such target; 4
 the target cannot be reached; 130 interrupted.
@@ -41,7 +41,7 @@ VERBS = {
     "attach": "Run agents that are Python files on a running JVM",
     "events": "Trace the events of a JVM",
     "trace": "Trace calls of methods: arguments, what they return or throw, and how long they take",
-    "logpoint": "Print a text, with values in it, whenever a place in the code is reached",
+    "logpoint": "Print a text with values whenever a thread reaches a place in the code",
     "change": "Let calls of methods return something else, throw, or take longer, for testing",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
@@ -53,8 +53,8 @@ VERBS = {
     "examples": "List the example agents that come with the package, print or copy them",
     "completion": "Print a completion script for bash, zsh or fish",
 }
-"""The verbs and what each does: the first line of its class's docstring, so that
-``jvmti --help`` imports none of them."""
+"""The verbs with the first line of their class's docstring, so that ``jvmti --help`` imports none
+of them."""
 
 
 class Command(Protocol):
@@ -64,7 +64,7 @@ class Command(Protocol):
         """Add the verb's arguments."""
 
     def run(self, given: argparse.Namespace) -> int | None:
-        """Do it; the exit code, or nothing for 0."""
+        """Run the verb; returns the exit code, or nothing for 0."""
 
 
 def command(verb: str) -> Command:
@@ -91,7 +91,7 @@ def prepare(only: str | None = None) -> Parser:
 
 
 def _overview() -> Parser:
-    """The parser when no verb is named: it knows what each does, and imports none."""
+    """The parser without a verb: it lists all verbs, and imports none."""
     parser, verbs = _prepared()
     for verb, text in VERBS.items():
         verbs.add_parser(verb, help=text)
@@ -146,7 +146,7 @@ def _run(words: list[str]) -> int:
         words, launched = words[:at], words[at + 1 :]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding is
+            stream.reconfigure(errors="backslashreplace")  # for any encoding of the terminal
     if words and not words[0].startswith("-") and words[0] not in VERBS:
         raise CommandFailed(mistyped("command", words[0], VERBS), USAGE)
     if words[:1] == ["run"] and launched is None:

@@ -62,7 +62,7 @@ class Command:
             for vm in sessions:
                 vm.wait()
         except KeyboardInterrupt:
-            pass  # which is how it is meant to end
+            pass  # the normal way to end it
         finally:
             _leave(sessions, scripts)
         return 0

@@ -33,9 +33,8 @@ class Command:
       jvmti change MyServer com.acme.Order.buyer --return '"nobody"' --times 3
       jvmti change MyServer 'com.acme.Order.*' --delay 200ms --when 'this.price > 100'
 
-    It works on a JVM that nobody prepared, without a restart. A pattern is CLASS.METHOD with *, ?
-    and […], as for jvmti trace. Calls are what they were when this command ends, however it ends;
-    Ctrl-C ends it.
+    It works on any running JVM. A pattern is CLASS.METHOD with *, ? and […], as for jvmti trace.
+    When this command ends, in any way, calls behave as before; Ctrl-C ends it.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -59,23 +58,23 @@ class Command:
             type=_json_value,
             default=...,
             metavar="VALUE",
-            help="what they return, as JSON: 42, 1.5, true, null, '\"a text\"'",
+            help="the result of these calls, as JSON: 42, 1.5, true, null, '\"a text\"'",
         )
         what.add_argument(
             "--throw",
             dest="throws",
             metavar="'CLASS: MESSAGE'",
-            help="what they throw where they begin",
+            help="the exception that they throw when they begin",
         )
         what.add_argument(
             "--delay",
             type=seconds,
             default=0.0,
             metavar="TIME",
-            help="how long they wait where they begin: 200ms, 1.5",
+            help="how long they wait when they begin: 200ms, 1.5",
         )
         parser.add_argument(
-            "--every", type=count, default=1, metavar="N", help="only each N-th of these"
+            "--every", type=count, default=1, metavar="N", help="change only every N-th call"
         )
         parser.add_argument("--times", type=count, metavar="N", help="end after N changes")
         add_probing(parser, "calls")
@@ -107,7 +106,7 @@ class Command:
                 try:
                     change.wait(given.duration)
                 except KeyboardInterrupt:
-                    pass  # which is how it is meant to end
+                    pass  # the normal way to end it
             _tell_end(change, time.monotonic() - began, given.json)
         return None
 
@@ -117,7 +116,7 @@ def _json_value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no JSON: 42, 1.5, true, null, or '\"a text\"' with both quotes"
+            f"{text!r} is not JSON: 42, 1.5, true, null, or '\"a text\"' with both quotes"
         ) from None
 
 
@@ -139,7 +138,7 @@ def _tell_end(change: Change, passed: float, as_json: bool) -> None:
     print(f"{change.made:,} of {reached} changed in {duration(passed)}", file=sys.stderr)
     if change.failed:
         print(
-            f"jvmti: {change.failed:,} changes failed: the class to throw is not found from there, "
-            "is no exception, or has no constructor that takes a text or nothing",
+            f"jvmti: {change.failed:,} changes failed: the exception's class is not found from "
+            "there, is not an exception, or has no constructor with a text or without parameters",
             file=sys.stderr,
         )

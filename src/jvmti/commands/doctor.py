@@ -19,7 +19,7 @@ from jvmti.text.printable import printable
 class Command:
     """Check whether attaching to a JVM works, and if not, say why and what to do.
 
-    It changes one thing at most: it has the JVM open its attach socket, as every attach tool does.
+    It changes at most one thing: it asks the JVM to open its attach socket, like every attach tool.
     With --attach it loads the agent, opens a session, finds out which capabilities other agents
     hold, and leaves.
 
@@ -103,7 +103,7 @@ def _print(diagnosis: Diagnosis) -> None:
             out.print(f"{'':<{width + 7}}→ {printable(check.advice)}")
     if diagnosis.process is not None:
         out.print(
-            "\nNothing stands in the way of attaching."
+            "\nAttaching works."
             if diagnosis.ok
-            else "\nIt cannot be attached to as it is; the first FAIL is usually the cause."
+            else "\nAttaching does not work; the first FAIL is usually the cause."
         )

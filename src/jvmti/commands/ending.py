@@ -1,4 +1,4 @@
-"""How verbs end that go on until Ctrl-C."""
+"""The end of verbs that run until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["end_at_sigterm"]
 
 
 def end_at_sigterm() -> None:
-    """Let SIGTERM end a verb as Ctrl-C does, so that the target is left in order."""
+    """Let SIGTERM end a verb like Ctrl-C, so that the session undoes its changes."""
     signal.signal(signal.SIGTERM, _interrupt)
 
 

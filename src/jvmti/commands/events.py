@@ -78,7 +78,7 @@ class Command:
 
     Like strace for system calls: a line for each event, with its time, thread, method and values,
     and with the duration if it ends a wait. The program does not wait; it drops and counts events
-    for which there is no room. Choose JVM TI events by name or pattern; Ctrl-C ends the trace.
+    when a buffer is full. Choose JVM TI events by name or pattern; Ctrl-C ends the trace.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -117,7 +117,7 @@ class Command:
         parser.add_argument(
             "--no-drop",
             action="store_true",
-            help="let the program wait if there is no room, so that no event is dropped",
+            help="let the program wait if a buffer is full, so that no event is dropped",
         )
         parser.add_argument(
             "--duration", type=seconds, metavar="SECONDS", help="end after this time"
@@ -154,7 +154,7 @@ class Command:
                     vm.proceed()
                 watch.until_the_end()
             except KeyboardInterrupt:
-                pass  # which is how it is meant to end
+                pass  # the normal way to end it
             watch.finish()
         watch.tell()
 
@@ -184,7 +184,7 @@ class _Watch:
         self._progress = sys.stderr.isatty()
 
     def until_the_end(self) -> None:
-        """Read until the time is over, there are enough events, or the target ends."""
+        """Read until the time limit, enough events, or the end of the target."""
         while True:
             left = _INTERVAL
             if self._given.duration is not None:
@@ -457,7 +457,7 @@ def _session(given: argparse.Namespace) -> Iterator[VM]:
         with vm:
             yield vm
     except TargetLost:
-        pass  # the program has come to its end
+        pass  # the program has ended
     finally:
         end_program(vm)
 

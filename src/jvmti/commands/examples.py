@@ -34,7 +34,7 @@ class Command:
             "names", nargs="*", metavar="NAME", help="print these (default: list all)"
         )
         parser.add_argument(
-            "--path", action="store_true", help="print where they are instead of what is in them"
+            "--path", action="store_true", help="print their paths instead of their contents"
         )
         parser.add_argument(
             "--copy", metavar="DIRECTORY", help="copy them there; all of them without a name"

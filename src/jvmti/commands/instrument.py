@@ -35,7 +35,7 @@ class Command:
         parser.usage = f"{parser.prog} [options] FILE -o FILE (--probe PROBE | --probes FILE) …"
         parser.add_argument("file", metavar="FILE", help="a jar, a directory or a class file")
         parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write")
-        parser.add_argument("--force", action="store_true", help="overwrite what is there")
+        parser.add_argument("--force", action="store_true", help="overwrite existing files")
         parser.add_argument(
             "--probe", metavar="PROBE", action="append", default=[], help="a probe; may be repeated"
         )
@@ -49,7 +49,7 @@ class Command:
         parser.add_argument(
             "--sites",
             metavar="FILE",
-            help="write what each site number stands for, a JSON object a line",
+            help="write the place of each site number, a JSON object a line",
         )
         add_json(parser)
 
@@ -119,7 +119,7 @@ def _probes(given: argparse.Namespace) -> list[Probe]:
                 found.append((f"{path}:{number}", line.strip()))
     if not found:
         raise CommandFailed(
-            "no probe: say --probe 'entry com.acme.* -> com.acme.Hook.entered(String method)'",
+            "no probe: add --probe 'entry com.acme.* -> com.acme.Hook.entered(String method)'",
             USAGE,
         )
     probes = []
@@ -151,9 +151,9 @@ def _print(done: Summary, probes: list[Probe]) -> None:
     for why, count in Counter(one.why for _, one in done.omitted).items():
         print(f"left out in {count:,} places: {why}")
     for entry, why in done.unreadable[:10]:
-        print(printable(f"copied as it is: {entry}: {why}"))
+        print(printable(f"copied unchanged: {entry}: {why}"))
     if done.unsigned and done.changed:
-        print("signatures were left out, because they would not hold")
+        print("signatures were left out, because they would be invalid")
 
 
 __all__ = ["Command"]

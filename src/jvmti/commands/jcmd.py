@@ -33,7 +33,7 @@ class Command:
             "words",
             nargs=argparse.REMAINDER,
             metavar="COMMAND",
-            help="a diagnostic command and its arguments; options of jvmti stand before TARGET",
+            help="a diagnostic command and its arguments; options of jvmti come before TARGET",
         )
 
     def run(self, given: argparse.Namespace) -> None:

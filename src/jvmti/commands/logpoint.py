@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Command:
-    """Print a text, with values in it, whenever a place in the code is reached.
+    """Print a text with values whenever a thread reaches a place in the code.
 
       jvmti logpoint 4711 com.acme.Order:42 'n={n} total={this.total:,}'
       jvmti logpoint MyServer com.acme.Order.add 'add({arg0}) by {thread}' --when 'arg0 > 100'
       jvmti logpoint MyServer 'com.acme.*.close' 'closed {this.name}' --duration 60 -o hits.parquet
 
-    It works on a JVM that nobody prepared, without a restart, and the program never waits. A place
+    It works on any running JVM, and the program never waits. A place
     is CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for
     where it begins. Values are local variables and parameters, arg0, this, thread, their fields to
     any depth and len(x); what follows a colon is Python's format. Ctrl-C ends it.
@@ -79,7 +79,7 @@ class Command:
                 try:
                     watch.until_the_end()
                 except KeyboardInterrupt:
-                    pass  # which is how it is meant to end
+                    pass  # the normal way to end it
                 watch.finish()
         return None
 
@@ -89,7 +89,7 @@ def _tell_beginning(log: Logpoint, passed: float) -> None:
     print(f"logging at {places}, ready in {duration(passed)}", file=sys.stderr)
     for name in log.running:
         print(
-            f"jvmti: a call of {printable(name)} runs now; it has no logpoint until it returns",
+            f"jvmti: a call of {printable(name)} is running; it has no logpoint until it returns",
             file=sys.stderr,
         )
     for name, why in list(log.refused.items())[:3]:

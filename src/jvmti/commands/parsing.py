@@ -14,7 +14,7 @@ from jvmti.commands.failure import USAGE, CommandFailed
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors say first what is wrong, then the usage of the verb."""
+    """A parser whose errors state the problem first, then the usage of the verb."""
 
     def error(self, message: str) -> NoReturn:
         """End with the message, and this verb's own usage below it."""
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         word = words[0]
         if not word.startswith("-"):
             self.error(f"unexpected argument {word!r}")
-        # Abbreviated options are accepted, so a near miss is a typing error.
+        # Abbreviated options are accepted, so a similar word is a typing error.
         self.error(mistyped("option", word.partition("=")[0], self._option_string_actions))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -61,7 +61,7 @@ def program_without_dashes(words: Sequence[str]) -> None:
     """Check that no program to start follows without ``--`` before it.
 
     Raises:
-        CommandFailed: it does; the message has the line as it was probably meant.
+        CommandFailed: it does; the message has the probably intended line.
     """
     for at, word in enumerate(words[1:], 1):
         if os.path.basename(word) == "java":

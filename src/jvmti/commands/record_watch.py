@@ -23,16 +23,16 @@ _INTERVAL = 0.2
 
 
 class RecordWatch(ABC):
-    """Reads what is recorded and passes it on.
+    """Reads records and passes them on.
 
     Args:
         given: the options of the verb.
         recorder: the trace or logpoint.
-        file: where records go instead of the screen, if it is open.
+        file: the output file for records instead of the screen, if it is open.
     """
 
     one: str
-    """What a record is called."""
+    """The name of a record in messages."""
 
     def __init__(
         self, given: argparse.Namespace, recorder: Recorder[Any, Any], file: RecordFile
@@ -46,14 +46,14 @@ class RecordWatch(ABC):
 
     @abstractmethod
     def _json(self, record: Any) -> dict[str, Any]:
-        """A record as JSON has it."""
+        """A record in the types of JSON."""
 
     def _below(self, record: Any) -> list[str]:
         """Further lines about a record."""
         return []
 
     def until_the_end(self) -> None:
-        """Read until the time is over, there are enough records, or the target ends."""
+        """Read until the time limit, enough records, or the end of the target."""
         given = self._given
         while given.count is None or self._seen < given.count:
             left = _INTERVAL
@@ -65,13 +65,13 @@ class RecordWatch(ABC):
                 return
 
     def _look(self, seconds: float) -> bool:
-        """Take what comes within a time; whether that was the last."""
+        """Read for a time; returns whether that was the end."""
         found = self._recorder.read(seconds)
         self._take(found)
         return not found and self._recorder.ended
 
     def finish(self) -> None:
-        """Take the probes out, read the rest, and say how many records there were."""
+        """Remove the probes, read the rest, and print the number of records."""
         given = self._given
         passed = time.monotonic() - self._began
         self._recorder.close()
@@ -110,7 +110,7 @@ class RecordWatch(ABC):
         sys.stdout.flush()
 
     def _place_json(self, record: Any) -> dict[str, Any]:
-        """When, in which thread and where it was."""
+        """Its time, thread and place."""
         return {
             "time": round(self._offset + record.time / 1e9, 6),
             "thread": record.thread,
@@ -123,5 +123,5 @@ class RecordWatch(ABC):
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON has it: other objects as text."""
+    """A value in the types of JSON: other objects as text."""
     return value if value is None or isinstance(value, (bool, int, float, str)) else shown(value)

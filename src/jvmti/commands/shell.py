@@ -28,7 +28,7 @@ class Command:
       jvmti shell --capabilities all -- java -jar app.jar
       jvmti shell --hold -- java -jar app.jar
 
-    IPython, where it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
+    IPython, if it is installed (`pip install 'jvmti[shell]'`), otherwise Python's own prompt,
     with the variables `vm`, `env`, `jni` and `jvmti`, Tab completion of Java names, and commands
     such as %threads. Leaving the prompt leaves the JVM; a program started after -- ends. With -c, a
     script, or standard input that is not a terminal, it runs that and exits with its code: 1 for an
@@ -106,7 +106,7 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
         prompt(vm, names)
     with contextlib.suppress(OSError):
         if not vm.closed and vm.popen is None and not given.no_banner:
-            print(f"{vm.process.pid} goes on.", flush=True)
+            print(f"{vm.process.pid} keeps running.", flush=True)
 
 
 def _tell(text: str) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TOP = 20
 _MANY = 2000
-"""Methods; more of them are worth a warning."""
+"""The number of methods from which on to warn."""
 _SUMMARY = ("method", "calls", "failed", "total", "mean", "p50", "p99", "longest")
 _MOST_KEPT = 1_000_000
 
@@ -44,11 +44,11 @@ class Command:
       jvmti trace MyServer 'java.sql.*.execute* extends *' --summary --watch
       jvmti trace MyServer 'com.acme.Cart.*' 'com.acme.Order.*' --tree --duration 10
 
-    A line for each call that has ended. It works on a JVM that nobody prepared: probes are put into
-    the classes, also into those that are loaded meanwhile, and taken out again at the end, whatever
-    becomes of this command. The program never waits; it drops and counts calls above the limit. A
-    pattern is CLASS.METHOD with *, ? and […]; the types of the parameters may follow, as in
-    add(int, *), and "annotated PATTERN" or "extends PATTERN". Ctrl-C ends the trace.
+    A line for each completed call. It works on any running JVM: it puts probes into the classes,
+    also into those that are loaded meanwhile, and removes them at the end, even if this command is
+    killed. The program never waits; it drops and counts calls above the limit. A pattern is
+    CLASS.METHOD with *, ? and […]; the types of the parameters may follow, as in add(int, *), and
+    "annotated PATTERN" or "extends PATTERN". Ctrl-C ends the trace.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ class Command:
         shape.add_argument(
             "--tree",
             action="store_true",
-            help="at the end, what calls spent in the traced methods below them",
+            help="at the end, print a tree of the traced calls with their times",
         )
         parser.add_argument(
             "--watch", action="store_true", help="with --summary: refresh it until Ctrl-C"
@@ -109,7 +109,7 @@ class Command:
             "--max-pause",
             type=seconds,
             metavar="TIME",
-            help="give classes their probes in steps that stop the program about this long at most",
+            help="put probes into classes in steps that stop the program about this long at most",
         )
 
     def run(self, given: argparse.Namespace) -> int | None:
@@ -149,20 +149,20 @@ class Command:
                     else:
                         watch.until_the_end()
                 except KeyboardInterrupt:
-                    pass  # which is how it is meant to end
+                    pass  # the normal way to end it
                 watch.finish()
         return None
 
 
 def _tell_beginning(trace: Trace, passed: float) -> None:
-    """Say what is traced, and what could not be."""
+    """Report what is traced, and what could not be."""
     methods = trace.methods
     number = "1 method" if methods == 1 else f"{methods:,} methods"
     classes = "1 class" if trace.classes == 1 else f"{trace.classes:,} classes"
     print(f"tracing {number} of {classes}, ready in {duration(passed)}", file=sys.stderr)
     if methods > _MANY:
         print(
-            f"jvmti: {methods:,} methods are many: each call of them costs the program some "
+            f"jvmti: {methods:,} methods are many: each call costs the program about "
             "50 ns, or 100 with objects; a narrower pattern, or --summary, costs less",
             file=sys.stderr,
         )
@@ -170,7 +170,7 @@ def _tell_beginning(trace: Trace, passed: float) -> None:
         most = sorted(trace.running, key=lambda name: -trace.running[name])
         more = f" and {len(most) - 3} others" if len(most) > 3 else ""
         print(
-            f"jvmti: calls that run now go on in the interpreter until they return: "
+            f"jvmti: calls that are running stay in the interpreter until they return: "
             f"{', '.join(printable(name) for name in most[:3])}{more}",
             file=sys.stderr,
         )
@@ -210,7 +210,7 @@ class _Watch(RecordWatch):
         refresh_table(_SUMMARY, self._given.interval, sample)
 
     def finish(self) -> None:
-        """Take the probes out, read the rest, and print what belongs to the end."""
+        """Remove the probes, read the rest, and print the end."""
         if self._given.summary:
             uses = self._trace.summary()
             passed = time.monotonic() - self._began
@@ -247,7 +247,7 @@ class _Watch(RecordWatch):
         print_table(_SUMMARY, [_row(one) for one in uses[: self._given.top]])
         more = len(uses) - self._given.top
         if more > 0:
-            print(f"and {more:,} methods more; --top shows them")
+            print(f"and {more:,} more methods; --top shows them")
         calls = sum(one.calls for one in uses)
         print(f"{calls:,} calls in {duration(passed)}", file=sys.stderr)
 

@@ -49,7 +49,7 @@ class BreakpointTable:
 
     Attributes:
         by_number: the requests by their numbers in the agent.
-        enabling: counts who has enabled which events.
+        enabling: counts the users of enabled events.
         redefinitions: classes with breakpoints that are being redefined.
     """
 
@@ -125,7 +125,8 @@ class BreakpointTable:
         return Capabilities(0) if self.by_number else self._held & SOLO
 
     def give_back(self, wanted: Capabilities) -> bool:
-        """Relinquish what another environment asks for, unless a request needs it."""
+        """Relinquish capabilities that another environment asks for, unless a request needs
+        them."""
         with self._lock:
             gives = wanted & self.could_give
             if gives:
@@ -160,7 +161,7 @@ class BreakpointTable:
         numbers = struct.unpack_from(f"<{count}I", data, _HEAD.size)
         thread_handle, method_handle, location = _PLACE.unpack_from(data, at)
         at += _PLACE.size
-        # Each handle is taken once, so that it is given up as often as it came.
+        # Take each handle once, so that it is released as often as it was received.
         thread: Any = session.wrap(thread_handle) if thread_handle else None
         owners = [self.by_number.get(number) for number in numbers]
         if event in (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK):

@@ -1,4 +1,4 @@
-"""What stands in a slot of a frame: local variables of methods, and values that were read."""
+"""Slots of a frame: local variables of methods, and their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """Stands in for capabilities that the VM does not grant.
 
-Engines do by other means what such a capability allows; see the README of this folder.
+Engines provide such a capability by other means; see the README of this folder.
 """

@@ -1,8 +1,8 @@
-"""What the VM forgets of class files, read from where their class loaders found them.
+"""Parts of class files that the VM does not keep, read again through their class loaders.
 
-The VM hands out the file of a loaded class, too, but makes it anew from what it has kept: without
-the source debug extension, with the methods in its own order.  So that is used only to see whether
-the loader's file is still the one that was loaded.
+The VM also provides the file of a loaded class, but rebuilds it from what it has kept: without the
+source debug extension, with the methods in its own order. So this uses it only to check that the
+loader's file is still the one that was loaded.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ClassFileEngine:
         return [methods[at] for at in sorted(range(len(methods)), key=places.__getitem__)]
 
     def _file(self, klass: Any) -> ClassFile | None:
-        """The class file that the class was loaded from; ``None`` where there is none any more."""
+        """The class file that the class was loaded from; ``None`` if it is gone."""
         data = self._resource(klass)
         if data is None:
             return None
@@ -99,7 +99,7 @@ class ClassFileEngine:
             return None
 
     def _resource(self, klass: Any) -> bytes | None:
-        """What the class loader has under the name of the class file."""
+        """The class loader's resource with the name of the class file."""
         jni, cls = self._vm.jni, self._vm.bootstrap_class
         name = Native(self._vm.lookup_env).get_class_signature(klass).signature
         if not name.startswith("L"):
@@ -123,7 +123,7 @@ class ClassFileEngine:
 
 
 def _outline(file: ClassFile) -> set[Any]:
-    """What of a class file stays the same when the VM makes it anew."""
+    """The parts of a class file that stay the same when the VM rebuilds it."""
     return {
         (
             one.name,

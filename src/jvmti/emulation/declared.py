@@ -1,4 +1,4 @@
-"""What an emulating engine says of itself: capabilities, functions, events, and the differences."""
+"""The declaration of an emulating engine: capabilities, functions, events, and the differences."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 StandIn = Callable[..., Any]
-"""What is called instead of a function of the VM: it takes the environment and the arguments.
+"""A replacement of a VM function: it takes the environment and the arguments.
 
-It returns what the function would, or ``NotImplemented`` to leave the call to the next engine.
+It returns the function's result, or ``NotImplemented`` to leave the call to the next engine.
 """
 
 
@@ -31,9 +31,9 @@ class Emulated(NamedTuple):
     events: tuple[str, ...] = ()
     """The events that it sends, by their names."""
     differs: Mapping[str, str] = _NOTHING
-    """In what functions and events differ from the VM's own, in a sentence each.
+    """The differences from the VM's own functions and events, in a sentence each.
 
-    What is not named behaves as the specification says.
+    Everything else behaves as specified.
     """
     lacks: Mapping[str, str] = _NOTHING
     """Functions and events that depend on the capability and that the engine cannot do, and why."""
@@ -45,9 +45,9 @@ class Engine(Protocol):
     """Stands in for capabilities that the VM does not grant."""
 
     name: ClassVar[str]
-    """The engine's name in reasons: by what means it emulates."""
+    """The engine's name in reasons: its means of emulation."""
     emulated: ClassVar[tuple[Emulated, ...]]
-    """What it stands in for."""
+    """The capabilities that it emulates."""
 
     def __init__(self, vm: VM) -> None: ...
 
@@ -56,7 +56,7 @@ class Engine(Protocol):
         """The capabilities that it can stand in for on this VM, at this moment."""
 
     def released(self, env: Env, capabilities: Capabilities) -> None:
-        """Undo what an environment has with capabilities that it gives up, or because it ends."""
+        """Undo the use of capabilities that an environment relinquishes, also when it ends."""
 
 
 __all__ = ["Emulated", "Engine", "StandIn"]

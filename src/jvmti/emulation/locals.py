@@ -1,7 +1,7 @@
 """Objects in local variables of a JVM that was attached to late.
 
-What a variable refers to is a root of the heap, which a walk visits with its frame and slot.  Such
-a walk sees no numbers, and no difference between null and what compiled code does not keep.
+The object of a variable is a root of the heap, which a walk visits with its frame and slot. Such a
+walk sees no numbers, and cannot distinguish null from an object that compiled code has dropped.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from jvmti.refs import Method, Object, Thread
 
 _KINDS = {"object": "L", "int": "I", "long": "J", "float": "F", "double": "D"}
-_NUMBERS = "only a thread that has stopped at a probe lets numbers be read"
-_READ_ONLY = "only a thread that has stopped at a probe lets variables be written"
+_NUMBERS = "numbers can be read only in a thread that has stopped at a probe"
+_READ_ONLY = "variables can be written only in a thread that has stopped at a probe"
 _REFUSED = {f"get_local_{kind}": _NUMBERS for kind in _KINDS if kind != "object"}
 _REFUSED |= {f"set_local_{kind}": _READ_ONLY for kind in _KINDS}
 
@@ -94,12 +94,12 @@ class LocalObjectEngine:
             if item is None:
                 raise OpaqueFrame(
                     detail=f"slot {slot} is null, or compiled code does not keep its object: an "
-                    "agent that was attached late cannot tell which"
+                    "agent that was attached late cannot distinguish these"
                 )
             return item
 
     def get_local_instance(self, env: Env, thread: Thread | None, depth: int) -> Object | None:
-        """The receiver of a frame's method; ``None`` where compiled code has not kept it.
+        """The receiver of a frame's method; ``None`` if compiled code has dropped it.
 
         JVM TI: FollowReferences, GetObjectsWithTags.
         """
@@ -118,7 +118,7 @@ class LocalObjectEngine:
     def _refuse(
         self, function: str, env: Env, thread: Thread | None, depth: int, slot: int
     ) -> None:
-        """Raise what is wrong with the arguments, and otherwise that a heap walk cannot do it.
+        """Raise the error of the arguments, or else that a heap walk cannot do it.
 
         Raises:
             OpaqueFrame: nothing else is wrong.
@@ -163,7 +163,7 @@ class LocalObjectEngine:
     # ---- frames ----------------------------------------------------------------------------
 
     def _still(self, env: Env, thread: Thread | None) -> Any:
-        """The thread; a virtual one must be suspended or the current one, as the VM demands."""
+        """The thread; a virtual one must be suspended or current, as the VM requires."""
         found = alive(env, thread)
         if thread is None or not found.is_virtual:
             return found
@@ -184,7 +184,7 @@ class LocalObjectEngine:
         return method, lookup.get_method_modifiers(method)
 
     def _check(self, thread: Any, depth: int, slot: int, kind: str) -> None:
-        """Refuse what holds no variable of that type."""
+        """Refuse a slot that has no variable of that type."""
         method, modifiers = self._frame(thread, depth)
         if modifiers & MethodModifiers.NATIVE:
             raise OpaqueFrame(detail="it is the frame of a native method")
@@ -212,14 +212,14 @@ class LocalObjectEngine:
 
 
 def _refusing(function: str) -> StandIn:
-    """A method for a function that needs more than references."""
+    """A method for a function that cannot be emulated."""
 
     def method(
         self: LocalObjectEngine, env: Env, thread: Thread | None, depth: int, slot: int, *value: Any
     ) -> None:
         self._refuse(function, env, thread, depth, slot)
 
-    method.__doc__ = f"Refuses, as `{function}` does what is wrong anyway."
+    method.__doc__ = f"Refuses, after the checks of `{function}`."
     return method
 
 

@@ -1,9 +1,9 @@
 """Monitors that a thread owns or waits for, in a JVM that was attached to late.
 
-What a thread has locked is referred to by its stack, or it could not unlock it.  The variables of
-frames are roots of the heap, which a walk visits; ``GetObjectMonitorUsage`` tells the owner of each
-object.  The bytecodes tell which frame has locked it.  From Java 25 on the VM has all that in one
-call, which also knows virtual threads.
+A thread's stack refers to the objects that it has locked, or it could not unlock them. The
+variables of frames are roots of the heap, which a walk visits; ``GetObjectMonitorUsage`` reports
+the owner of each object. The bytecodes show which frame has locked it.  From Java 25 on the VM has
+all that in one call, which also knows virtual threads.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class MonitorEngine:
 
 
 class _Locks:
-    """Which monitors the frames of a stack have locked, by their code."""
+    """The monitors that the frames of a stack have locked, by their code."""
 
     def __init__(self, vm: VM, frames: list[Any]) -> None:
         self._vm = vm
@@ -222,7 +222,7 @@ class _Locks:
             self._synchronized[depth] = owner
 
     def classes(self, known: set[Any]) -> list[_Candidate]:
-        """The classes that static synchronized methods lock, but for those that are known."""
+        """The classes that static synchronized methods lock, without known ones."""
         found = {one for one in self._synchronized.values() if one is not None} - known
         return [_Candidate(one, []) for one in found]
 
@@ -263,7 +263,7 @@ class _Locks:
             code = self._vm.lookup_env.get_bytecodes(frame.method)
             held = entered(code, frame.location)
         except (JvmtiError, MalformedClassFile):
-            return False  # a native method, or one that is gone: it has no such code
+            return False  # a native method, or one that is gone: it has no bytecodes
         return UNKNOWN in held or not {*slots}.isdisjoint(held)
 
 

@@ -1,4 +1,4 @@
-"""An environment's functions as the VM has them, whatever stands in for them."""
+"""The VM's own functions of an environment, bypassing emulation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The emulating engines of a session, and which environment holds which emulated capability.
 
-An environment that holds none is not touched: its calls do not come by here.
+Calls of an environment that holds none do not pass through here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Pauses(NamedTuple):
 
 
 class Emulation:
-    """What is emulated in one session.
+    """The emulated capabilities of one session.
 
     Attributes:
         open: whether the program's environments may have emulated capabilities.
@@ -62,9 +62,9 @@ class Emulation:
             self.pauses = Pauses(times + 1, total + seconds, max(longest, seconds))
 
     def register(self, engine: Engine) -> None:
-        """Ask an engine from now on, before those that are there.
+        """Register an engine, before those that are registered.
 
-        Environments that hold a capability already do not change.
+        Environments that already hold a capability do not change.
         """
         self._engines.insert(0, engine)
 
@@ -72,7 +72,7 @@ class Emulation:
 
     @property
     def emulates(self) -> Capabilities:
-        """What some engine can stand in for on this VM, at this moment."""
+        """The capabilities that some engine can emulate on this VM, at this moment."""
         found = Capabilities(0)
         for engine in self._engines:
             found |= engine.emulates
@@ -87,7 +87,7 @@ class Emulation:
         return self._held.get(env._number, Capabilities(0))
 
     def add(self, env: Env, wanted: Capabilities) -> None:
-        """Give an environment emulated capabilities.
+        """Add emulated capabilities to an environment.
 
         Raises:
             NotAvailable: one of them is not emulated here.
@@ -99,7 +99,7 @@ class Emulation:
             self._redirect(env)
 
     def _redirect(self, env: Env) -> None:
-        """See that the calls of an environment come here, those that it needs and no others."""
+        """Route the calls of an environment here, only those that need it."""
         overrides, number = self._session.overrides, env._number
         for key in [key for key in overrides if key[0] == number]:
             del overrides[key]

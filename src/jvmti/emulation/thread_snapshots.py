@@ -1,4 +1,4 @@
-"""What ``jdk.internal.vm.ThreadSnapshot`` tells of a thread: from Java 25 on.
+"""Thread data from ``jdk.internal.vm.ThreadSnapshot``, from Java 25 on.
 
 Its native method reports the objects that each frame has locked and what the thread waits for, of
 platform and virtual threads, in a handshake with the thread alone.  It counts frames without the
@@ -25,7 +25,7 @@ _ELEMENT = "java/lang/StackTraceElement"
 
 
 class ThreadSnapshots:
-    """Takes them, where the class library has them."""
+    """Takes thread snapshots, if the class library has them."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
@@ -39,7 +39,7 @@ class ThreadSnapshots:
     def owned(self, thread: Any) -> list[MonitorStackDepthInfo] | None:
         """The monitors that frames of a thread have locked, each once, the most recent first.
 
-        ``None`` where this class library does not tell.
+        ``None`` if this class library does not report them.
         """
         taken = self._take(thread)
         if taken is None:
@@ -63,7 +63,8 @@ class ThreadSnapshots:
         ]
 
     def contended(self, thread: Any) -> tuple[bool, Object | None]:
-        """Whether this class library tells, and what a thread waits for, if that is a monitor."""
+        """Whether this class library reports it, and the monitor that a thread waits for, if
+        any."""
         taken = self._take(thread)
         if taken is None:
             return False, None

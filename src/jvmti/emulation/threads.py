@@ -1,4 +1,4 @@
-"""Threads as functions of JVM TI take them: named or current, alive, and still for a moment."""
+"""Thread arguments of JVM TI functions: named or current, alive, and suspended for a moment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def named(function: str) -> Iterator[None]:
-    """Let errors of calls inside the block be those of the function that is emulated."""
+    """Report errors of calls inside the block as errors of the emulated function."""
     try:
         yield
     except JvmtiError as error:

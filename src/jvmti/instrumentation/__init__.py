@@ -1,8 +1,8 @@
 """Static instrumentation: puts probes into class files and jars, without a JVM.
 
 `Probe` says where a probe is and which static method it calls, `instrument` writes the class file.
-The work is done by ``native/classfile``; here are its plans and what comes back.  Instrumenting
-the classes of a running JVM does not live here.
+``native/classfile`` does the work; here are its plans and results. What does not live here:
+instrumenting classes of a running JVM (`jvmti.tracing`).
 """
 
 from jvmti.instrumentation.library import (

@@ -26,12 +26,12 @@ _LONGEST_MANIFEST = 64 << 20
 
 
 class Site(NamedTuple):
-    """A probe in a file that was instrumented."""
+    """A probe in an instrumented file."""
 
     site: int
-    """The number that the probe is handed as ``site``."""
+    """The number that the probe passes as ``site``."""
     probe: int
-    """Its position among the probes that were given."""
+    """Its position in the list of probes."""
     entry: str
     """The class file: its path in the jar or directory."""
     class_name: str
@@ -39,26 +39,26 @@ class Site(NamedTuple):
     method: str
     """The name and descriptor of the method."""
     location: int
-    """The bytecode index in the method as it was."""
+    """The bytecode index in the original method."""
     line: int
-    """The line, 0 where that is unknown."""
+    """The line, 0 if unknown."""
 
 
 class Summary(NamedTuple):
-    """What was done to a jar or directory."""
+    """The result of instrumenting a jar or directory."""
 
     classes: int
-    """Class files that were looked at."""
+    """Class files that were examined."""
     changed: int
-    """Those that have a probe now."""
+    """Those that got a probe."""
     sites: list[Site]
     """All probes, in the order of their numbers."""
     omitted: list[tuple[str, OmittedProbe]]
     """Probes without a place, each with its class file."""
     unreadable: list[tuple[str, str]]
-    """Class files that were copied as they are, with the reason."""
+    """Class files that were copied unchanged, with the reason."""
     unsigned: bool
-    """Whether signatures were left out, because they do not hold for what was changed."""
+    """Whether signatures were left out, because they are invalid after the changes."""
 
 
 class _Work:
@@ -111,18 +111,18 @@ def instrument_file(
     """Put probes into all classes of a jar, a directory, or a class file, and write another one.
 
     Entries keep their order, times and compression; jars within a jar are instrumented, too, and so
-    are the classes of a multi-release jar for later releases.  Signatures are left out: they would
-    not hold.  What is written appears when it is complete; where no probe has
-    a place, nothing is.
+    are the classes of a multi-release jar for later releases.  Signatures are left out, because
+    they would be invalid. The target appears once it is complete; if no probe has a place, nothing
+    is written.
 
     Args:
         source: the jar (also ``.war``, ``.ear``), directory or class file.
-        target: where to write; nothing may be there.
+        target: where to write; it must not exist.
         probes: `Probe` objects or texts that `Probe.parse` reads.
-        report: called with how many classes are done.
+        report: called with the number of classes done.
 
     Raises:
-        BadProbe: a probe makes no sense.
+        BadProbe: a probe is invalid.
         Error: the source is none of these.
         OSError: a file cannot be read or written.
     """
@@ -140,7 +140,7 @@ def instrument_file(
                 with open(source, "rb") as read, open(made, "wb") as written:
                     _archive(read, written, work, "")
             except zipfile.BadZipFile as error:
-                raise Error(f"{source} is no jar: {error}") from None
+                raise Error(f"{source} is not a jar: {error}") from None
         elif source.suffix == ".class":
             made.write_bytes(work.class_file(source.name, source.read_bytes()))
         else:
@@ -199,7 +199,7 @@ def _like(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
 
 
 def without_digests(manifest: bytes) -> bytes:
-    """A manifest without the digests of signed entries; entries that say nothing else go."""
+    """A manifest without the digests of signed entries, and without entries that become empty."""
     ending = b"\r\n" if b"\r\n" in manifest else b"\n"
     sections = re.split(rb"(?:\r\n|\n|\r(?!\n)){2,}", manifest)
     kept = [sections[0]]
@@ -207,7 +207,7 @@ def without_digests(manifest: bytes) -> bytes:
         lines: list[bytes] = []
         dropped = False
         for line in re.split(rb"\r\n|\n|\r", section):
-            # A line that begins with a space goes on with the one before.
+            # A line that begins with a space continues the previous one.
             if not line.startswith(b" "):
                 dropped = _DIGEST.match(line) is not None
             if not dropped and line:

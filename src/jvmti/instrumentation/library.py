@@ -36,28 +36,28 @@ _OK, _OUT_OF_MEMORY, _MALFORMED, _BAD_PLAN, _TOO_LARGE = range(5)
 _WHY = {
     LeftOut.TOO_LARGE: "the method would be larger than 65,535 bytes",
     LeftOut.NO_SUCH_VALUE: "there is no such value there, or not of this type",
-    LeftOut.UNCLEAR: "the types there are not known",
+    LeftOut.UNCLEAR: "the types there are unknown",
 }
 
 
 class PlacedProbe(NamedTuple):
-    """Where a probe is."""
+    """The place of a probe."""
 
     probe: int
-    """Its position among the probes that were given."""
+    """Its position in the list of probes."""
     method: int
     """The method's position in the class file."""
     location: int
-    """The bytecode index that it is at, in the method as it was."""
+    """Its bytecode index in the original method."""
     line: int
-    """The line, 0 where that is unknown."""
+    """The line, 0 if unknown."""
 
 
 class OmittedProbe(NamedTuple):
-    """Where a probe should be and is not."""
+    """A place that should have a probe and has none."""
 
     probe: int
-    """Its position among the probes that were given."""
+    """Its position in the list of probes."""
     method: int
     """The method's position in the class file."""
     location: int
@@ -71,11 +71,11 @@ class Instrumented:
     """A class file with probes in it.
 
     Attributes:
-        data: the class file; the one that was given where no probe has a place in it.
-        is_changed: whether any has.
-        placed: where they are; a probe that is handed ``site`` gets the position in this list, plus
-            the first number that was asked for.
-        omitted: where they should be and are not.
+        data: the class file; the original if no probe has a place in it.
+        is_changed: whether any probe has a place.
+        placed: the places of probes; a probe passes its position in this list, plus the first
+            number, as ``site``.
+        omitted: places without their probe.
     """
 
     data: bytes
@@ -120,10 +120,10 @@ def _load() -> ctypes.CDLL:
 
 
 def plan_of(probes: Iterable[Probe]) -> bytes:
-    """The plan of some probes, as `jvmti.layouts.probes` lays it out.
+    """The plan of some probes, see `jvmti.layouts.probes`.
 
     Raises:
-        BadProbe: there are too many, or one is handed what no entry keeps.
+        BadProbe: there are too many, or one uses a value that no entry keeps.
     """
     listed = list(probes)
     keepers = {one.keeps: number for number, one in enumerate(listed) if one.keeps}
@@ -195,7 +195,7 @@ class Instrumenter:
         probes: the probes, or texts that `Probe.parse` reads.
 
     Raises:
-        BadProbe: one makes no sense.
+        BadProbe: one is invalid.
     """
 
     def __init__(self, probes: Sequence[Probe | str]) -> None:
@@ -207,7 +207,7 @@ class Instrumenter:
         status = self._library.jvmti_classfile_plan_open(data, len(data), ctypes.byref(self._plan))
         if status == _BAD_PLAN:
             raise BadProbe(
-                "a probe is handed what there is not at its place, or its call is too long"
+                "a probe uses a value that its place does not have, or its call is too long"
             )
         self._check(status)
         self._end_plan = weakref.finalize(
@@ -221,11 +221,11 @@ class Instrumenter:
 
         Args:
             class_bytes: the class file.
-            first_site: what the first ``site`` is that probes are handed.
+            first_site: the number of the first ``site``.
 
         Raises:
-            MalformedClassFile: it is none, or its code makes no sense.
-            Error: the class has no room for the constants of the probes.
+            MalformedClassFile: it is not one, or its code is invalid.
+            Error: the class has no space for the constants of the probes.
         """
         if not isinstance(class_bytes, bytes):
             raise TypeError(f"a class file is bytes, not {type(class_bytes).__name__}")
@@ -260,8 +260,8 @@ class Instrumenter:
         if status == _OUT_OF_MEMORY:
             raise MemoryError("there is not enough memory for instrumenting a class")
         if status == _TOO_LARGE:
-            raise Error("the class has no room for the constants of the probes: use fewer of them")
-        raise MalformedClassFile("not a class file, or one whose code makes no sense")
+            raise Error("the class has no space for the constants of the probes: use fewer of them")
+        raise MalformedClassFile("not a class file, or one with invalid code")
 
 
 def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) -> Instrumented:
@@ -269,15 +269,15 @@ def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) 
 
     Args:
         class_bytes: the class file.
-        probes: where they are and what they call: `Probe` objects, or texts for `Probe.parse`,
+        probes: their places and calls: `Probe` objects, or texts for `Probe.parse`,
             such as ``"entry com.acme.Order.* -> com.acme.Hook.entered(String method)"``.
 
     Returns:
         The class file with the probes, and where they are.
 
     Raises:
-        BadProbe: a probe makes no sense.
-        MalformedClassFile: the class file is none.
+        BadProbe: a probe is invalid.
+        MalformedClassFile: it is not a class file.
         TypeError: an argument is of another type.
     """
     listed = [probes] if isinstance(probes, (Probe, str)) else probes

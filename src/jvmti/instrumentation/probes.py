@@ -1,4 +1,4 @@
-"""Probes: where they are, and what they call."""
+"""Probes: their places and calls."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ _MOST_NUMBERED = 256
 
 
 class BadProbe(Error, ValueError):
-    """A probe that makes no sense: the message says where and what is expected."""
+    """An invalid probe: the message says where, and what is expected."""
 
 
 class Operand(NamedTuple):
-    """What a probe hands to the method that it calls."""
+    """A value that a probe passes to the method that it calls."""
 
     kind: Kind
     type: str
@@ -78,7 +78,7 @@ class Operand(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a condition, as `jvmti.layouts.probes.TEST` has it."""
+    """A step of a condition, see `jvmti.layouts.probes.TEST`."""
 
     operation: Test
     operand: Operand | None = None
@@ -95,23 +95,24 @@ class Probe:
 
     Attributes:
         site: the kind of place.
-        classes: a pattern for the classes whose code is changed: ``com.acme.*``; ``None`` for all.
+        classes: a pattern for the classes to change: ``com.acme.*``; ``None`` for all.
         methods: a pattern for the names of their methods.
         descriptors: a pattern for the descriptors of these: ``(I*``.
         annotated: a pattern for an annotation that the class has.
         extends: a pattern for its superclass or an interface that it names.
-        owners: for fields, calls and objects a pattern for the class; for a catch what it catches.
+        owners: for fields, calls and objects a pattern for the class; for a catch, for the
+            exception.
         members: a pattern for the name of the field or of the method called.
         number: the line, or the bytecode index; -1 for all.
-        helper: the class whose method is called: ``com.acme.Hook``.
+        helper: the class of the called method: ``com.acme.Hook``.
         name: the method.
-        operands: what is handed to it, in order.
-        outcome: what becomes of its result.
+        operands: its arguments, in order.
+        outcome: the use of its result.
         result: the type of its result, as in a descriptor; ``L`` for Object.
-        keeps: what the value is called that the method returns, for probes of the same call.
-        record_size: of a probe that records, the bytes of a record.
-        text_size: and how many of them the text of an object takes.
-        condition: where it is false, the method does nothing.
+        keeps: the name of its result, for other probes of the same call.
+        record_size: for a probe that records, the bytes of a record.
+        text_size: and those of an object's text in it.
+        condition: if it is false, the method does nothing.
         conditional: the method takes first whether the condition holds.
     """
 
@@ -164,7 +165,7 @@ class Probe:
         replaces the value that is returned, read or written.
 
         Raises:
-            BadProbe: the text is none; the message says what is expected.
+            BadProbe: the text is not a probe; the message says what is expected.
         """
         return _parse(text)
 
@@ -184,7 +185,7 @@ def _parse(text: str) -> Probe:
     word, _, rest = where.strip().partition(" ")
     site = _SITES.get(word)
     if site is None:
-        raise BadProbe(f"{word!r} is no kind of place{suggestion(word, _SITES)}")
+        raise BadProbe(f"{word!r} is not a kind of place{suggestion(word, _SITES)}")
     rest, extends = _trailing(rest, "extends")
     rest, annotated = _trailing(rest, "annotated")
     owners = members = None
@@ -227,7 +228,7 @@ def _number(text: str, site: Site, whole: str) -> tuple[str, int]:
         return text, -1
     place, _, number = text.rpartition(mark)
     if not number.isdecimal():
-        raise BadProbe(f"{whole!r}: {number!r} behind {mark!r} is no number")
+        raise BadProbe(f"{whole!r}: {number!r} after {mark!r} is not a number")
     return place, int(number)
 
 
@@ -274,7 +275,7 @@ _OPERAND = re.compile(r'\s*(?P<type>\w+(?:\[\])?)\s+(?P<what>"(?:[^"\\]|\\.)*"|[
 def _action(text: str, site: Site, whole: str) -> dict[str, object]:
     found = _CALL.fullmatch(text)
     if found is None:
-        raise BadProbe(f"{text!r} is no call: write CLASS.METHOD(TYPE WHAT, …)")
+        raise BadProbe(f"{text!r} is not a call: write CLASS.METHOD(TYPE WHAT, …)")
     helper, dot, name = found["name"].rpartition(".")
     if not dot:
         raise BadProbe(f"{found['name']!r} names no class: write com.acme.Hook.{name}(…)")
@@ -308,7 +309,7 @@ def _action(text: str, site: Site, whole: str) -> dict[str, object]:
 def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
     letter = _TYPES.get(type_name)
     if letter is None:
-        raise BadProbe(f"{type_name!r} is no type to hand over{suggestion(type_name, _TYPES)}")
+        raise BadProbe(f"{type_name!r} is not a type of an argument{suggestion(type_name, _TYPES)}")
     if what.startswith('"'):
         operand = Operand(Kind.TEXT, "S", text=what[1:-1].replace('\\"', '"').replace("\\\\", "\\"))
     elif re.fullmatch(r"[-+]?\d+", what):
@@ -333,11 +334,9 @@ def _operand(type_name: str, what: str, site: Site, whole: str) -> Operand:
         operand = Operand(Kind.KEPT, "J", text=what)
     if operand.type != letter:
         wanted = next(name for name, one in _TYPES.items() if one == operand.type)
-        raise BadProbe(f"{what!r} is handed over as {wanted}, not as {type_name}")
+        raise BadProbe(f"{what!r} is passed as {wanted}, not as {type_name}")
     if operand.kind in (Kind.ARGUMENT, Kind.PASSED, Kind.LOCAL) and letter in "STA":
-        raise BadProbe(
-            f"{what!r} is handed over as Object, or as a primitive type, not as {type_name}"
-        )
+        raise BadProbe(f"{what!r} is passed as Object, or as a primitive type, not as {type_name}")
     _check_place(operand, what, site, whole)
     return operand
 

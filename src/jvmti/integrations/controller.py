@@ -1,7 +1,8 @@
-"""The process that `own.attach_self` starts: it holds the session and calls what it is sent.
+"""The process that `own.attach_self` starts: it holds the session and runs the functions that it
+receives.
 
-One question at a time comes over the connection, and each is answered with whether it succeeded,
-the result or the exception, and where that was raised.
+It handles one request at a time: the answer says whether it succeeded, with the result or the
+exception and its traceback.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
 
 _GRACE = 2.0
-"""Seconds that a call may go on after the JVM has ended."""
+"""Seconds that a call may continue after the JVM has ended."""
 
 _objects: dict[str, Any] = {}
 _keys = itertools.count(1)
@@ -53,7 +54,7 @@ def main() -> NoReturn:
 
 
 def kept_object(key: str, description: str) -> Any:
-    """The object that a ``Kept`` stands for. Raises LookupError: another controller has it."""
+    """The object of a ``Kept``. Raises LookupError if another controller has it."""
     if key not in _objects:
         raise LookupError(f"{description} is kept by another controller, which may have ended")
     return _objects[key]
@@ -71,17 +72,17 @@ def _answer(vm: VM, request: bytes) -> bytes:
         left = _suspended(vm) - before
         names = ", ".join(sorted(repr(thread.name) for thread in left))
     except Error:
-        return answer  # the session is over, and what it suspended runs
+        return answer  # the session is over, and its suspended threads run again
     if not left:
         return answer
-    # The program could not resume them: it may be one of them, or wait for one with Python's
-    # interpreter lock in its hands. Leaving the JVM resumes what this session suspended.
+    # The program could not resume them: it may be one of them, or wait for one while it holds
+    # Python's # interpreter lock. Leaving the JVM resumes what this session suspended.
     vm.detach()
     return _failure(
         RuntimeError(
             f"the function has left threads suspended ({names}), which would stop this program "
-            "for good. The session has been ended, so they run on; a function resumes what it "
-            "suspends before it returns"
+            "for good. The session has been ended, so they run again; a function must resume what "
+            "it suspends before it returns"
         )
     )
 
@@ -99,7 +100,7 @@ def _suspended(vm: VM) -> set[Any]:
 
 
 def _keep(value: Any) -> tuple[str, str]:
-    """Keep an object; the fields of the ``Kept`` that stands for it."""
+    """Keep an object; returns the fields of its ``Kept``."""
     key = f"{os.getpid()}-{next(_keys)}"
     _objects[key] = value
     return key, reprlib.repr(value)
@@ -122,14 +123,14 @@ def _failure(error: BaseException) -> bytes:
         answer = copied((False, error, where))
         pickle.loads(answer)
     except Exception:
-        # What it carries stays here, such as the throwable of a JavaException.
+        # Attributes such as the throwable of a JavaException stay here.
         told = Error(f"{type(error).__name__}: {error}")
         answer = copied((False, told, where))
     return answer
 
 
 def _end_with(vm: VM) -> None:
-    """End this process some time after the JVM, whatever it is still doing."""
+    """End this process some time after the JVM, even in the middle of a call."""
     vm.wait()
     threading.Event().wait(_GRACE)
     os._exit(1)

@@ -1,9 +1,9 @@
-"""Looking at the JVM in the caller's own process, as JPype has one.
+"""Inspects the JVM in the caller's own process, such as JPype's.
 
-A process cannot be its own controller. The agent asks the controller and waits for its answer, the
-controller needs Python's interpreter lock for it, and the thread with that lock may itself wait
-for the JVM: a class that is being loaded, a thread that has been suspended, a heap that is being
-walked. So the controller is a second process, which is sent functions to call.
+A process cannot be its own controller. The agent waits for the controller's answer, the controller
+needs Python's interpreter lock to answer, and the thread with that lock may itself wait for the
+JVM: for a class to load, for a suspended thread, for a heap walk. So the controller is a second
+process, which receives functions to call.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ R = TypeVar("R")
 _START = (
     "import sys; sys.path[:] = sys.argv[2:]; from jvmti.integrations.controller import main; main()"
 )
-_GRACE = 10.0  # seconds that the controller gets for leaving the JVM
+_GRACE = 10.0  # seconds for the controller to leave the JVM
 
 
 class RemoteTraceback(Exception):
-    """Where in the controller an exception was raised: the cause of that which comes out here."""
+    """The traceback of an exception in the controller, as the cause of the one raised here."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -48,19 +48,19 @@ class RemoteTraceback(Exception):
 
 @frozen
 class Kept:
-    """Stands for an object that is kept in a controller; see `Controller.keep`."""
+    """Stands for an object in a controller; see `Controller.keep`."""
 
     key: str
-    """Names it there."""
+    """Its name there."""
     description: str
-    """How it is written there, shortened."""
+    """Its repr there, shortened."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _kept_object, (self.key, self.description)
 
 
 class Controller:
-    """A process that is attached to the JVM of this one; `jvmti.attach_self` makes it.
+    """A process that is attached to the JVM of this one; `jvmti.attach_self` starts it.
 
     It is a context manager: leaving the block ends the session and the process.
 
@@ -79,26 +79,25 @@ class Controller:
     ) -> R:
         """Call a function in the controller, with the JVM as its first argument.
 
-        The session goes on from one call to the next, with its handlers and streams. The function
-        is copied with what it refers to; modules are imported there. Python threads that call at
-        the same time wait for one another.
+        The session lasts from one call to the next, with its handlers and streams. The function is
+        copied with the objects that it refers to; modules are imported there. Concurrent Python
+        threads wait for one another.
 
         Args:
-            function: it may be a lambda or one of the main program. It must not need anything of
-                this process, which may be standing still.
+            function: it may be a lambda or one of the main program. It must not need anything from
+                this process, which may be blocked.
             args: further arguments, which are copied.
-            kwargs: the same by name.
+            kwargs: keyword arguments, which are copied.
 
         Returns:
-            A copy of what the function returns. Objects of the model do not leave the controller:
+            A copy of the function's result. Objects of the model do not leave the controller:
             return names and numbers.
 
         Raises:
             TypeError: the function, an argument or the result cannot be copied.
             TargetLost: the controller has ended.
-            Exception: what the function raises, with the place as its cause. After an exception
-                that is raised here while it waits, such as ``KeyboardInterrupt``, the session is
-                over.
+            Exception: the function's exception, with its traceback as the cause. After an exception
+                here during the wait, such as ``KeyboardInterrupt``, the session is over.
         """
         result: R = self._call(function, args, kwargs, keeping=False)
         return result
@@ -106,22 +105,22 @@ class Controller:
     def keep(
         self, function: Callable[Concatenate[VM, P], Any], /, *args: P.args, **kwargs: P.kwargs
     ) -> Kept:
-        """Call a function in the controller and keep what it returns there.
+        """Call a function in the controller and keep its result there.
 
         Args:
             function, args, kwargs: as for `call`.
 
         Returns:
-            What stands for the result, whatever that is: as an argument of a later call it becomes
-            the object itself. It is kept until the session ends.
+            A stand-in for the result: as an argument of a later call it becomes the object itself.
+            The controller keeps it until the session ends.
 
         Raises:
-            Exception: as `call` does.
+            Exception: as for `call`.
         """
         return Kept(*self._call(function, args, kwargs, keeping=True))
 
     def close(self) -> None:
-        """End the session and the process; what a call has not finished is given up."""
+        """End the session and the process; an unfinished call is abandoned."""
         if self._lock.acquire(blocking=False):
             try:
                 self._connection.close()
@@ -129,7 +128,7 @@ class Controller:
                     self._process.wait(_GRACE)
             finally:
                 self._lock.release()
-        # The agent undoes what a killed controller did, too.
+        # The agent also undoes the work of a killed controller.
         self._process.kill()
         self._process.wait()
 
@@ -157,7 +156,7 @@ class Controller:
 
     def _call(self, function: Any, args: Any, kwargs: Any, *, keeping: bool) -> Any:
         if not callable(function):
-            raise TypeError(f"a function is wanted, not {type(function).__name__}")
+            raise TypeError(f"expected a function, not {type(function).__name__}")
         return self._ask((function, args, kwargs, keeping))
 
     def _ask(self, question: Any) -> Any:
@@ -191,7 +190,7 @@ class Controller:
                 "jvmti.attach_self() starts another"
             ) from None
         except BaseException:
-            # The answer is not needed any more, and threads that the call suspended must resume.
+            # The answer is no longer needed, and threads that the call suspended must resume.
             self._connection.close()
             self._process.kill()
             self._process.wait()
@@ -205,20 +204,20 @@ def attach_self(
     options: AgentOptions | None = None,
     library: str | os.PathLike[str] | None = None,
 ) -> Controller:
-    """Attach to the JVM in this very process, such as JPype's, from a process of its own.
+    """Attach to the JVM in this process, such as JPype's, from a process of its own.
 
     Args:
-        timeout: seconds for everything until the session stands.
+        timeout: total seconds until the session is open.
         capabilities: names of capabilities to add to ``vm.env``, or ``"all"`` for all available.
         options: further options for the agent.
-        library: the agent library, where not the packaged one.
+        library: the agent library, if not the packaged one.
 
     Returns:
-        The process that is attached; `Controller.call` calls a function there.
+        The attached process; `Controller.call` calls a function there.
 
     Raises:
         NotAJvm: no JVM has been started in this process.
-        AttachError: it cannot be reached; the message says what was tried.
+        AttachError: it is not reachable; the message says what was tried.
         NotAvailable: a capability is not available.
         ImportError: cloudpickle is not installed; ``pip install jvmti[jpype]`` does it.
     """
@@ -233,7 +232,7 @@ def attach_self(
     ours, theirs = Pipe()
     try:
         with theirs:
-            # The terminal's Ctrl-C is for this process, which ends the other by itself.
+            # The terminal's Ctrl-C is for this process, which then ends the other.
             process = subprocess.Popen(
                 [sys.executable, "-c", _START, str(theirs.fileno()), *sys.path],
                 stdin=subprocess.DEVNULL,
@@ -259,7 +258,7 @@ def attach_self(
 
 
 def _kept_object(key: str, description: str) -> Any:
-    """What a `Kept` becomes where it arrives: the object, in the process that keeps it."""
+    """Resolve a `Kept` on arrival: to the object, in the process that keeps it."""
     from jvmti.integrations import controller
 
     return controller.kept_object(key, description)

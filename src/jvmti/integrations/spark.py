@@ -1,7 +1,7 @@
 """The JVMs behind a PySpark session: its driver's, and those of its executors.
 
-The session's own gateway knows the driver. Executors are processes that say on their command line
-which application and which executor they are.
+The session's own gateway knows the driver. Executors have their application and id on their command
+line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DRIVER = "driver"  # what Spark calls the executor that is a thread of the driver
-_CLOCKS = 2.0  # seconds by which two ways to tell when a process started may differ
+_CLOCKS = 2.0  # seconds by which two sources of a process's start time may differ
 
 
 @frozen
@@ -29,8 +29,8 @@ class SparkExecutor:
     Attributes:
         id: as in Spark's user interface: ``"0"``, ``"1"``, …; ``"driver"`` in local mode, where
             the driver's JVM does the work.
-        address: its host, with the port that it serves blocks at once that is known.
-        process: its JVM; None where that cannot be seen from here, as on other machines.
+        address: its host, with the port of its block manager once known.
+        process: its JVM; None if it is not visible from here, for instance on another machine.
     """
 
     id: str
@@ -45,7 +45,7 @@ class SparkExecutor:
                 `jvmti.attach`.
 
         Raises:
-            AttachError: it cannot be reached; ``NoSuchProcess`` when it is not on this machine.
+            AttachError: it is not reachable; ``NoSuchProcess`` if it is not on this machine.
         """
         if self.process is None:
             raise NoSuchProcess(
@@ -72,8 +72,8 @@ def attach_spark(session: Any, **further: Any) -> VM:
         The driver's JVM; a context manager that detaches at the end of its block.
 
     Raises:
-        AttachError: it cannot be reached; ``NoSuchProcess`` when it is not on this machine, as
-            with Spark Connect.
+        AttachError: it is not reachable; ``NoSuchProcess`` if it is not on this machine, as with
+            Spark Connect.
         TypeError: `session` is neither a session nor a context.
     """
     from jvmti import attach
@@ -82,15 +82,15 @@ def attach_spark(session: Any, **further: Any) -> VM:
 
 
 def spark_executors(session: Any) -> list[SparkExecutor]:
-    """The executors of a PySpark session that are at work now, in the order of their ids.
+    """The active executors of a PySpark session, in the order of their ids.
 
-    The driver learns of a new executor a moment after that has started.
+    The driver learns of a new executor a moment after it has started.
 
     Args:
         session: a ``SparkSession`` or a ``SparkContext``.
 
     Raises:
-        AttachError: the driver cannot be asked.
+        AttachError: the driver does not answer.
         ValueError: the session has been stopped.
         TypeError: `session` is neither a session nor a context.
     """
@@ -98,7 +98,8 @@ def spark_executors(session: Any) -> list[SparkExecutor]:
     gateway = _gateway(context)
     if context._jsc is None:
         raise ValueError("the Spark session has been stopped, and its executors with it")
-    # What Spark's own user interface lists: the driver too, which executes in local mode only.
+    # As Spark's own user interface lists them: including the driver, which executes in local mode
+    # only.
     addresses = _ask(lambda: _addresses(context))
     driver = addresses.pop(_DRIVER, None)
     if driver is not None and _ask(lambda: context._jsc.sc().isLocal()):
@@ -122,7 +123,7 @@ def _addresses(context: Any) -> dict[str, str]:
 
 
 def _option(process: Process, name: str) -> str | None:
-    """The word behind an option on a program's command line."""
+    """The argument after an option on a program's command line."""
     words = dict(zip(process.arguments, process.arguments[1:], strict=False))
     return words.get(name)
 
@@ -137,7 +138,7 @@ def _context(session: Any) -> Any:
     context = getattr(session, "sparkContext", session)
     if not hasattr(context, "_gateway"):
         raise TypeError(
-            f"a SparkSession or SparkContext of PySpark is wanted, not {type(session).__name__}"
+            f"expected a SparkSession or SparkContext of PySpark, not {type(session).__name__}"
         )
     return context
 
@@ -149,7 +150,7 @@ def _gateway(context: Any) -> Any:
 
 
 def _driver(gateway: Any) -> Process:
-    """The driver's process, as its JVM says itself."""
+    """The driver's process, as its own JVM reports it."""
 
     def identity() -> tuple[int, int]:
         handle = gateway.jvm.java.lang.ProcessHandle.current()
@@ -171,7 +172,7 @@ def _driver(gateway: Any) -> Process:
 
 
 def _ask(question: Callable[[], T]) -> T:
-    """What the driver's JVM answers. Raises JvmDied when it has gone."""
+    """The answer of the driver's JVM. Raises JvmDied if it has ended."""
     from py4j.protocol import Py4JError
 
     try:

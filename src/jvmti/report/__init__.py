@@ -1,5 +1,5 @@
-"""How what was found is shown: tables, JSON, HTML, flame graphs, progress.
+"""Output of results: tables, JSON, HTML, flame graphs, progress.
 
-Only `jvmti.report.html` asks a JVM anything, through the model.  Nothing from a JVM reaches a
-terminal but through `jvmti.text.printable.printable`, nor a page but escaped.
+Only `jvmti.report.html` queries a JVM, through the model. Text from a JVM reaches a terminal only
+through `jvmti.text.printable.printable`, and a page only escaped.
 """

@@ -12,11 +12,11 @@ SUFFIXES = (".parquet", ".arrow", ".jsonl")
 
 
 class BatchFile:
-    """A file of batches; the writer is made when the columns are known.
+    """A file of batches; the writer is created when the columns are known.
 
     Args:
         path: ends in ``.parquet``, or else Arrow's own format is written.
-        opener: as of `open`, to decide who may read the file.
+        opener: as for `open`, to set the file's permissions.
 
     Raises:
         ImportError: pyarrow is not installed.
@@ -39,7 +39,7 @@ class BatchFile:
             if self._parquet:
                 self._writer = parquet.ParquetWriter(self._file, batch.schema)
             else:
-                # Each batch brings the names that came since the one before.
+                # Each batch has the names that are new since the previous one.
                 options = ipc.IpcWriteOptions(emit_dictionary_deltas=True)
                 self._writer = ipc.new_file(self._file, batch.schema, options=options)
         if self._parquet:
@@ -48,7 +48,7 @@ class BatchFile:
             self._writer.write_batch(batch)
 
     def close(self) -> None:
-        """Write what belongs to the end; the file can be read then."""
+        """Write the end of the file; then it can be read."""
         if self._writer is not None:
             self._writer.close()
         self._file.close()

@@ -1,4 +1,4 @@
-"""Files that events are written to: Parquet, Arrow, and lines of JSON."""
+"""Output files of events: Parquet, Arrow, and lines of JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class EventFile(Protocol):
-    """Where events go."""
+    """An output file of events."""
 
     def write(self, records: Records) -> None:
         """Write some more."""
 
     def close(self) -> None:
-        """Write what belongs to the end; the file can be read then."""
+        """Write the end of the file; then it can be read."""
 
 
 class _Lines:

@@ -22,18 +22,18 @@ _ASIDE = frozenset(
     | {f"{place}{suffix}" for place in _PLACES for suffix in ("", "_class", "_signature", "_file")}
     | {"location", "line", "catch_location", "catch_line"}
 )
-"""Columns that have a place of their own in a line; the others follow as name and value."""
+"""Columns with a place of their own in a line; the others follow as name and value."""
 _TYPES = {"return_value": "return_value_type", "new_value": "signature_type"}
 """Values of Java, and the columns that have their types."""
 _MOST_TEXT = 120
 
 
 class Clock:
-    """Turns the times of records into times of the day.
+    """Converts the times of records to times of the day.
 
     Args:
-        monotonic: a moment of the clock that records have, in nanoseconds.
-        wall: the same moment as seconds since 1970.
+        monotonic: a time of the records' clock, in nanoseconds.
+        wall: the same time in seconds since 1970.
     """
 
     def __init__(self, monotonic: int, wall: float) -> None:
@@ -87,7 +87,7 @@ def _others(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, type_ in _TYPES.items():
         if type_ not in row:
             continue
-        # Of an object its class is known, if anything; of void there is nothing.
+        # For an object only its class may be known; void has nothing.
         hidden |= {name, f"{name}_class", type_}
         value = row.get(f"{name}_class") if row[type_] in ("L", "[") else row.get(name)
         if value is not None:
@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
 
 
 def json_of(row: dict[str, Any], clock: Clock) -> str:
-    """One event as a line of JSON, ASCII only; without what it does not have."""
+    """One event as a line of JSON, ASCII only, without absent values."""
     made = {"time": clock.seconds(row["time"]), "event": row["event"]}
     for name, value in row.items():
         unknown = value is None or value != value
@@ -121,20 +121,20 @@ def object_name(class_name: str, hash_code: int) -> str:
 
 @dataclass
 class Tally:
-    """How often something came and, where that is known, how long it took, in nanoseconds."""
+    """A count and, if known, the total duration in nanoseconds."""
 
     count: int = 0
     #: How many of them were measured.
     measured: int = 0
     total: int = 0
     most: int = 0
-    #: How many have not ended; the time until now is in the sum.
+    #: How many have not ended; the sum includes their time until now.
     unfinished: int = 0
 
 
 class Summary:
     """Counts events by kind, class, method, thread, exception, object, place and stack, and adds up
-    how long they took where that is known.
+    their durations if known.
 
     Attributes:
         kinds: for each of these, a `Tally` by ``(event, name)``; by event alone it is the event.
@@ -198,7 +198,7 @@ class Summary:
                 self._count("class", events, records[column], took)
 
     def add_unfinished(self, row: dict[str, Any], event: str) -> None:
-        """Count a wait that lasts as one of an event that has not come yet."""
+        """Count an unfinished wait as an event that has not come yet."""
         self.total += 1
         name = object_name(row["object"], row["object_hash"]) if row.get("object") else None
         for kind, key in (
@@ -236,9 +236,9 @@ class Summary:
                 tally.most = max(tally.most, int(most[at]))
 
     def rows(self, kind: str, most: int | None = None) -> list[dict[str, Any]]:
-        """The most of a kind: what, how often, how often a second, and how long it took.
+        """The top of a kind: name, count, count per second, and duration.
 
-        What has taken longest in all comes first, where that is known, otherwise what came most.
+        Sorted by total duration if known, otherwise by count.
         """
         ordered = sorted(
             self.kinds[kind].items(), key=lambda item: (-item[1].total, -item[1].count)
@@ -261,7 +261,7 @@ class Summary:
 
 
 def _objects(records: Records) -> NameColumn:
-    """The objects of records: their classes, with the identity hash code where that is recorded."""
+    """The objects of records: their classes, with the identity hash code if recorded."""
     classes: NameColumn = records["object"]
     if "object_hash" not in records:
         return classes

@@ -1,4 +1,4 @@
-"""A stack tree as flames: each frame is as wide as the part of all stacks that it is on."""
+"""A stack tree as a flame graph: the width of a frame is its share of all stacks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from jvmti.stacks.tree import StackNode, StackTree
 __all__ = ["flames"]
 
 _LEAST = 0.002
-"""The part of all stacks that a frame is on at least to be drawn."""
+"""The smallest share of a frame to draw."""
 _MOST = 2000
-"""Frames that are drawn, the outermost."""
+"""The most levels of frames to draw."""
 _HEIGHT = 18
 
 
 def flames(tree: StackTree) -> list[Content]:
-    """The elements: frames stand on places of their own, none inside of another.
+    """The elements: every frame is positioned by itself, none inside another.
 
-    A browser gives up on elements that are some hundreds deep, and stacks are deeper.
+    A browser fails on elements nested some hundreds deep, and stacks are deeper.
     """
     whole = tree.root.count
     if not whole:
@@ -46,7 +46,7 @@ def flames(tree: StackTree) -> list[Content]:
     shown = element("div", *drawn, class_="frames", style=f"height:{deepest * _HEIGHT}px")
     about = f"{repr(tree)[1:-1]}; the outermost frames are on top"
     if left_out:
-        about += f"; what is on less than {_LEAST:.1%} of the stacks is left out"
+        about += f"; frames on less than {_LEAST:.1%} of the stacks are left out"
     return [element("div", shown, class_="flames", tabindex="0"), paragraph(about)]
 
 
@@ -59,7 +59,7 @@ def _frame(node: StackNode, left: float, width: float, depth: int) -> Element:
 
 
 def _hue(name: str) -> int:
-    """Of one package all are of one colour, the same in every picture."""
+    """All frames of one package have one colour, the same in every graph."""
     package = ".".join(name.split(".")[:3]) if name.count(".") > 2 else name.partition(".")[0]
     return zlib.crc32(package.encode("utf-8", "replace")) % 360
 

@@ -1,8 +1,8 @@
-"""What a notebook shows for the things of this package: what ``_repr_html_`` gives.
+"""The HTML of objects in a notebook: the result of ``_repr_html_``.
 
-Each kind has a `view`, which gives elements.  Text of a target is escaped when they are written,
-and nothing here needs a script or anything from elsewhere.  Objects other than snapshots query the
-JVM each time they are shown, as their attributes do; docs/notebook.md says what is asked.
+Each kind has a `view`, which returns elements. Writing them escapes text of a target, and nothing
+here needs a script or other resources. Objects other than snapshots query the JVM each time they
+are shown, as their attributes do; docs/notebook.md lists the queries.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from jvmti.text.quantities import processor_time
 __all__ = ["html", "view"]
 
 _ROWS = 20
-"""Rows of a table of what may be many."""
+"""Rows of a long table."""
 _THREADS = 200
 _FRAMES = 64
 _SOURCE = 400
@@ -60,17 +60,17 @@ _SOURCE = 400
 _OBJECT = 50
 """Fields, or lines, of an object."""
 _LISTED = frozenset(("Ljava/util/Map;", "Ljava/util/Collection;"))
-"""What is shown by what it holds, and not by its fields."""
+"""Types that are shown by their entries, not by their fields."""
 _WITHIN = 2.0
 """Seconds that reading an object may take."""
 _TEXT = 200
-"""Characters of a value that are shown."""
+"""Characters of a value to show."""
 _SUSPECTS = 1_000_000
-"""Objects of a snapshot up to which its suspects are looked for, which takes up to 0.1 s."""
+"""The largest snapshot, in objects, whose suspects are shown; finding them takes up to 0.1 s."""
 
 
 def html(thing: object) -> str | None:
-    """The HTML of a thing, with its style; ``None`` where its text is as good.
+    """The HTML of an object, with its style; ``None`` if its text is as good.
 
     The view says so if a session is over or a thread has ended.
     """
@@ -90,7 +90,7 @@ def _style() -> str:
 
 @singledispatch
 def view(thing: Any) -> list[Content] | None:
-    """The elements that show a thing; ``None`` where there is nothing better than text."""
+    """The elements that show an object; ``None`` if text is as good."""
     return None
 
 
@@ -267,7 +267,7 @@ def _annotations(annotations: Iterable[Annotation]) -> str | None:
 
 
 def _class_file(cls: Class) -> ClassFile | None:
-    """The class file; ``None`` where the VM gives none, as of arrays and hidden classes."""
+    """The class file; ``None`` if the VM has none, as for arrays and hidden classes."""
     if cls.is_array or cls.is_primitive:
         return None
     try:
@@ -277,7 +277,7 @@ def _class_file(cls: Class) -> ClassFile | None:
 
 
 def _declaration(cls: Class, methods: list[Method]) -> Source:
-    """The part of its source file that a class is declared in, up to its last method."""
+    """The part of its source file that declares a class, up to its last method."""
     source = cls.source
     tables = cls._vm.lookup_env.map.get_line_number_table(methods).value
     lines = tables.items["line_number"]
@@ -294,7 +294,7 @@ def _declaration(cls: Class, methods: list[Method]) -> Source:
 
 
 def _source(find: Callable[[], Source]) -> list[Content]:
-    """The source, to be unfolded; nothing where it is not found, or is another version."""
+    """The source, folded; nothing if it is not found, or is another version."""
     try:
         source = find()
     except (Error, OSError, IndexError):
@@ -364,7 +364,7 @@ def _(obj: Attributes) -> list[Content]:
 
 
 def _value(value: Any) -> str:
-    """A value of Java as its line of text; a text is longer than in that of an object."""
+    """A Java value as a line of text; a string is longer here than within an object."""
     text = repr(value)
     return text[1:-1] if isinstance(value, Attributes) else "null" if value is None else text
 
@@ -441,7 +441,7 @@ def _(histogram: Histogram) -> list[Content]:
     ]
     about = f"{histogram.total_count:,} objects, {histogram.total_bytes:,} bytes"
     if histogram.pause:
-        about += f"; the program stood still for {histogram.pause:.2g} s at most"
+        about += f"; the program was stopped for {histogram.pause:.2g} s at most"
     return [table(heads, rows, and_more(len(histogram), _ROWS, "classes")), paragraph(about)]
 
 
@@ -471,7 +471,7 @@ def _(snapshot: Snapshot) -> list[Content]:
     if len(snapshot) <= _SUSPECTS:
         found += [element("h4", "What holds most"), *map(suspect, leak_suspects(snapshot)[:3])]
     else:
-        found.append(paragraph("jvmti.heap.leak_suspects(snapshot) tells what holds most."))
+        found.append(paragraph("jvmti.heap.leak_suspects(snapshot) finds what holds most."))
     return found
 
 
@@ -527,8 +527,8 @@ def _(vm: VM) -> list[Content]:
     ]
     for what, those in (
         ("capabilities that vm.env has", held),
-        ("that it can have", potential & ~held),
-        ("that this JVM grants only when it starts, or not now", ALL & ~potential & ~held),
+        ("that are available", potential & ~held),
+        ("that this JVM grants only during startup, or not now", ALL & ~potential & ~held),
     ):
         summary = element("summary", f"{len(those)} {what}")
         rows.append(element("details", summary, *view(those) or []))
@@ -562,7 +562,7 @@ def _titled(text: str) -> Element:
 
 
 def _definitions(*pairs: tuple[str, object]) -> Element:
-    """Names and values; what is ``None`` is left out."""
+    """Names and values, without those that are ``None``."""
     return element(
         "dl",
         *(
@@ -583,7 +583,7 @@ def _bar(part: float) -> Element:
 
 
 def _stopped(seconds: float) -> str:
-    return f"the program stood still for {seconds:.2g} s"
+    return f"the program was stopped for {seconds:.2g} s"
 
 
 def _cell(value: Any) -> object:

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal's standard error, or a line of HTML in a notebook."""
+"""Progress of long work: a bar on a terminal's standard error, or a line of HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from jvmti.text.quantities import duration
 __all__ = ["progress"]
 
 _INTERVAL = 0.2
-"""Seconds between two changes of a line in a notebook, which each are a message to the browser."""
+"""Seconds between two updates in a notebook, each of which is a message to the browser."""
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Report]:
-    """Show how far something is, as long as the block lasts.
+    """Show the progress of an operation during the block.
 
     ::
 
         with jvmti.progress("scanning") as report:
             vm.heap.scan(progress=report)
 
-    Shows nothing if standard error is not a terminal, outside of a notebook.  In a notebook a line
-    with the time that it took remains.
+    Shows nothing if standard error is not a terminal, outside a notebook. In a notebook a line with
+    the duration remains.
 
     Args:
-        what: what is done, in a few words.
+        what: the operation, in a few words.
 
     Returns:
-        What to give as ``progress=`` or ``report=``; it may be called from other threads.
+        A function for ``progress=`` or ``report=``; other threads may call it.
     """
     if in_notebook():
         with _line(what) as report:
@@ -116,7 +116,7 @@ def _line(what: str) -> Iterator[Report]:
 
 
 def _read(numbers: tuple[int, ...]) -> tuple[int, int, int | None]:
-    """A step, what is done of it, and of how much, where that is known."""
+    """A step, the amount done, and the total if known."""
     match numbers:
         case (done,):
             return 0, done, None

@@ -13,7 +13,7 @@ __all__ = ["RecordFile"]
 
 
 class RecordFile:
-    """A file that takes records as they come; use it in a ``with`` block.
+    """A file that receives records as they come; use it in a ``with`` block.
 
     Args:
         path: its name; ``None`` for no file at all.
@@ -39,7 +39,7 @@ class RecordFile:
 
         Args:
             records: a list that has `to_arrow`.
-            as_json: makes an object that JSON takes of one of them.
+            as_json: converts one of them to an object for JSON.
         """
         if self._columns is not None:
             for batch in records.to_arrow().to_batches():

@@ -18,7 +18,7 @@ WIDEST = 44
 
 
 def console() -> Console:
-    """Where output goes: a terminal with its abilities, or whatever takes plain text."""
+    """The output: a terminal with its abilities, or plain text."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -35,11 +35,11 @@ def table(
     """A table for a terminal.
 
     Args:
-        columns: the headings; one that starts with ``>`` has its cells on the right.
+        columns: the headings; ``>`` at the start aligns the cells right.
         rows: the cells; text is escaped here.
-        title: what is written above.
+        title: the line above it.
         styles: a style for each row.
-        width: the width to fit, where not the terminal's.
+        width: the width, if not the terminal's.
     """
     from rich import box
     from rich.console import Console
@@ -53,7 +53,7 @@ def table(
         min(max([len(head), *(len(row[at]) for row in cells)]), WIDEST)
         for at, head in enumerate(heads)
     ]
-    # Left to itself, rich takes from all columns alike. The last one is what can be cut off.
+    # By default, rich shrinks all columns alike. Only the last one may be cut off.
     room = (width or Console().width) - sum(widths[:-1]) - 3 * len(columns)
     widths[-1] = max(room, len(heads[-1]))
     for at, name in enumerate(columns):
@@ -62,7 +62,7 @@ def table(
             justify="right" if name.startswith(_RIGHT) else "left",
             no_wrap=True,
             overflow="ellipsis",
-            # Half a number is another number, so these are whole on the narrowest terminal.
+            # A cut number is another number, so these stay whole on the narrowest terminal.
             min_width=widths[at] if name.startswith(_RIGHT) else None,
             max_width=widths[at],
         )
@@ -94,7 +94,7 @@ def print_table(
     title: str | None = None,
     styles: Sequence[str | None] | None = None,
 ) -> None:
-    """Print a table in the form that standard output is for."""
+    """Print a table in the form for standard output."""
     out = console()
     if out.is_terminal:
         out.print(table(columns, rows, title=title, styles=styles), soft_wrap=False)

@@ -41,8 +41,8 @@ _TRY = (
     ("env.get_thread_state?", "shows the specification; %threads? explains a %command"),
 )
 _TRY_HELD = (
-    ("%go", "lets it go on; until then few functions work"),
-    ("%break com.acme.Main.main", "lets it go on, and shows it there"),
+    ("%go", "lets it start; until then few functions work"),
+    ("%break com.acme.Main.main", "lets it start, and stops there"),
     ("env.add_capabilities?", "shows the specification; %go? explains a %command"),
 )
 

@@ -79,7 +79,7 @@ class Completer:
         try:
             return answer.get(timeout=self._limit)
         except queue.Empty:
-            log.info("completion of %r took more than %s s and was given up", text, self._limit)
+            log.info("completion of %r took more than %s s and was abandoned", text, self._limit)
             return None
 
     def _work(self) -> None:
@@ -101,7 +101,7 @@ class Completer:
         return _ATTRIBUTE.search(text) is not None
 
     def find(self, text: str) -> Found | None:
-        """The same on the caller's thread, without a limit; it raises what goes wrong."""
+        """The same on the caller's thread, without a limit; it raises errors."""
         magic = re.match(r"\s*%(\w+)\s+(.*)\Z", text, re.DOTALL)
         if magic and magic[1] in MAGICS:
             return self._found(MAGICS[magic[1]].completes, magic[2])

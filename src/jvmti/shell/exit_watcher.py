@@ -1,4 +1,4 @@
-"""Notices at a prompt that the JVM has exited."""
+"""Reports at a prompt that the JVM has exited."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ class NotEvaluated(Error):
 
 
 def open_string(text: str) -> int | None:
-    """Where the last string begins that is not closed yet: the index after its quote.
+    """The beginning of an unclosed string at the end: the index after its quote.
 
-    ``None`` where every string is closed, or the last one is an f-string or has three quotes.
+    ``None`` if every string is closed, or the last one is an f-string or has three quotes.
     """
     quote, start, at = "", 0, 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""IPython's prompt with a JVM at hand.
+"""IPython's prompt on a JVM.
 
 It starts without IPython's application and reads no profile, so that the prompt appears at once.
 """

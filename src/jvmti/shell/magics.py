@@ -143,7 +143,7 @@ def stack(vm: VM, names: Mapping[str, Any], text: str) -> None:
         chosen = found
     if not chosen:
         if isinstance(given, Thread):
-            raise UsageError(f"the thread {text} is not alive any more")
+            raise UsageError(f"the thread {text} has ended")
         vm.threads[name]  # whose error suggests similar ones
     for at, one in enumerate(chosen):
         if at:
@@ -296,8 +296,8 @@ def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %heap java.util.*             of these only
         %heap 'byte[]'
 
-    This stops the program for about 13 ms per million objects, and includes garbage that has not
-    been collected yet.  `vm.heap.histogram()` gives the same as columns.
+    This stops the program for about 13 ms per million objects, and includes unreachable objects
+    that have not been collected yet.  `vm.heap.histogram()` gives the same as columns.
     """
     from jvmti.report.tables import print_table
 
@@ -313,7 +313,7 @@ def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 @magic("properties")
 def props(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Show the system properties as the VM has them.
+    """Show the VM's system properties.
 
         %props                all of them
         %props java.vm        those with this in their names

@@ -13,7 +13,7 @@ def without_our_frames(trace: TracebackType | None) -> TracebackType | None:
         links.append(link)
         link = link.tb_next
     modules = [str(link.tb_frame.f_globals.get("__name__")) for link in links]
-    # A handler of the user's that is called by us stays in sight.
+    # A user's handler that this package calls stays visible.
     last = max((at for at, name in enumerate(modules) if name == "__main__"), default=-1)
     ours = [at for at, name in enumerate(modules) if name.startswith("jvmti.") and at > last]
     if not ours or last < 0:

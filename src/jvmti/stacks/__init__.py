@@ -1,5 +1,4 @@
-"""Many stacks as one tree, wherever they come from: live threads, samples, recordings.
+"""Many stacks as one tree: of live threads, samples or recordings.
 
-What does not live here: how stacks are taken (`jvmti.model`), and how they are drawn
-(`jvmti.report.flames`).
+What does not live here: capturing stacks (`jvmti.model`), and drawing them (`jvmti.report.flames`).
 """

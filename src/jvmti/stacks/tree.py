@@ -1,7 +1,7 @@
-"""Many stacks as one tree: what is on how many of them, and under what.
+"""Many stacks as one tree of frames, with counts.
 
-Taken at once it shows where the threads of a program are; sampled for some seconds, where it spends
-its time.
+A single capture shows where the threads of a program are; samples over some seconds show where it
+spends its time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["StackNode", "StackTree"]
 
 
 class StackNode:
-    """A frame under all the frames that lead to it.
+    """A frame below the frames that lead to it.
 
     Attributes:
-        name: class and method, or a thread; empty for the root above all.
-        count: on how many stacks it is.
-        ends: on how many of them nothing is called from it.
+        name: class and method, or a thread; empty for the root.
+        count: the number of stacks with it.
+        ends: the number of stacks that end here.
     """
 
     __slots__ = ("_children", "count", "ends", "name")
@@ -35,7 +35,7 @@ class StackNode:
 
     @property
     def children(self) -> list[StackNode]:
-        """What is called from it, what is on most stacks first."""
+        """The frames that it calls, those on most stacks first."""
         return sorted(self._children.values(), key=lambda one: (-one.count, one.name))
 
     @escaped
@@ -47,11 +47,11 @@ class StackTree:
     """Stacks merged from their outermost frames on; ``str`` is an indented tree.
 
     Attributes:
-        root: the node above all; its ``count`` is how many stacks there are.
+        root: the root; its ``count`` is the number of stacks.
         looks: how often the threads were looked at.
         seconds: for how long.
         longest_look: the longest of the looks in seconds; the VM stood still for at most as long.
-        unseen: why it has no stacks, where none was chosen.
+        unseen: why it has no stacks, if there are none.
     """
 
     def __init__(self) -> None:
@@ -82,10 +82,10 @@ class StackTree:
         return self.root.count
 
     def walk(self, threshold: float = 0.0) -> Iterator[tuple[int, StackNode]]:
-        """Every node with its depth, the root's children having 0, from above.
+        """Every node with its depth, parents first; the root's children have 0.
 
         Args:
-            threshold: the part of all stacks that a node is on at least.
+            threshold: the smallest share of all stacks.
         """
         threshold *= self.root.count
         waiting = [(0, one) for one in reversed(self.root.children)]
@@ -96,9 +96,9 @@ class StackTree:
                 waiting += [(depth + 1, one) for one in reversed(node.children)]
 
     def under(self, pattern: str) -> StackTree:
-        """The parts of stacks from the outermost frame on whose name fits a shell pattern.
+        """The parts of stacks from the outermost frame that matches a shell pattern.
 
-        ``tree.under("com.acme.*")`` is what the threads do in that package, whatever called it.
+        ``tree.under("com.acme.*")`` is what the threads do in that package, for any caller.
         """
         found = StackTree()
         found.looks, found.seconds = self.looks, self.seconds
@@ -115,7 +115,7 @@ class StackTree:
         return found
 
     def top(self, most: int = 20) -> list[tuple[str, int]]:
-        """The frames in which most stacks end, with how many do."""
+        """The frames in which most stacks end, with counts."""
         found: Counter[str] = Counter()
         for _, node in self.walk():
             found[node.name] += node.ends
@@ -124,10 +124,10 @@ class StackTree:
     def lines(self, threshold: float = 0.01) -> list[str]:
         """The tree as text: share, number of stacks, and the name, indented.
 
-        A frame that has only one below it, on as many stacks, is not indented anew.
+        A frame with only one below it, on as many stacks, adds no indentation.
 
         Args:
-            threshold: the part of all stacks that a frame is on at least to be shown.
+            threshold: the smallest share of all stacks to show.
         """
         found = []
         levels: list[int] = [0]
@@ -143,7 +143,7 @@ class StackTree:
         return found
 
     def to_collapsed(self) -> str:
-        """The stacks in the form that tools for flame graphs read.
+        """The stacks in the format of flame graph tools.
 
         A line for each different stack: its frames, the outermost first, with semicolons between
         them, a space, and the number of stacks.  Semicolons and line breaks in names, which only

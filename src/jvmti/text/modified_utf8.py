@@ -1,4 +1,4 @@
-"""Modified UTF-8: how the VM spells strings in C.
+"""Modified UTF-8: the VM's encoding of C strings.
 
 It differs from UTF-8 in two places: U+0000 takes two bytes, so that no byte is zero, and a
 character outside the basic plane is written as its two surrogates, three bytes each.
@@ -24,8 +24,7 @@ def _pair(code: int) -> str:
 def decode(data: bytes) -> str:
     """The string behind modified UTF-8; pairs of surrogates become one character.
 
-    What is not well-formed, which a VM may hand out for names from broken class files, is
-    replaced, never refused.
+    Replaces malformed bytes, which a VM may return for names from broken class files; never fails.
     """
     if data.isascii():
         return data.decode("ascii")

@@ -1,4 +1,4 @@
-"""Names that people read, of class loaders and packages, and names that are near to a wrong one."""
+"""Readable names of class loaders and packages, and suggestions of similar names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable
 
 BOOTSTRAP = "bootstrap"
-"""What the class loader of the VM itself is called here."""
+"""The name of the VM's own class loader."""
 
 _FEW = 12
 """Up to this many names, a message lists all."""
@@ -18,15 +18,15 @@ _JDK = {
 
 
 def loader_name(name: str | None, cls: str, identity: int | str) -> str:
-    """What a class loader is called: ``platform``, ``app``, or name, class and identity hash.
+    """The name of a class loader: ``platform``, ``app``, or name, class and identity hash.
 
     It is ``com.acme.PluginLoader @1b2c3d``, or ``shop (com.acme.PluginLoader) @1b2c3d`` for one
     that has a name, in every listing, whether of a running VM or of a dump.
 
     Args:
-        name: the name that it has been given.
+        name: its own name.
         cls: the Java name of its class.
-        identity: its identity hash, or a text that tells it from others where that is not known.
+        identity: its identity hash, or another unique text if that is unknown.
     """
     mark = f"@{identity:x}" if isinstance(identity, int) else identity
     return _JDK.get(cls) or f"{f'{name} ({cls})' if name else cls} {mark}"
@@ -54,7 +54,7 @@ def package_of(class_name: str) -> str:
 
 
 def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
-    """Names that look like a pattern, the nearest first."""
+    """Names similar to a pattern, the most similar first."""
     names = sorted(set(names))
     word = pattern.strip("*?").rpartition(".")[2].strip("*?").lower()
     if not word:
@@ -78,11 +78,11 @@ def suggestion(
     *,
     shown: Callable[[str], str] = repr,
 ) -> str:
-    """What to add to an error about an unknown name: similar ones, or all if there are few.
+    """The end of an error about an unknown name: similar ones, or all if there are few.
 
     Args:
-        name: what is not there.
-        names: what there is.
+        name: the unknown name.
+        names: the known names.
         most: how many similar names to list at most.
         shown: formats a name.
     """

@@ -13,7 +13,7 @@ def printable(text: str | None, most: int | None = None) -> str:
     """Text from a target, safe to print on a terminal.
 
     Control characters, escape sequences, bidirectional marks, lone surrogates and all other
-    characters that Unicode counts as unprintable become backslash escapes.
+    unprintable characters become backslash escapes.
 
     Args:
         text: the text; ``None`` gives the empty string.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: ``850 ms``, ``3.2 s``, ``4 min 10 s``, ``2 d 3 h``."""
+    """A readable time: ``850 ms``, ``3.2 s``, ``4 min 10 s``, ``2 d 3 h``."""
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 60:
@@ -18,7 +18,7 @@ def duration(seconds: float) -> str:
 
 
 def size(number: int) -> str:
-    """A number of bytes as people say it: ``640 KB``, ``1.5 GB``."""
+    """A readable number of bytes: ``640 KB``, ``1.5 GB``."""
     value = float(number)
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1024 or unit == "GB":
@@ -28,7 +28,7 @@ def size(number: int) -> str:
 
 
 def processor_time(nanoseconds: int | None) -> str:
-    """A processor time in milliseconds or seconds; a dash where it is not known."""
+    """A processor time in milliseconds or seconds; a dash if unknown."""
     if nanoseconds is None:
         return "-"
     seconds = nanoseconds / 1e9

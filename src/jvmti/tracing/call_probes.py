@@ -10,14 +10,14 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.tracing.conditions import Condition
 
 HELPER = "java.lang.JvmtiProbes"
-"""What plans call the class that probes call; the agent puts its own there."""
+"""The name in plans of the class that probes call; the agent replaces it by its own."""
 
 _NUMBERS = 24
-"""Numbers that a record has space for, besides its objects."""
+"""Space for numbers in a record, besides its objects."""
 
 
 class RecordShape(NamedTuple):
-    """How much a record of a set has space for."""
+    """The space in a record of a set."""
 
     size: int
     """Its bytes, a power of two."""
@@ -28,7 +28,7 @@ class RecordShape(NamedTuple):
     def of(text: int, objects: int = 2, frames: int = 0) -> RecordShape:
         """With space for some numbers, and for objects with texts of a length in bytes."""
         if text < 0:
-            raise BadProbe("a text has no negative number of bytes")
+            raise BadProbe("the length of a text cannot be negative")
         objects += frames > 0
         text_size = min(max(-(-max(text, 4 * frames) // 8) * 8, 8), PLAN.LONGEST_TEXT)
         size = RECORDED.size + objects * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
@@ -45,22 +45,22 @@ def call_probes(
     condition: Condition | None = None,
     stack: bool = False,
 ) -> list[Probe]:
-    """The probes for calls of the methods that a pattern takes.
+    """The probes for calls of the methods that match a pattern.
 
-    The first keeps the time when a call begins, the others record or count it where it ends. It
-    keeps none where what a condition says about arguments fails: such a call costs hardly anything.
+    The first keeps the time when a call begins, the others record or count it when it ends. It
+    keeps none if a condition on arguments fails: such a call costs hardly anything.
 
     Args:
-        pattern: as `jvmti.VM.trace` takes it.
-        name: what the time is called, another one for each pattern of a plan.
+        pattern: as for `jvmti.VM.trace`.
+        name: the name of the time, a different one for each pattern of a plan.
         shape: of the records.
-        arguments: record what calls are handed.
+        arguments: record the arguments of calls.
         summary: count calls instead.
-        condition: which of them.
-        stack: record the callers, behind the value.
+        condition: record only calls that match it.
+        stack: record the callers, after the value.
 
     Raises:
-        BadProbe: the pattern makes no sense.
+        BadProbe: the pattern is invalid.
     """
     place = place_of(pattern)
     number = Operand(Kind.NUMBER, "I", 0)
@@ -98,10 +98,10 @@ def call_probes(
 
 
 def place_of(pattern: str) -> dict[str, Any]:
-    """What the probes for methods that a pattern takes have in common.
+    """The common part of the probes for methods that match a pattern.
 
     Raises:
-        BadProbe: the pattern makes no sense.
+        BadProbe: the pattern is invalid.
     """
     try:
         where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")

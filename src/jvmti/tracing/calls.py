@@ -1,4 +1,4 @@
-"""Calls of methods, as probes recorded them."""
+"""Calls of methods, recorded by probes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 120
 
 
 def shown(value: object) -> str:
-    """A value of a record as Java's source code would have it, as far as it can."""
+    """A value of a record, as in Java's source code if possible."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -42,7 +42,7 @@ def local_time(monotonic: int) -> datetime.datetime:
 
 
 class Call(NamedTuple):
-    """One call of a method that has ended.
+    """One completed call of a method.
 
     Its values are numbers, truth values, strings, ``None``, or `RecordedObject` for all else.
     """
@@ -52,7 +52,7 @@ class Call(NamedTuple):
     duration: int
     """Nanoseconds that it took."""
     thread: str
-    """The name of the thread, or its number where that has ended."""
+    """The name of the thread, or its number if it has ended."""
     thread_id: int
     """Its ``Thread.threadId``."""
     class_name: str
@@ -62,18 +62,18 @@ class Call(NamedTuple):
     descriptor: str
     """Its descriptor."""
     line: int
-    """Where it returned; 0 where that is unknown, and where an exception left it."""
+    """The line where it returned; 0 if unknown, or if an exception ended it."""
     arguments: tuple[Any, ...]
-    """What it was handed."""
+    """Its arguments."""
     omitted: int
-    """How many further arguments found no space in the record."""
+    """The number of arguments without space in the record."""
     value: Any
-    """What it returned."""
+    """Its result."""
     exception: RecordedObject | None
-    """The exception that left it."""
+    """The exception that ended it."""
     stack: tuple[str, ...] = ()
-    """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace was
-    opened for."""
+    """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace
+    records."""
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class Call(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """What it returned or threw: ``= 42``, ``! java.io.IOException: closed``, or nothing."""
+        """Its result or exception: ``= 42``, ``! java.io.IOException: closed``, or nothing."""
         if self.exception is not None:
             return f"! {printable(str(self.exception))}"
         return "" if self.descriptor.endswith(")V") else f"= {shown(self.value)}"
@@ -155,36 +155,36 @@ class Calls(display.Rows[Call], display.Tabular):
 
 
 class MethodUse(NamedTuple):
-    """The calls of one method, added up."""
+    """The calls of one method, in total."""
 
     name: str
     """The class and the method, with a dot between them."""
     descriptor: str
     """The method's descriptor."""
     calls: int
-    """How many have ended."""
+    """The number of completed calls."""
     failures: int
-    """How many of them an exception has left."""
+    """How many of them an exception ended."""
     total: int
-    """Nanoseconds, all together."""
+    """Nanoseconds, in total."""
     mean: float
     """Nanoseconds."""
     p50: float
-    """Nanoseconds within which half of them ended, a fifth too much at most."""
+    """The median in nanoseconds, at most a fifth too high."""
     p99: float
-    """The same of 99 in 100."""
+    """The 99th percentile, likewise."""
     longest: int
     """Nanoseconds of the longest."""
 
 
 class CallNode:
-    """A method in a tree of calls: what it spent, and what the calls below it did.
+    """A method in a tree of calls: its time, and that of the calls below it.
 
     Attributes:
-        name: the class and the method; of the root what the tree is of.
+        name: the class and the method; for the root, the subject of the tree.
         calls: how often it was called from there.
-        failures: how many of these calls an exception has left.
-        total: nanoseconds, with what is below.
+        failures: how many of these calls an exception ended.
+        total: nanoseconds, including calls below.
         children: the methods that it called, by name.
     """
 
@@ -227,13 +227,13 @@ class CallNode:
 
 
 def tree_of(calls: Sequence[Call]) -> CallNode:
-    """The calls as a tree: each below the traced call of the same thread that it happened in."""
+    """The calls as a tree: each below the traced call of the same thread that encloses it."""
     root = CallNode("all")
     by_thread: dict[int, list[Call]] = {}
     for one in calls:
         by_thread.setdefault(one.thread_id, []).append(one)
     for listed in by_thread.values():
-        # Outer calls begin first; of those that begin together the outer one ends last.
+        # Outer calls begin first; of two that begin together the outer one ends last.
         listed.sort(key=lambda one: (one.time - one.duration, -one.time))
         path: list[tuple[int, CallNode]] = []
         for one in listed:

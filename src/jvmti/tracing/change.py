@@ -19,13 +19,13 @@ from jvmti.tracing.probe_set import ProbeSet, values_of
 from jvmti.tracing.traced_vm import TracedVM
 
 _WHOLE = {"B": 7, "S": 15, "I": 31, "J": 63}
-"""Bits of the numbers that have a sign."""
+"""Bits of signed numbers."""
 _TEXTS = tuple(f"Ljava/lang/{name};" for name in ("String", "Object", "CharSequence", "Comparable"))
 _MOST = (1 << 62) - 1
 
 
 UNCHANGED = ...
-"""In place of a value that calls return: as it is."""
+"""Instead of a new result: no change."""
 
 
 def _bits(packing: str, unpacking: str, value: float) -> int:
@@ -33,10 +33,10 @@ def _bits(packing: str, unpacking: str, value: float) -> int:
 
 
 def _returning(value: object) -> list[tuple[str, str, tuple[Operand, ...]]]:
-    """For each type that the value fits: its descriptor, how the VM holds it, and the constant.
+    """For each possible type of the value: its descriptor, the VM's type, and the constant.
 
     Raises:
-        BadProbe: it fits none.
+        BadProbe: there is none.
     """
     number = Operand(Kind.NUMBER, "I")
     match value:
@@ -124,18 +124,18 @@ def _thrown(text: str) -> tuple[str, str]:
 
 
 class Change(ProbeSet):
-    """Calls that behave otherwise; leaving its ``with`` block, or `close`, ends that at once.
+    """A change of calls; leaving its ``with`` block, or `close`, ends it at once.
 
     If this process dies, the agent ends it.
 
     Attributes:
-        patterns: which calls.
+        patterns: the methods.
         when: the condition.
-        classes: the number of classes that got probes at the beginning; those that are loaded later
-            get them, too.
+        classes: the number of classes that got probes at the beginning; classes that are loaded
+            later get them, too.
         refused: classes that could not get any, with the reason.
-        running: how many threads were in a call of which methods of these classes, which goes on
-            as it is.
+        running: for methods of these classes, the number of threads in a call, which continues
+            unchanged.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Change(ProbeSet):
         if returns is UNCHANGED and throws is None and not delay:
             raise BadProbe("say what changes: returns=, throws= or delay=")
         if throws is not None and returns is not UNCHANGED:
-            raise BadProbe("a call that throws returns nothing: either returns= or throws=")
+            raise BadProbe("a call that throws returns nothing: use either returns= or throws=")
         if delay and (throws is not None or returns is not UNCHANGED):
             raise BadProbe("one change at a time: delay= alone, or open another one for it")
         if not 0 <= delay <= 3600:
@@ -170,7 +170,7 @@ class Change(ProbeSet):
         condition = None if when is None else compiled(when)
         if condition is not None and returns is UNCHANGED:
             if not (condition.at_returns and condition.at_exceptions):
-                raise BadProbe(f"{when!r}: where a call begins nothing is returned or thrown yet")
+                raise BadProbe(f"{when!r}: when a call begins nothing is returned or thrown yet")
         elif condition is not None and not condition.at_returns:
             raise BadProbe(f"{when!r}: a call that returns has thrown nothing")
         thrown = None
@@ -197,10 +197,10 @@ class Change(ProbeSet):
             raise
 
     def _check_exception(self, vm: TracedVM, name: str) -> None:
-        """Refuse the name of a class that there is not.
+        """Refuse the name of an unknown class.
 
         Raises:
-            LookupError: no class of that name is loaded, nor can be from the VM's own.
+            LookupError: no class of that name is loaded, and the VM's own have none.
         """
         if len(vm.classes(name)):
             return
@@ -213,7 +213,7 @@ class Change(ProbeSet):
 
     @property
     def reached(self) -> int:
-        """Calls for which the condition held so far."""
+        """Calls that matched the condition so far."""
         return self._memory.changes_reached
 
     @property
@@ -224,13 +224,13 @@ class Change(ProbeSet):
 
     @property
     def failed(self) -> int:
-        """Changes that failed: the exception's class cannot be found or made from there."""
+        """Changes that failed: the exception's class cannot be found or instantiated from there."""
         return self._memory.changes_failed
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all ``times`` changes are made.
 
-        It is false when the time, in seconds, passes first, or the target ends.
+        Returns false if the timeout, in seconds, passes first, or the target ends.
         """
         until = None if timeout is None else time.monotonic() + timeout
         while self.made + self.failed < self._times:

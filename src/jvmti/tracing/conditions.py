@@ -1,4 +1,4 @@
-"""Conditions of traces, which the probes themselves evaluate.
+"""Conditions of traces, evaluated by the probes.
 
 A condition compares values with constants: ``n > 1000 and order.customer.name == "Ada"``. Python's
 own parser reads it; `jvmti.layouts.probes.TEST` has the steps.
@@ -30,30 +30,30 @@ _EQUALITY = (Outcomes.EQUAL, Outcomes.LESS | Outcomes.GREATER)
 
 
 class Condition(NamedTuple):
-    """A condition as probes take it."""
+    """A condition, compiled for probes."""
 
     steps: Sequence[Step]
     """Its steps."""
     entry_steps: Sequence[Step]
-    """What is known where a call begins, because nothing changes it: joined by ``and`` with the
-    rest, it decides there."""
+    """The part that is known when a call begins, because nothing changes it: joined by ``and`` with
+    the rest, it decides there."""
     end_steps: Sequence[Step]
     """The rest."""
     at_returns: bool
-    """Whether it can hold where a call returns."""
+    """Whether it can hold when a call returns."""
     at_exceptions: bool
-    """Whether it can hold where an exception leaves a call."""
+    """Whether it can hold when an exception ends a call."""
 
 
 def compiled(text: str) -> Condition:
-    """The condition behind a text.
+    """Compile a condition from text.
 
-    Names are those of parameters, ``arg0``, ``this``, ``value`` (what is returned), ``exception``
-    and ``thread``; fields of objects follow a dot, to any depth. ``len(x)`` is the length of an
-    array or a string. Both sides may not be values.
+    Names are those of parameters, ``arg0``, ``this``, ``value`` (the result), ``exception`` and
+    ``thread``; fields of objects follow a dot, to any depth. ``len(x)`` is the length of an array
+    or a string. Both sides may not be values.
 
     Raises:
-        BadProbe: it is no condition, or compares what cannot be compared; the message names the
+        BadProbe: it is not a condition, or compares incomparable values; the message names the
             part.
     """
     try:
@@ -84,7 +84,7 @@ def _is_and(tree: ast.expr) -> TypeGuard[ast.BoolOp]:
 
 
 def _is_constant_in_a_call(step: Step) -> bool:
-    """Whether a comparison is of an argument itself, or a step only joins others."""
+    """Whether a comparison uses an argument itself, or a step only joins others."""
     kinds = (Kind.ARGUMENT, Kind.NAMED)
     return step.operand is None or (step.operand.kind in kinds and step.path is None)
 
@@ -159,15 +159,15 @@ class _Compiler:
 def value_of(
     tree: ast.expr, whole: str, refuse: Callable[[ast.AST, str], BadProbe] | None = None
 ) -> tuple[Operand, str | None]:
-    """Where a value comes from, and the fields that lead on from there.
+    """The source of a value, and the path of fields from there.
 
     Args:
         tree: the expression.
         whole: the text that it is part of.
-        refuse: makes the exception about a part.
+        refuse: makes the exception for a part.
 
     Raises:
-        BadProbe: the expression is no value.
+        BadProbe: the expression is not a value.
     """
 
     def refused(part: ast.AST, why: str) -> BadProbe:
@@ -181,7 +181,7 @@ def value_of(
             case ast.Call(ast.Name("len"), [inner], []):
                 path, tree = ["length"], inner
             case _:
-                raise refused(tree, "no method is called; len(x) is the only function")
+                raise refused(tree, "methods cannot be called; len(x) is the only function")
     while isinstance(tree, ast.Attribute):
         path.insert(0, tree.attr)
         tree = tree.value

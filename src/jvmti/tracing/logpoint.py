@@ -1,4 +1,4 @@
-"""Logpoints: a line of text, with values in it, whenever a place in the code is reached."""
+"""Logpoints: a line of text with values, whenever a thread reaches a place in the code."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from jvmti.tracing.sites import RecordedObject, Site
 from jvmti.tracing.traced_vm import TracedVM
 
 _BEGAN = 1
-"""What a record has for the time at which a call began: it is about no call."""
+"""The begin time in records without a call."""
 
 
 class Hit(NamedTuple):
-    """A logpoint was reached."""
+    """A hit of a logpoint."""
 
     time: int
     """When, in nanoseconds of ``CLOCK_MONOTONIC``."""
     thread: str
-    """The name of the thread, or its number where that has ended."""
+    """The name of the thread, or its number if it has ended."""
     thread_id: int
     """Its ``Thread.threadId``."""
     class_name: str
-    """The class whose code it is."""
+    """The class of the code."""
     method: str
     """The method's name."""
     descriptor: str
     """Its descriptor."""
     line: int
-    """The line, 0 where that is unknown."""
+    """The line, 0 if unknown."""
     values: dict[str, Any]
-    """What stands between braces in the text, and the value: a number, a truth value, a string,
-    ``None``, or `RecordedObject` for all else."""
+    """The expressions in braces, with their values: a number, a truth value, a string, ``None``, or
+    `RecordedObject` for all else."""
     text: str
     """The text with the values in it."""
 
     @property
     def moment(self) -> datetime.datetime:
-        """When it was, in local time."""
+        """The local time."""
         return local_time(self.time)
 
     @escaped
@@ -96,18 +96,18 @@ class Template(NamedTuple):
     text: str
     """The text itself."""
     parts: tuple[tuple[str, int | None, str], ...]
-    """Text as it is, then the position of a value, and how Python is to format it."""
+    """Literal text, then the position of a value, and Python's format of it."""
     names: tuple[str, ...]
-    """What stands between braces, each once."""
+    """The expressions in braces, each once."""
     operands: tuple[Operand, ...]
-    """Where these values come from."""
+    """The sources of these values."""
 
     @staticmethod
     def of(text: str) -> Template:
         """The template of a text, with values in braces; doubled braces stand for themselves.
 
         Raises:
-            BadProbe: it makes no sense; the message names the part.
+            BadProbe: it is invalid; the message names the part.
         """
         parts: list[tuple[str, int | None, str]] = []
         names: list[str] = []
@@ -142,7 +142,7 @@ class Template(NamedTuple):
                     found.append(format(value, format_spec))
                     continue
                 except (TypeError, ValueError):
-                    pass  # null, or an object: shown as it is
+                    pass  # null, or an object: shown unformatted
             found.append(value if isinstance(value, str) else shown(value))
         return "".join(found)
 
@@ -152,7 +152,7 @@ def _operand(name: str, text: str) -> Operand:
         tree = ast.parse(name, mode="eval").body
     except (SyntaxError, ValueError):
         raise BadProbe(
-            f"{name!r} in the text {text!r} is no value, such as n or this.total"
+            f"{name!r} in the text {text!r} is not a value, such as n or this.total"
         ) from None
     operand, path = value_of(tree, text)
     if operand.kind is Kind.VALUE:
@@ -163,7 +163,7 @@ def _operand(name: str, text: str) -> Operand:
 
 
 def _at_place(operand: Operand) -> Operand:
-    """A value as it is there, also where it is a parameter that was assigned to."""
+    """A value at that place, even of a parameter that was assigned to."""
     return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
 
 
@@ -180,19 +180,19 @@ def _condition(text: str | None) -> list[Step]:
 
 
 class _Place(NamedTuple):
-    """Where a logpoint is: ``com.acme.Order:42``, ``com.acme.Order.add:42`` or ``….add``."""
+    """The place of a logpoint: ``com.acme.Order:42``, ``com.acme.Order.add:42`` or ``….add``."""
 
     site: Where
     number: int
     owners: tuple[tuple[str, str | None], ...]
-    """Patterns of classes and methods that it may mean."""
+    """The patterns of classes and methods that it may match."""
 
     @staticmethod
     def of(text: str) -> _Place:
         match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
         if match is None or match["name"].startswith(".") or match["name"].endswith("."):
             raise BadProbe(
-                f"{text!r} is no place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
+                f"{text!r} is not a place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
                 "CLASS.METHOD, such as com.acme.Order:42"
             )
         classes, _, method = match["name"].rpartition(".")
@@ -235,18 +235,18 @@ def _probes(
 
 
 class Logpoint(Recorder[Hit, Hits]):
-    """A text that a running JVM records whenever a place is reached; `close` ends it.
+    """A text that a running JVM records whenever a thread reaches a place; `close` ends it.
 
     Iterating gives hits until the logpoint is closed or the target ends. The program never waits.
 
     Attributes:
-        place: where it is.
-        text: what it records.
+        place: its place.
+        text: its text.
         when: the condition.
         classes: the number of classes that got probes at the beginning.
         refused: classes that could not get any, with the reason.
-        running: how many threads were in a call of which methods of these classes. Such a call goes
-            on in the interpreter, and without the logpoint, until it returns.
+        running: for methods of these classes, the number of threads in a call. Such a call
+            continues in the interpreter, and without the logpoint, until it returns.
     """
 
     def __init__(
@@ -283,7 +283,7 @@ class Logpoint(Recorder[Hit, Hits]):
             raise
 
     def _check_place(self) -> None:
-        """Refuse a place that there is not, or where no value is known."""
+        """Refuse a missing place, or one where a value is unknown."""
         if not self._sites:
             self._refuse_place()
         for number, name in enumerate(self._template.names):
@@ -292,7 +292,7 @@ class Logpoint(Recorder[Hit, Hits]):
                     raise BadProbe(f"{self.text!r} has too many values for a record: {name!r}")
                 raise LookupError(
                     f"there is no value {name!r} at {self.place}; arg0 and so on, and this.FIELD, "
-                    "are there also where a class was compiled without -g"
+                    "are available even if a class was compiled without -g"
                 )
 
     def _refuse_place(self) -> None:
@@ -325,7 +325,7 @@ class Logpoint(Recorder[Hit, Hits]):
 
     @property
     def places(self) -> int:
-        """How many places have it so far."""
+        """The number of places that have it so far."""
         with self._lock:
             self._read_sites()
         return len(self._sites)

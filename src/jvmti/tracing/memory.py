@@ -1,7 +1,7 @@
 """The memory that probes write to: records in lanes, and tallies.
 
-`jvmti.layouts.probe_memory` says how it looks.  Nothing that the target writes is believed: a
-record counts only with the number that belongs to its place.
+`jvmti.layouts.probe_memory` describes it. This does not trust what the target writes: a record
+counts only with the number that belongs to its place.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Array = numpy.ndarray[Any, Any]
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _PATIENCE = 0.2
-"""Seconds that a record may take from its beginning to its end; later it counts as lost: its thread
-was stopped in the middle, or met an error there."""
+"""Seconds from the beginning of a record to its end; later it counts as lost: its thread was
+stopped in the middle, or failed there."""
 
 
 class ProbeMemory:
@@ -33,7 +33,7 @@ class ProbeMemory:
 
     Attributes:
         descriptor: of the memory, until it is closed.
-        lost: records that were begun and not ended.
+        lost: the number of unfinished records.
     """
 
     def __init__(self, record_size: int) -> None:
@@ -69,24 +69,24 @@ class ProbeMemory:
         self.lost = 0
 
     def allow(self, records: int | None) -> None:
-        """Let each lane get this many records before the next read; ``None`` is for all."""
-        # Less was read, as far as the lane knows.
+        """Limit each lane to this many records before the next read; ``None`` is no limit."""
+        # The lane sees a smaller number of read records.
         fewer = 0 if records is None else max(self._capacity - records, 0)
         self._tails[:] = self._read - fewer
 
     @property
     def dropped(self) -> int:
-        """Records for which there was no space, or no quota."""
+        """Records dropped for lack of space, or over the quota."""
         return int(self._dropped.sum())
 
     def change(self, every: int, most: int) -> None:
-        """Say which changes are made: each n-th, up to a number of them."""
+        """Set which changes to make: each n-th, up to a limit."""
         self._changes[LANES.MOST // 8] = most
         self._changes[LANES.EVERY // 8] = every
 
     @property
     def changes_reached(self) -> int:
-        """Calls that reached a probe that changes something."""
+        """Calls that reached a probe with a change."""
         return int(self._reached[0])
 
     @property
@@ -95,20 +95,20 @@ class ProbeMemory:
         return int(self._failed[0])
 
     def close_descriptor(self) -> None:
-        """Once both sides have mapped it, it is not needed."""
+        """Close the descriptor, once both sides have mapped the memory."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1
 
     def take(self) -> Array:
-        """Copies of the records that are whole, in rows of bytes; those of a thread in order."""
+        """Copies of the complete records, in rows of bytes; those of a thread in order."""
         parts = []
         heads = self._heads.copy()
         lanes = numpy.flatnonzero(heads != self._read)
         for lane in lanes.tolist():
             first, last = int(self._read[lane]), int(heads[lane])
             if not 0 <= last - first <= self._capacity:
-                # What the target wrote is impossible: begin again from where it is.
+                # The target wrote impossible numbers: start again from its position.
                 self._read[lane] = last
                 continue
             numbers = numpy.arange(first, last)
@@ -128,7 +128,7 @@ class ProbeMemory:
         return numpy.concatenate(parts)
 
     def _lost_until(self, lane: int, head: int) -> int:
-        """The number up to which records of a lane that are not whole will never be."""
+        """The number up to which incomplete records of a lane are lost."""
         now = time.monotonic()
         since, seen = self._waited.setdefault(lane, (now, head))
         if now - since < _PATIENCE:
@@ -137,7 +137,7 @@ class ProbeMemory:
         return seen
 
     def tallies(self, sites: int) -> Array:
-        """Of each site its buckets, then the sum and the longest, in nanoseconds."""
+        """For each site its buckets, then the sum and the longest, in nanoseconds."""
         return self._tallies[:, :sites].copy()
 
 

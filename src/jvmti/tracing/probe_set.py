@@ -1,4 +1,4 @@
-"""Sets of probes in a JVM: they are put into classes, and taken out."""
+"""Sets of probes in a JVM: puts them into classes, and removes them."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ _OUT_OF_MEMORY, _TOO_LARGE = 1, 4
 _FAILURES = {_TOO_LARGE: "it has no space for more constants"}
 
 _BATCH = 100
-"""Classes that get their probes in one pause at first."""
+"""The number of classes that get probes in the first pause."""
 
 Self = TypeVar("Self", bound="ProbeSet")
 
 
 def values_of(condition: str | None) -> str | None:
-    """What a method has to have for the sake of a condition, if there is one."""
+    """What a condition requires of a method, if there is one."""
     if condition is None:
         return None
     return (
-        f"has the values of the condition {condition!r}; arg0 and so on are there also where a "
+        f"has the values of the condition {condition!r}; arg0 and so on are available even if a "
         "class was compiled without -g"
     )
 
 
 class ProbeSet:
-    """A set of probes in a JVM; leaving its ``with`` block, or `close`, takes them out.
+    """A set of probes in a JVM; leaving its ``with`` block, or `close`, removes them.
 
     Args:
         vm: the VM.
         probes: the probes.
         shape: of their records.
-        over: seconds that what is recorded must have taken.
+        over: the shortest duration to record, in seconds.
 
     Attributes:
-        classes: the number of classes that got probes at the beginning; those that are loaded later
-            get them, too.
+        classes: the number of classes that got probes at the beginning; classes that are loaded
+            later get them, too.
         refused: classes that could not get any, with the reason.
-        running: how many threads were in a call of which methods of these classes. Such a call goes
-            on in the interpreter, and without probes, until it returns.
+        running: for methods of these classes, the number of threads in a call. Such a call
+            continues in the interpreter, and without probes, until it returns.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ProbeSet:
     # ---- the classes -----------------------------------------------------------------------------
 
     def _arm(self, max_pause: float | None) -> None:
-        """Give the classes that are loaded their probes."""
+        """Put probes into the loaded classes."""
         classes = self._loaded()
         self._find_running({one.name for one in classes})
         batch = _BATCH if max_pause is None else 1
@@ -123,7 +123,7 @@ class ProbeSet:
         return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
 
     def _place(self, classes: list[Any]) -> None:
-        """Give classes their probes; one that is refused does not keep the others from it."""
+        """Put probes into classes; one that is refused does not affect the others."""
         if not classes:
             return
         try:
@@ -148,13 +148,13 @@ class ProbeSet:
         if self._failure == _OUT_OF_MEMORY:
             raise OutOfMemory(None, "trace", f"no memory for the probes of {pattern!r}")
         if self._failure is not None:
-            why = _FAILURES.get(self._failure, "its code makes no sense")
+            why = _FAILURES.get(self._failure, "its code is invalid")
             raise Error(f"a class of {pattern!r} can have no probes: {why}")
 
     def _check_patterns(
         self, patterns: Sequence[str], of_probe: Mapping[int, int], needed: str | None
     ) -> None:
-        """Refuse a pattern that takes nothing.
+        """Refuse a pattern that matches nothing.
 
         Args:
             patterns: the patterns.
@@ -162,8 +162,8 @@ class ProbeSet:
             needed: what a method must be or have to get one, as the end of a sentence.
 
         Raises:
-            LookupError: there is no such class or method, or none that has what is needed.
-            Error: the class could get no probes.
+            LookupError: there is no such class or method, or none that meets the condition.
+            Error: the class could not get probes.
         """
         self._read_sites()
         taken = {of_probe[site.probe] for site in self._sites if site.probe in of_probe}
@@ -173,7 +173,7 @@ class ProbeSet:
                 self._refuse(pattern, self._classes_named([name]), method, needed)
 
     def _classes_named(self, names: Sequence[str]) -> list[Any]:
-        """The loaded classes that patterns take.
+        """The loaded classes that match patterns.
 
         Raises:
             LookupError: there is none; the message has similar names.
@@ -189,11 +189,11 @@ class ProbeSet:
         return found
 
     def _refuse(self, what: str, classes: list[Any], method: str, needed: str | None) -> NoReturn:
-        """Say why nothing in classes that are loaded has a probe.
+        """Raise the reason why nothing in the loaded classes has a probe.
 
         Raises:
-            LookupError: they have no such method, or none that has what is needed.
-            Error: they could get no probes.
+            LookupError: they have no such method, or none that meets the condition.
+            Error: they could not get probes.
         """
         self._failed_for(what)
         names = {one.name for cls in classes[:20] for one in cls.methods}
@@ -207,14 +207,14 @@ class ProbeSet:
 
     @property
     def methods(self) -> int:
-        """How many methods have probes so far."""
+        """The number of methods with probes so far."""
         with self._lock:
             self._read_sites()
         return len({(site.name, site.descriptor) for site in self._sites})
 
     @property
     def ended(self) -> bool:
-        """Whether the probes are taken out, or the target is gone."""
+        """Whether the probes have been removed, or the target is gone."""
         return self._closed or self._vm._session.has_ended()
 
     def _read_sites(self) -> None:
@@ -222,7 +222,7 @@ class ProbeSet:
         self._sites_read += len(data)
         for site in read_sites(data):
             if site.probe >= len(self._plan):
-                raise ProtocolError("a place is of a probe that there is not")
+                raise ProtocolError("a place has the number of an unknown probe")
             site.lay_out(self._shape.text_size)
             self._sites.append(site)
 
@@ -240,7 +240,7 @@ class ProbeSet:
     # ---- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Take the probes out of the classes; what was recorded can be read still."""
+        """Remove the probes from the classes; recorded data can still be read."""
         if self._closed:
             return
         session = self._vm._session
@@ -256,7 +256,7 @@ class ProbeSet:
             self._closed = True
 
     def _read_rest(self) -> None:
-        """Read what cannot be read later."""
+        """Read the data that is lost afterwards."""
         self._read_sites()
 
     def __enter__(self: Self) -> Self:

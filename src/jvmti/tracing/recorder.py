@@ -1,4 +1,4 @@
-"""Probes that record, and how their records are read."""
+"""Probes that record, and the reader of their records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jvmti.tracing.sites import Site
 from jvmti.tracing.traced_vm import TracedVM
 
 TICK = 0.05
-"""Seconds between two looks at the records."""
+"""Seconds between two reads of the records."""
 
 _HEAD = numpy.dtype(
     [
@@ -55,8 +55,8 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         vm: the VM.
         probes: the probes.
         shape: of their records.
-        limit: records a second; ``None`` for all that there is space for.
-        over: seconds that what is recorded must have taken.
+        limit: records a second; ``None`` for all that fit.
+        over: the shortest duration to record, in seconds.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         over: float = 0.0,
     ) -> None:
         if limit is not None and limit < 1:
-            raise BadProbe("limit= counts from 1; None records all that there is space for")
+            raise BadProbe("limit= counts from 1; None records all that fit")
         self._limit = limit
         self._class_names = ["?"]
         self._classes_read = 0
@@ -82,7 +82,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
 
     @abstractmethod
     def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Record:
-        """What a record says."""
+        """Decode a record."""
 
     @abstractmethod
     def _records(self, found: list[Record]) -> Records:
@@ -92,17 +92,17 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
 
     @property
     def dropped(self) -> int:
-        """Records that were left out: there were more than the limit, or than were read in time."""
+        """Dropped records: more than the limit, or not read in time."""
         return self._memory.dropped + self._memory.lost + self._left_out
 
     def read(self, timeout: float | None = 0.0) -> Records:
-        """What was recorded since the last time, in order.
+        """The records since the last call, in order.
 
         Args:
-            timeout: seconds to wait for one; ``None`` is for ever.
+            timeout: seconds to wait for one; ``None`` is no limit.
 
         Raises:
-            ProtocolError: what the target has written makes no sense.
+            ProtocolError: the target wrote invalid data.
         """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -117,7 +117,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
             time.sleep(left)
 
     def __iter__(self) -> Iterator[Record]:
-        """Records as they are made, until the probes are taken out or the target ends."""
+        """New records, until the probes are removed or the target ends."""
         while True:
             found = self.read(1.0)
             yield from found
@@ -130,12 +130,12 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
             self._since, self._taken = now, 0
         allowed = None if self._limit is None else max(self._limit - self._taken, 0)
         rows = self._memory.take()
-        # Where there are enough for this second, the program writes no more either.
+        # Enough for this second: the program stops writing, too.
         self._memory.allow(None if allowed is None else max(allowed - len(rows), 0))
         if not len(rows):
             return []
         heads = rows[:, :HEAD].copy().view(_HEAD)[:, 0]
-        # A frame may go on with the probes of a set that had this one's place before.
+        # A frame may still run probes of an earlier set in this one's place.
         ours = heads["probes"] == self._number
         rows, heads = rows[ours], heads[ours]
         order = numpy.argsort(heads["time"], kind="stable")[:allowed]
@@ -150,12 +150,12 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
                 if self.ended:  # of a class that was loaded at the very end
                     self._left_out += 1
                     continue
-                raise ProtocolError("a record is from a place that has no probe")
+                raise ProtocolError("a record has the number of an unknown place")
             found.append(self._record(self._sites[site], memoryview(row), ended, started, thread))
         return found
 
     def _learn(self, heads: Any) -> None:
-        """Ask for the names behind numbers that are new."""
+        """Request the names of new numbers."""
         if not len(heads):
             return
         if int(heads["site"].max()) >= len(self._sites):

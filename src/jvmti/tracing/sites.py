@@ -1,4 +1,4 @@
-"""The places of probes, and how the records from each of them are read."""
+"""The places of probes, and the layout of their records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _BOXED: dict[str, Callable[[int], Any]] = {"C": chr, "Z": bool}
 
 @frozen
 class RecordedObject:
-    """An object as a record has it: not a handle, because the object may be gone.
+    """An object in a record: not a handle, because the object may be gone.
 
-    ``ABSENT``, shown as ``?``, stands for a value that there is not at that place.
+    ``ABSENT``, shown as ``?``, stands for a missing value.
 
     Attributes:
         class_name: the name of its class.
-        kind: what it is.
+        kind: its kind.
         text: the text of a string, the message of a throwable, the name of an enum's constant or of
             a class.
         is_cut: whether the text was longer.
@@ -62,7 +62,7 @@ class Slot:
 
     Attributes:
         letter: its type, as in a descriptor; ``L`` for objects.
-        at: where it is.
+        at: its offset.
     """
 
     def __init__(self, letter: str, at: int) -> None:
@@ -123,12 +123,12 @@ class Site:
 
     Attributes:
         probe: the position of the probe in its plan.
-        line: the line, 0 where that is unknown.
+        line: the line, 0 if unknown.
         class_name: the class.
         method: the method's name.
         descriptor: its descriptor.
         shape: the types of the values in the records from here; see `layouts.probes.PLACED`.
-        slots: where these are.
+        slots: their offsets.
         omitted: how many of them found no space in the record.
     """
 
@@ -141,7 +141,7 @@ class Site:
         self.omitted = 0
 
     def lay_out(self, text_size: int) -> None:
-        """Find out where the values are: a slot for each, ``None`` for one that there is not."""
+        """Compute the offsets of the values: a slot for each, ``None`` for a missing one."""
         at = RECORDED.size
         for letter in self.shape.replace(";", ""):
             if letter in "V-":
@@ -159,10 +159,10 @@ class Site:
 
 
 def read_sites(data: bytes) -> list[Site]:
-    """The sites as the agent notes them.
+    """The sites in the agent's list.
 
     Raises:
-        ProtocolError: they make no sense.
+        ProtocolError: they are invalid.
     """
     found = []
     at = 0
@@ -174,7 +174,7 @@ def read_sites(data: bytes) -> list[Site]:
         names = data[at : at + size].split(b"\0")
         at += size
         if len(names) != 5 or at > len(data):
-            raise ProtocolError("a place of a probe makes no sense")
+            raise ProtocolError("a place of a probe is invalid")
         found.append(Site(probe, line, [text.decode(name) for name in names[:4]]))
     return found
 

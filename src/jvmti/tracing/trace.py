@@ -1,4 +1,4 @@
-"""Traces: calls of methods in a running JVM, recorded by probes that are put into the classes."""
+"""Traces: calls of methods in a running JVM, recorded by probes in the classes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MOST_FRAMES = PLAN.LONGEST_TEXT // 4
 
 
 class Trace(Recorder[Call, Calls]):
-    """Calls that are being recorded; leaving its ``with`` block, or `close`, ends it.
+    """An open trace of calls; leaving its ``with`` block, or `close`, ends it.
 
     Iterating gives calls until the trace is closed or the target ends. The classes are as they were
     when `close` returns; if this process dies, the agent puts them back.
 
     Attributes:
-        patterns: what is traced.
+        patterns: the traced methods.
         when: the condition.
     """
 
@@ -119,8 +119,8 @@ class Trace(Recorder[Call, Calls]):
     def summary(self) -> list[MethodUse]:
         """Calls, failures and durations by method, the most expensive first.
 
-        Only for traces that were opened with ``summary=True``: they add up in the target, which
-        costs less than recording, and count every call.
+        Only for traces opened with ``summary=True``: they add up in the target, which costs less
+        than recording, and count every call.
 
         Raises:
             ValueError: the trace records calls.
@@ -138,7 +138,7 @@ class Trace(Recorder[Call, Calls]):
 
 
 def _within(part: float, running: Any, ends: Any, longest: int) -> float:
-    """The end of the bucket that has a part of all calls."""
+    """The end of the bucket at a fraction of all calls."""
     return float(min(ends[int(numpy.searchsorted(running, part * running[-1]))], longest))
 
 

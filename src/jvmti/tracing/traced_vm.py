@@ -1,4 +1,4 @@
-"""What tracing needs of a VM."""
+"""The part of a VM that tracing uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TracedVM"]
 
 
 class TracedVM(Protocol):
-    """A VM that is at hand, such as `jvmti.VM`."""
+    """A running VM, such as `jvmti.VM`."""
 
     env: Any
     classes: Any

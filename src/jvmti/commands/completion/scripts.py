@@ -1,4 +1,4 @@
-"""Scripts for shells that complete command lines, made from the parsers of the commands."""
+"""Completion scripts for shells, generated from the parsers of the commands."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Option:
 
     #: Its spellings.
     names: list[str]
-    #: What it does.
+    #: Its help text.
     help: str
-    #: Whether a value follows it.
+    #: Whether it takes a value.
     takes: bool
-    #: The values that it may have, where they are known.
+    #: The possible values, if known.
     choices: list[str]
     #: Whether the value is a file.
     file: bool
@@ -31,19 +31,19 @@ class Option:
 
 @dataclass
 class Words:
-    """What may follow a command."""
+    """The words that may follow a command."""
 
-    #: What it does.
+    #: Its help text.
     summary: str
     #: Its options.
     options: list[Option] = field(default_factory=list)
     #: Commands below it.
     below: dict[str, Words] = field(default_factory=dict)
-    #: Whether a running JVM is named.
+    #: Whether it takes a running JVM.
     target: bool = False
-    #: Whether a file is named.
+    #: Whether it takes a file.
     file: bool = False
-    #: Other words that may stand there.
+    #: Other words that may follow.
     plain: list[str] = field(default_factory=list)
 
     @classmethod
@@ -74,7 +74,7 @@ class Words:
         return made
 
     def all(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Words]]:
-        """This command and all below it, each with the words that lead there."""
+        """This command and all below it, each with its words."""
         yield path, self
         for name, words in self.below.items():
             yield from words.all((*path, name))

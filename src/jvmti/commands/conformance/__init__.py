@@ -137,7 +137,7 @@ def _one(
     if name == "force_garbage_collection" and not gc:
         return NOT_CALLED, calls.GARBAGE_COLLECTION
     if declaration.callback:
-        return NOT_CALLED, "calls a Python function, which this command has none for"
+        return NOT_CALLED, "needs a callback, and this command has none"
     try:
         if case is None:
             target = materials.env if interface == "jvmti" else materials.jni

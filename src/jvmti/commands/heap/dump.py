@@ -11,7 +11,7 @@ from jvmti.heap.snapshot import Snapshot
 
 
 class Command:
-    """Write a heap to a file: as HPROF, as Parquet tables, or without what is confidential in it.
+    """Write a heap to a file: as HPROF, as Parquet tables, or without confidential contents.
 
       jvmti heap dump MyServer server.hprof
       jvmti heap dump MyServer server.hprof --redact

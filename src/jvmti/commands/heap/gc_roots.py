@@ -20,8 +20,8 @@ class Command:
       jvmti heap gc-roots MyServer com.acme.Session
       jvmti heap gc-roots dump.hprof 'com.acme.*' --depth 30 --weak
 
-    The number in parentheses says to how many of the objects a place leads; the places that lead to
-    most objects are shown.
+    The number in parentheses is the number of objects behind a place; it shows the places with most
+    objects.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -42,10 +42,10 @@ class Command:
       jvmti heap histogram MyServer --diff before.json
       jvmti heap histogram dump.hprof
 
-    The count stops the program for about 13 ms per million objects. It includes garbage that has
-    not been collected yet; with --live the VM collects first, which stops the program for a full
-    garbage collection. If several class loaders have a class of one name, another pass tells them
-    apart and says which is the oldest. The histogram of a heap dump leaves out garbage.
+    The count stops the program for about 13 ms per million objects. It includes unreachable objects
+    that have not been collected yet; with --live the VM collects first, which stops the program for
+    a full garbage collection. If several class loaders have a class of one name, another pass finds
+    their loaders and the oldest one. The histogram of a heap dump leaves out unreachable objects.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Options that several verbs have: what to look at, what to run there, where to write."""
+"""Options of several verbs: targets, code to run, output files."""

@@ -18,7 +18,7 @@ def add_probing(parser: argparse.ArgumentParser, what: str, examples: str = "") 
 
     Args:
         parser: of the verb.
-        what: what a condition is about.
+        what: the subject of a condition.
         examples: further conditions.
     """
     parser.add_argument(
@@ -30,7 +30,7 @@ def add_probing(parser: argparse.ArgumentParser, what: str, examples: str = "") 
     parser.add_argument(
         "--unloaded",
         action="store_true",
-        help="wait for classes that are not loaded yet, as it is where -- starts a program",
+        help="wait for classes that are not loaded yet; implied when -- starts a program",
     )
     add_json(parser)
 
@@ -40,7 +40,7 @@ def add_recording(parser: argparse.ArgumentParser, what: str) -> None:
 
     Args:
         parser: of the verb.
-        what: what is recorded.
+        what: the recorded items.
     """
     parser.add_argument(
         "--limit",

@@ -20,12 +20,12 @@ def add_code(parser: argparse.ArgumentParser) -> None:
         metavar="SCRIPT",
         help="a Python file, or - for standard input, and its sys.argv",
     )
-    parser.add_argument("-c", "--code", metavar="CODE", help="run this and end")
+    parser.add_argument("-c", "--code", metavar="CODE", help="run this and exit")
     parser.add_argument("--plain", action="store_true", help="Python's own prompt, not IPython's")
 
 
 def words_after_target(given: argparse.Namespace) -> list[str]:
-    """The words after the target; options may stand between them."""
+    """The words after the target; options may come between them."""
     words: list[str] = given.words
     no_target_but_the_program(given, words)
     if given.launched is None and words and words[0].startswith("-") and words[0] != "-":

@@ -113,7 +113,7 @@ def opened(given: argparse.Namespace, *, apart: bool = False, hold: bool = False
     Args:
         given: the arguments.
         apart: keep a started program from the terminal; see `started`.
-        hold: leave a started program in the OnLoad phase; if it is still there afterwards, it ends
+        hold: leave a started program in the OnLoad phase; if it is still held afterwards, it ends
             without having run.
     """
     if given.launched is None:
