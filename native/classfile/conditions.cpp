@@ -12,7 +12,7 @@ using layouts::Test;
 
 constexpr const char* kComparisons[] = {"(JJI)I", "(DDI)I", "(Ljava/lang/Object;I)I",
                                         "(Ljava/lang/Object;Ljava/lang/String;I)I",
-                                        "(IILjava/lang/Object;)I"};
+                                        "(IIILjava/lang/Object;)I"};
 
 enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent };
 
@@ -64,7 +64,8 @@ void Method::condition(const Probe& probe, const Place& place) {
   for (uint32_t i = 0; i < probe.step_count; ++i) {
     switch (probe.steps[i].operation) {
       case Test::kCompare:
-        compare(probe, i, place);
+        // What the agent has to look at is not asked for where the rest is false already.
+        if (compare(probe, i, place)) ++i;
         break;
       case Test::kAnd:
         op(kIand, -1);
@@ -80,8 +81,11 @@ void Method::condition(const Probe& probe, const Place& place) {
   }
 }
 
-void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
+// Whether the step behind it is done, too.
+bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   const Step& step = probe.steps[index];
+  bool joins =
+      index + 1 < probe.step_count && probe.steps[index + 1].operation == Test::kAnd && index > 0;
   Text type = type_at(*step.operand, place);
   Text field = own_field(*step.operand, step.path);
   bool is_field = field.size != 0 && category(field) != '\0';
@@ -94,7 +98,8 @@ void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     double value = static_cast<double>(step.constant);
     std::memcpy(&constant, &value, sizeof constant);
   }
-  bool is_at_hand = kind == 'L' && (is_field || step.path.size == 0);
+  bool is_at_hand =
+      kind == 'L' && (is_field || step.path.size == 0) && step.operand->kind != OperandKind::kStack;
   // What the comparison of texts in Java calls must not call it.
   bool serves_text = class_->name.starts_with("java/lang/String");
   uint8_t comparison = is_number                                        ? (is_real ? kReal : kWhole)
@@ -102,6 +107,7 @@ void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
                        : is_at_hand && step.type == 'S' && !serves_text ? kText
                                                                         : kInAgent;
   if (comparison == kInAgent) {
+    if (!joins) number(1);
     // The number of the set, as in the probe itself.
     hand_over(probe.operands[0], place);
     number(static_cast<int32_t>(probe.first_step + index));
@@ -128,6 +134,7 @@ void Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   uint16_t& method = comparisons_[comparison];
   if (method == 0) method = pool_.add_method(probe.helper, "test", kComparisons[comparison]);
   invoke(method, kComparisons[comparison]);
+  return joins && comparison == kInAgent;
 }
 
 }  // namespace classfile

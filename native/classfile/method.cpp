@@ -39,10 +39,13 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   bool uses_locals = false;
   for (const Probe* probe : probes) {
     wanted_ |= 1u << static_cast<uint32_t>(probe->site);
-    bool hands_this = probe->hands_over(OperandKind::kThis);
+    // At a call it is of that call.
+    bool is_call = probe->site == Site::kCall || probe->site == Site::kCalled;
+    bool hands_held = probe->hands_over(OperandKind::kHeld) && !is_call;
+    bool hands_this = probe->hands_over(OperandKind::kThis) || hands_held;
     bool hands_named = probe->hands_over(OperandKind::kNamed);
     bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
-                           probe->hands_over(OperandKind::kArguments) || hands_named;
+                           probe->hands_over(OperandKind::kArguments) || hands_named || hands_held;
     needs_parameters = needs_parameters || hands_this || hands_arguments;
     if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
     if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)

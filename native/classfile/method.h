@@ -25,6 +25,8 @@ struct MethodInfo {
 
 // `int` for I and so on; null for what is no primitive type.
 const char* primitive_name(char type);
+// Of I J F D and objects, from 0.
+uint8_t kind_of(char category);
 
 enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
 
@@ -87,6 +89,7 @@ class Method {
     uint32_t target = kNoSlot;  // kNoSlot: null
     Text owner;                 // of a field or method, or the class of an object
     Text member;
+    Text member_type;
     bool has_receiver = false;  // first among what was passed
     bool is_passed = false;     // what was passed was put away
     bool is_entry = false;
@@ -182,18 +185,21 @@ class Method {
   Text own_field(const Operand& operand, Text path) const;
   void get_own_field(Text name, Text type, const Place& place);
   void condition(const Probe& probe, const Place& place);
-  void compare(const Probe& probe, uint32_t step, const Place& place);
+  bool compare(const Probe& probe, uint32_t step, const Place& place);
+
+  // records.cpp: what a probe records
+  void record(const Probe& probe, const Place& place);
+  void end_shape(const Place& place);
+  Text type_at(const Operand& operand, const Place& place) const;
+  bool fits(const Probe& probe, Text type, uint32_t at);
+  void put(const Probe& probe, Text type, uint32_t* at);
+  void put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at);
+  void invoke_put(const Probe& probe, uint8_t kind);
 
   // sequences.cpp: what a probe is made of
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
   bool emit(const Probe& probe, const Place& place);
-  Text type_at(const Operand& operand, const Place& place) const;
-  void record(const Probe& probe, const Place& place);
-  bool fits(const Probe& probe, Text type, uint32_t at);
-  void put(const Probe& probe, Text type, uint32_t* at);
-  void put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at);
-  void invoke_put(const Probe& probe, uint8_t kind);
   void hand_over(const Operand& operand, const Place& place);
   bool find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
@@ -209,6 +215,7 @@ class Method {
   template <class Load>
   void array(size_t count, const Load& load_one);
   void this_object(const Place& place);
+  void held(const Place& place);
   void parameter(const Parameter& one, const Place& place);
   const Parameter* argument(int64_t position) const;
   const Parameter* parameter_named(Text name) const;
@@ -289,6 +296,8 @@ class Method {
   Vector<Parameter> parameters_;
   Vector<Spilled> spilled_;
   Vector<Kept> kept_;
+  Vector<Kept> kept_here_;  // from before a call until behind it
+  Text bound_to_;           // the class that the probe in hand calls
   Vector<const Probe*> selected_;
   // For what comes behind the instruction.
   Vector<const Probe*> called_;

@@ -72,16 +72,20 @@ bool makes_sense(const Operand& operand, Site site) {
     case OperandKind::kDescriptor:
       return type == 'S';
     case OperandKind::kMember:
-      return type == 'S' && has_member(site);
+      return (type == 'S' || type == kAsItIs) && has_member(site);
     case OperandKind::kThis:
       return type == 'L' || type == kAsItIs;
     case OperandKind::kTarget:
-      return type == 'L' &&
+      return (type == 'L' || type == kAsItIs) &&
              (has_member(site) || site == Site::kMonitorEnter || site == Site::kMonitorExit);
     case OperandKind::kArguments:
       return type == 'A' || type == kAsItIs;
     case OperandKind::kAllPassed:
-      return type == 'A' && (site == Site::kCall || site == Site::kCalled);
+      return (type == 'A' || type == kAsItIs) && (site == Site::kCall || site == Site::kCalled);
+    case OperandKind::kHeld:
+      return type == kAsItIs;
+    case OperandKind::kPosition:
+      return type == 'I';
     case OperandKind::kArgument:
       return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 &&
              operand.number < 256;
@@ -89,10 +93,12 @@ bool makes_sense(const Operand& operand, Site site) {
       return type != 'S' && type != 'A' && type != 'T' && operand.number >= 0 &&
              operand.number < 256 && (site == Site::kCall || site == Site::kCalled);
     case OperandKind::kNamed:
-      return type == kAsItIs && operand.text.data != nullptr;
+      return (type == kAsItIs || type == 'L') && operand.text.data != nullptr;
     case OperandKind::kThread:
     case OperandKind::kStack:
-      return type == kAsItIs;
+      return type == kAsItIs || type == 'L';
+    case OperandKind::kTook:
+      return (type == kAsItIs || type == 'L') && site != Site::kEntry && operand.number >= 0;
     case OperandKind::kLocal:
       return type != 'S' && type != 'A' && type != 'T' && operand.text.data != nullptr;
     case OperandKind::kValue:
@@ -136,10 +142,10 @@ Status Plan::read_operands(const uint8_t* at, uint32_t count) {
     if (!text(one.text, &operand.text) || !text(one.path, &operand.path)) return Status::kBadPlan;
     bool is_type = described(operand.type) != nullptr && operand.type != 'V';
     if (!is_type && operand.type != kAsItIs) return Status::kBadPlan;
-    bool has_path = operand.path.size != 0;
-    if (has_path && (operand.type != kAsItIs || operand.kind == OperandKind::kArguments)) {
-      return Status::kBadPlan;
-    }
+    bool is_one =
+        operand.kind != OperandKind::kArguments && operand.kind != OperandKind::kAllPassed;
+    bool is_kept_object = operand.type == kAsItIs || operand.type == 'L';
+    if (operand.path.size != 0 && (!is_kept_object || !is_one)) return Status::kBadPlan;
     operands_.put(operand);
   }
   return Status::kOk;
@@ -159,13 +165,15 @@ Status Plan::read_steps(const uint8_t* at, uint32_t count) {
               Text(),
               Text()};
     if (step.operation == layouts::Test::kCompare) {
-      bool is_type = one.type == 'J' || one.type == 'D' || one.type == 'S' || one.type == 'L';
+      bool is_type = one.type == 'J' || one.type == 'D' || one.type == 'S' || one.type == 'P' ||
+                     one.type == 'L';
       if (!is_type || one.operand >= operands_.size() || one.holds > 7) return Status::kBadPlan;
       step.type = static_cast<char>(one.type);
       step.operand = operands_.begin() + one.operand;
       if (step.operand->type != kAsItIs) return Status::kBadPlan;
       if (!text(one.text, &step.text) || !text(one.path, &step.path)) return Status::kBadPlan;
-      if (step.type == 'S' && step.text.data == nullptr) return Status::kBadPlan;
+      if ((step.type == 'S' || step.type == 'P') && step.text.data == nullptr)
+        return Status::kBadPlan;
     }
     steps_.put(step);
   }
@@ -270,7 +278,8 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
       if (probe.result != 'V') return Status::kBadPlan;
       break;
     case Outcome::kKeep:
-      if (probe.result != 'J' || probe.site != Site::kEntry) return Status::kBadPlan;
+      if (probe.result != 'J' || (probe.site != Site::kEntry && probe.site != Site::kCall))
+        return Status::kBadPlan;
       break;
     case Outcome::kReplace:
       if (std::strchr("IJFDL", probe.result) == nullptr || probe.result == '\0')

@@ -21,32 +21,7 @@ constexpr Boxed kBoxes[] = {{'Z', "java/lang/Boolean", "(Z)Ljava/lang/Boolean;"}
                             {'F', "java/lang/Float", "(F)Ljava/lang/Float;"},
                             {'D', "java/lang/Double", "(D)Ljava/lang/Double;"}};
 
-// Of what puts a value into a record, by kind.
-constexpr const char* kPuts[] = {
-    "(JII)J", "(JJI)J", "(JFI)J", "(JDI)J", "(JLjava/lang/Object;I)J", "(JLjava/lang/Object;II)J"};
-constexpr uint8_t kPutPath = 5;
-
 constexpr const char* kCurrentThread = "()Ljava/lang/Thread;";
-
-uint32_t size_in_record(const Probe& probe, Text type) {
-  bool is_object = category(type) == 'L';
-  return is_object ? uint32_t{sizeof(layouts::RecordedObject)} + probe.text_size : 8;
-}
-
-uint8_t kind_of(char category) {
-  switch (category) {
-    case 'I':
-      return 0;
-    case 'J':
-      return 1;
-    case 'F':
-      return 2;
-    case 'D':
-      return 3;
-    default:
-      return 4;
-  }
-}
 
 // Whether a value of a category can be handed over as a type.
 bool is_convertible(char from, char to) {
@@ -68,6 +43,21 @@ bool is_convertible(char from, char to) {
 }
 
 }  // namespace
+
+uint8_t kind_of(char category) {
+  switch (category) {
+    case 'I':
+      return 0;
+    case 'J':
+      return 1;
+    case 'F':
+      return 2;
+    case 'D':
+      return 3;
+    default:
+      return 4;
+  }
+}
 
 const char* primitive_name(char type) {
   switch (type) {
@@ -104,8 +94,10 @@ const Method::Spilled* Method::passed(int64_t position) const {
 }
 
 uint32_t Method::kept_by(int64_t probe) const {
-  for (const Kept& one : kept_) {
-    if (one.probe == probe) return one.slot;
+  for (const Vector<Kept>* list : {&kept_, &kept_here_}) {
+    for (const Kept& one : *list) {
+      if (one.probe == probe) return one.slot;
+    }
   }
   return kNoSlot;
 }
@@ -167,6 +159,7 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
       return parameter_named(operand.text) != nullptr ||
              (!place.is_unwind && find_local(operand.text, place.at, &type, &slot));
     case OperandKind::kKept:
+    case OperandKind::kTook:
       return kept_by(operand.number) != kNoSlot;
     default:
       return true;
@@ -187,11 +180,18 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
 
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
+  bound_to_ = probe.helper;
   bool records = probe.outcome == Outcome::kRecord;
   uint32_t shape = shapes_.size();
   uint32_t handed_over = records ? kBeginOperands : probe.operand_count;
   if (probe.conditional) condition(probe, place);
-  for (uint32_t i = 0; i < handed_over; ++i) hand_over(probe.operands[i], place);
+  for (uint32_t i = 0; i < handed_over; ++i) {
+    if (probe.operands[i].kind == OperandKind::kPosition) {
+      number(static_cast<int32_t>(probe.first_operand + i) - 1);
+    } else {
+      hand_over(probe.operands[i], place);
+    }
+  }
   uint16_t& helper = helpers_[probe.number];
   if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
   op(kInvokestatic, probe.depth);
@@ -199,6 +199,9 @@ bool Method::emit(const Probe& probe, const Place& place) {
   if (records) {
     record(probe, place);
   } else if (probe.outcome == Outcome::kKeep) {
+    if (probe.site != Site::kEntry && !keep(kept_here_, {probe.number, temporary('J')})) {
+      return false;
+    }
     store('J', kept_by(probe.number));
   } else if (probe.outcome == Outcome::kReplace) {
     Text type = place.value_type;
@@ -209,99 +212,8 @@ bool Method::emit(const Probe& probe, const Place& place) {
     }
     store(probe.result, place.value);
   }
+  end_shape(place);
   return keep(placed_, {probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
-}
-
-// Behind `begin`, whose result each `put` takes and returns.
-void Method::record(const Probe& probe, const Place& place) {
-  uint32_t at = sizeof(layouts::RecordedProbe);
-  size_t first = method_->is_static() ? 0 : 1;
-  for (uint32_t i = kBeginOperands; i < probe.operand_count; ++i) {
-    const Operand& operand = probe.operands[i];
-    if (operand.kind == OperandKind::kArguments) {
-      for (size_t j = first; j < parameters_.size(); ++j) {
-        if (!fits(probe, parameters_[j].type, at)) continue;
-        parameter(parameters_[j], place);
-        put(probe, parameters_[j].type, &at);
-      }
-      shapes_.u1(';');
-      continue;
-    }
-    Text type = type_at(operand, place);
-    if (type[0] == 'V' || !is_possible(operand, place)) {
-      shapes_.u1('V');
-    } else if (operand.path.size != 0 || operand.kind == OperandKind::kStack) {
-      put_path(probe, i, place, &at);
-    } else if (fits(probe, type, at)) {
-      hand_over(operand, place);
-      put(probe, type, &at);
-    }
-  }
-  shapes_.u1(0);
-  if (end_ == 0) end_ = pool_.add_method(probe.helper, "end", kEnd);
-  invoke(end_, kEnd);
-}
-
-// What the path of an operand leads to: a field of the class's own by its type, anything else by
-// the agent, an object.
-void Method::put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at) {
-  const Operand& operand = probe.operands[index];
-  Text field = own_field(operand, operand.path);
-  char kind = category(type_at(operand, place));
-  if (kind != 'L') return shapes_.u1('V');
-  if (field.size != 0 && category(field) != '\0') {
-    if (!fits(probe, field, *at)) return;
-    hand_over(operand, place);
-    get_own_field(operand.path, field, place);
-    return put(probe, field, at);
-  }
-  Text object = "Ljava/lang/Object;";
-  if (!fits(probe, object, *at)) return;
-  hand_over(operand, place);
-  number(static_cast<int32_t>(*at));
-  number(static_cast<int32_t>(probe.first_operand + index));
-  *at += size_in_record(probe, object);
-  invoke_put(probe, kPutPath);
-}
-
-// The type of what is handed over as it is; V for nothing.
-Text Method::type_at(const Operand& operand, const Place& place) const {
-  Text type = "V";
-  uint32_t slot;
-  switch (operand.kind) {
-    case OperandKind::kValue:
-      return place.value_type.size == 0 ? type : place.value_type;
-    case OperandKind::kArgument:
-      return argument(operand.number) == nullptr ? type : argument(operand.number)->type;
-    case OperandKind::kPassed:
-      return passed(operand.number) == nullptr ? type : passed(operand.number)->type;
-    case OperandKind::kLocal:
-      return find_local(operand.text, place.at, &type, &slot) ? type : Text("V");
-    case OperandKind::kNamed:
-      if (parameter_named(operand.text) != nullptr) return parameter_named(operand.text)->type;
-      return find_local(operand.text, place.at, &type, &slot) ? type : Text("V");
-    default:
-      return "Ljava/lang/Object;";
-  }
-}
-
-// Whether a value has space in a record, which is noted.
-bool Method::fits(const Probe& probe, Text type, uint32_t at) {
-  bool is_fitting = at + size_in_record(probe, type) <= probe.record_size;
-  char letter = type[0] == '[' ? 'L' : static_cast<char>(type[0]);
-  shapes_.u1(static_cast<uint8_t>(is_fitting ? letter : '-'));
-  return is_fitting;
-}
-
-void Method::put(const Probe& probe, Text type, uint32_t* at) {
-  number(static_cast<int32_t>(*at));
-  *at += size_in_record(probe, type);
-  invoke_put(probe, kind_of(category(type)));
-}
-
-void Method::invoke_put(const Probe& probe, uint8_t kind) {
-  if (puts_[kind] == 0) puts_[kind] = pool_.add_method(probe.helper, "put", kPuts[kind]);
-  invoke(puts_[kind], kPuts[kind]);
 }
 
 void Method::hand_over(const Operand& operand, const Place& place) {
@@ -366,11 +278,15 @@ void Method::hand_over(const Operand& operand, const Place& place) {
     }
     case OperandKind::kNamed: {
       const Parameter* found = parameter_named(operand.text);
-      if (found != nullptr) return parameter(*found, place);
       Text type;
       uint32_t slot = 0;
+      if (found != nullptr) {
+        parameter(*found, place);
+        return convert(found->type, operand.type);
+      }
       (void)find_local(operand.text, place.at, &type, &slot);
-      return load(category(type), slot);
+      load(category(type), slot);
+      return convert(type, operand.type);
     }
     case OperandKind::kThread:
     case OperandKind::kStack:  // the agent asks for its frames
@@ -378,7 +294,37 @@ void Method::hand_over(const Operand& operand, const Place& place) {
                     kCurrentThread);
     case OperandKind::kKept:
       return load('J', kept_by(operand.number));
+    case OperandKind::kTook:
+      load('J', kept_by(operand.number));
+      invoke(pool_.add_method(bound_to_, "elapsed", "(J)J"), "(J)J");
+      return convert("J", operand.type);
+    case OperandKind::kHeld:
+      return held(place);
+    case OperandKind::kPosition:
+      return;  // `emit` knows it
   }
+}
+
+// An array of the receiver and of what is passed.
+void Method::held(const Place& place) {
+  if (place.is_passed) {
+    size_t first = place.has_receiver ? 1 : 0;
+    return array(spilled_.size() - first + 1, [&](size_t i) {
+      if (i == 0) {
+        if (place.target == kNoSlot) return op(kAconstNull, 1);
+        return load('L', place.target);
+      }
+      const Spilled& one = spilled_[first + i - 1];
+      load(one.category, one.slot);
+      convert(one.type, 'L');
+    });
+  }
+  size_t first = method_->is_static() ? 0 : 1;
+  array(parameters_.size() - first + 1, [&](size_t i) {
+    if (i == 0) return this_object(place);
+    parameter(parameters_[first + i - 1], place);
+    convert(parameters_[first + i - 1].type, 'L');
+  });
 }
 
 void Method::this_object(const Place& place) {

@@ -96,6 +96,7 @@ bool Method::before(uint32_t at, uint8_t op) {
   made_.clear();
   read_.clear();
   entered_.clear();
+  kept_here_.clear();
   uint8_t marks = marks_[at];
   if ((marks & (kBusy | kLineStart | kHandlerStart)) == 0) return true;
   if ((marks & kHandlerStart) != 0 && is_wanted(Site::kCatch) && !caught(at)) return false;
@@ -177,6 +178,7 @@ bool Method::read_field(uint32_t at, uint8_t op) {
   after_.at = at;
   after_.owner = member.owner;
   after_.member = member.name;
+  after_.member_type = member.descriptor;
   after_.value_type = member.descriptor;
   if (op == kGetfield && any_hands_over(read_, OperandKind::kTarget)) {
     depth_ = 0;
@@ -196,6 +198,7 @@ bool Method::write(uint32_t at, uint8_t op) {
   place.at = at;
   place.owner = member.owner;
   place.member = member.name;
+  place.member_type = member.descriptor;
   place.value_type = member.descriptor;
   char kind = category(member.descriptor);
   if (kind == '\0' || kind == 'V') return false;
@@ -243,12 +246,14 @@ bool Method::call(uint32_t at, uint8_t op) {
   for (const Probes* probes : {&selected_, &called_}) {
     is_spilled = is_spilled || any_hands_over(*probes, OperandKind::kTarget) ||
                  any_hands_over(*probes, OperandKind::kPassed) ||
-                 any_hands_over(*probes, OperandKind::kAllPassed);
+                 any_hands_over(*probes, OperandKind::kAllPassed) ||
+                 any_hands_over(*probes, OperandKind::kHeld);
   }
   Place place;
   place.at = at;
   place.owner = member.owner;
   place.member = member.name;
+  place.member_type = member.descriptor;
   place.has_receiver = has_receiver;
   after_ = place;
   after_.value_type = Types::result(member.descriptor);

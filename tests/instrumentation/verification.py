@@ -30,10 +30,13 @@ import programs
 from jvmti.classfile import MalformedClassFile
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
-from jvmti.instrumentation.probes import Probe
+from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.errors import Error, NamesDontMatch
-from jvmti.tracing.call_probes import RecordShape, call_probes
-from jvmti.tracing.conditions import compiled
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.tracing.call_probes import RecordShape, call_probes, recorded
+from jvmti.tracing.conditions import EVERYWHERE, compiled
+from jvmti.tracing.places import Place
+from jvmti.tracing.summaries import Grouping
 
 HELPER = "java.lang.Probed"
 EVERYTHING: list[str | Probe] = [
@@ -57,6 +60,13 @@ EVERYTHING: list[str | Probe] = [
 ]
 """Probes of every kind, with everything that they can be handed."""
 
+_BY = {
+    2: Grouping.of("method"),
+    3: Grouping.of("value"),
+    4: Grouping.of("arg0"),
+    5: Grouping.of("class"),
+    7: Grouping.of("thread"),
+}
 RECORDING: list[str | Probe] = [
     probe
     for number, (pattern, condition) in enumerate(
@@ -66,14 +76,39 @@ RECORDING: list[str | Probe] = [
             ("*.*", "arg0 > 1.5 or not arg1 == 'a' or this.size == 3 or this.count < 0"),
             ("*.*", "value == None or value > 70000000000"),
             ("*.*", "exception.detailMessage != 'none' and (name == None or n == 1)"),
+            ("*.*", "caller in 'java.*' and took > 0.1 and type(this) != 'x'"),
+            ("*.<init>", None),
+            ("call *.* in *.*", "value != 3 and took > 0.5"),
+            ("call *.* in *.*", None),
         ]
     )
     for probe in call_probes(
         pattern,
         f"started {number}",
         RecordShape.of(16),
-        summary=number == 2,
+        by=_BY.get(number),
         condition=condition and compiled(condition),
+        stack=number == 1,
+        objects=number in (0, 6, 8),
+    )
+] + [
+    probe
+    for place in (
+        *("write *.* in *.*", "read *.* in *.*", "throw *.*", "catch * in *.*", "new * in *.*"),
+        *("called *.* in *.*", "call *.* in *.*", "monitor-enter *.*", "monitor-exit *.*"),
+    )
+    for probe in Place.of(place).probes(
+        recorded(
+            (
+                *(Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I")),
+                Operand(Kind.NUMBER, "J", 1),
+                *(one for one in Place.of(place).words.values() if one.kind is not Kind.ALL_PASSED),
+                *(EVERYWHERE["took"], Operand(Kind.THIS, "X", path="class")),
+            ),
+            RecordShape.of(16, objects=4),
+        ),
+        [],
+        times=True,
     )
 ]
 """Probes that record, count, and have conditions."""

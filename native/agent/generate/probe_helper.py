@@ -95,9 +95,27 @@ _METHODS = {
         lreturn
         """,
     ),
+    # How long ago a call began; -1 where nobody knows.
+    "elapsed (J)J": (
+        4,
+        2,
+        """
+        lload_0
+        lconst_0
+        lcmp
+        ifeq unknown
+        invokestatic java/lang/System.nanoTime ()J
+        lload_0
+        lsub
+        lreturn
+        unknown:
+        ldc2_w -1
+        lreturn
+        """,
+    ),
     # Whether a comparison holds for the outcome: the bits of 1 less, 2 equal, 4 greater.
     "test (JJI)I": (
-        4,
+        5,
         5,
         """
         iload 4
@@ -160,6 +178,23 @@ _METHODS = {
         null:
         iconst_1
         iand
+        ireturn
+        """,
+    ),
+    # Whether a step that the agent looks at holds, if what is before it does.
+    "test (IIILjava/lang/Object;)I": (
+        3,
+        4,
+        """
+        iload_0
+        ifeq off
+        iload_1
+        iload_2
+        aload_3
+        invokestatic THIS.test (IILjava/lang/Object;)I
+        ireturn
+        off:
+        iconst_0
         ireturn
         """,
     ),
@@ -236,6 +271,29 @@ _METHODS = {
         lcmp
         iflt off
         untimed:
+        getstatic THIS.unsafe L{unsafe};
+        lload 6
+        ldc2_w {every}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lstore 16
+        lload 16
+        lconst_1
+        lcmp
+        ifle each
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 6
+        ldc2_w {reached}
+        ladd
+        lconst_1
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        lload 16
+        lrem
+        lconst_0
+        lcmp
+        ifne off
+        each:
         getstatic THIS.unsafe L{unsafe};
         invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
         getstatic THIS.tid J
@@ -356,7 +414,7 @@ _METHODS = {
     ),
     # The record is whole.
     "end (J)V": (
-        8,
+        9,
         2,
         """
         lload_0
@@ -419,8 +477,7 @@ _METHODS = {
         lreturn
         """,
     ),
-    # Counts a call by how long it took.  Locals: 4 now and then the duration, 6 the tally,
-    # 8 the bucket, 9 the longest.
+    # Counts a call by how long it took.
     "tally (IIIJ)V": (
         5,
         5,
@@ -436,21 +493,103 @@ _METHODS = {
         """,
     ),
     "tally (IIJ)V": (
-        9,
-        12,
+        6,
+        4,
         """
         lload_2
         lconst_0
         lcmp
         ifeq off
         {is_gone}
-        invokestatic java/lang/System.nanoTime ()J
+        iload_0
+        iload_1
         lload_2
+        invokestatic THIS.length (J)J
+        invokestatic THIS.count (IIJ)V
+        off:
+        return
+        """,
+    ),
+    # The same by a value, whose tally the agent knows: the set, 1 for a failure, when it began, the
+    # value, and its operand.  Local 6 is how long it took.
+    "tally (IIIJLjava/lang/Object;I)V": (
+        6,
+        7,
+        """
+        iload_0
+        ifeq off
+        iload_1
+        iload_2
+        lload_3
+        aload 5
+        iload 6
+        invokestatic THIS.tally (IIJLjava/lang/Object;I)V
+        off:
+        return
+        """,
+    ),
+    "tally (IIJLjava/lang/Object;I)V": (
+        6,
+        8,
+        """
+        lload_2
+        lconst_0
+        lcmp
+        ifeq off
+        {is_gone}
+        lload_2
+        invokestatic THIS.length (J)J
+        lstore 6
+        iload_0
+        iload_0
+        aload 4
+        iload 5
+        invokestatic THIS.key (ILjava/lang/Object;I)I
+        iload_1
+        ior
+        lload 6
+        invokestatic THIS.count (IIJ)V
+        off:
+        return
+        """,
+    ),
+    # How long a call took, 1 at least; of what is no call 1.
+    "length (J)J": (
+        4,
+        2,
+        """
+        lload_0
+        lconst_0
+        lcmp
+        iflt untimed
+        invokestatic java/lang/System.nanoTime ()J
+        lload_0
         lsub
         lconst_1
         lor
+        lreturn
+        untimed:
+        lconst_1
+        lreturn
+        """,
+    ),
+    # Adds a duration to a tally.  Locals: 2 the duration, 4 the control line and then the tally,
+    # 6 the longest, 8 the bucket.
+    "count (IIJ)V": (
+        9,
+        9,
+        """
+        {control}
         lstore 4
+        lload_2
+        getstatic THIS.unsafe L{unsafe};
         lload 4
+        ldc2_w {shortest}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lcmp
+        iflt off
+        lload_2
         l2d
         invokestatic java/lang/Double.doubleToRawLongBits (D)J
         bipush {mantissa}
@@ -468,7 +607,7 @@ _METHODS = {
         istore 8
         fits:
         getstatic THIS.unsafe L{unsafe};
-        {control}
+        lload 4
         ldc2_w {tallies}
         ladd
         invokevirtual {unsafe}.getLong (J)J
@@ -488,10 +627,10 @@ _METHODS = {
         imul
         i2l
         ladd
-        lstore 6
+        lstore 4
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 6
+        lload 4
         iload 8
         iconst_3
         ishl
@@ -502,31 +641,31 @@ _METHODS = {
         pop2
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 6
+        lload 4
         ldc2_w {sum}
         ladd
-        lload 4
+        lload_2
         invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
         pop2
         again:
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 6
+        lload 4
         ldc2_w {longest}
         ladd
         invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
-        lstore 9
-        lload 9
-        lload 4
+        lstore 6
+        lload 6
+        lload_2
         lcmp
         ifge off
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 6
+        lload 4
         ldc2_w {longest}
         ladd
-        lload 9
-        lload 4
+        lload 6
+        lload_2
         invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
         ifeq again
         off:
@@ -672,14 +811,14 @@ _METHODS["fail (IILjava/lang/String;Ljava/lang/String;)V"] = (
     """,
 )
 
-# Those that probes call are public.
-_NATIVES = {
-    "control ()J": _PRIVATE,
-    "object (JLjava/lang/Object;II)V": _PRIVATE,
-    "pause (IJ)V": _PRIVATE,
-    "raise (ILjava/lang/String;Ljava/lang/String;)V": _PRIVATE,
-    "test (IILjava/lang/Object;)I": _PUBLIC,
-}
+_NATIVES = (
+    "control ()J",
+    "key (ILjava/lang/Object;I)I",
+    "object (JLjava/lang/Object;II)V",
+    "pause (IJ)V",
+    "raise (ILjava/lang/String;Ljava/lang/String;)V",
+    "test (IILjava/lang/Object;)I",
+)
 _FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
 _NUMBERS = {
     "unsafe": _UNSAFE,
@@ -797,9 +936,9 @@ def helper_class(name: str) -> bytes:
         access = _PRIVATE | _STATIC | _FINAL
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     body += struct.pack(">H", len(_METHODS) + len(_NATIVES))
-    for method, visible in _NATIVES.items():
+    for method in _NATIVES:
         of, descriptor = method.split()
-        access = visible | _STATIC | _NATIVE
+        access = _PRIVATE | _STATIC | _NATIVE
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     for method, (stack, most_locals, text) in _METHODS.items():
         of, descriptor = method.split()

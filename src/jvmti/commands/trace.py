@@ -24,7 +24,8 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
-from jvmti.tracing.calls import Call, Calls, MethodUse, spent, tree_of
+from jvmti.tracing.calls import Call, Calls, spent, tree_of
+from jvmti.tracing.summaries import Use, Uses
 
 if TYPE_CHECKING:
     from jvmti.tracing.trace import Trace
@@ -240,7 +241,7 @@ class _Watch(RecordWatch):
             "stack": list(record.stack),
         }
 
-    def _print_summary(self, uses: list[MethodUse], passed: float) -> None:
+    def _print_summary(self, uses: Uses, passed: float) -> None:
         if self._given.json:
             print_json({"seconds": round(passed, 3), "methods": [one._asdict() for one in uses]})
             return
@@ -257,6 +258,6 @@ class _Watch(RecordWatch):
             out.print(line, markup=False, soft_wrap=True)
 
 
-def _row(use: MethodUse) -> list[object]:
+def _row(use: Use) -> list[object]:
     times = (use.total, use.mean, use.p50, use.p99, use.longest)
     return [printable(use.name), use.calls, use.failures, *(spent(round(one)) for one in times)]

@@ -142,7 +142,7 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
 
     def packed(operand: Operand) -> bytes:
         number = operand.number
-        if operand.kind is Kind.KEPT:
+        if operand.kind in (Kind.KEPT, Kind.TOOK):
             if operand.text not in keepers:
                 raise BadProbe(
                     f"{operand.text!r}: no such value, and no entry keeps it; "

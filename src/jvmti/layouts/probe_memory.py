@@ -34,7 +34,7 @@ of a lane is at n times the record's size modulo the lane's ``SIZE``.
 
 Probes that change something have, in the line of the first lane in the agent's page, how often they
 were reached and how many changes failed; and in the controller's, to make every n-th change, and
-how many at most."""
+how many at most. Where that is above 1, only every n-th record is made, too."""
 
 TALLIES = Constants(
     "ProbeTallies",
@@ -49,7 +49,9 @@ TALLIES = Constants(
 )
 """A tally for each site: how many calls took how long, by buckets, of which there are
 ``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. Each of ``STRIPES`` is
-for other threads; the tallies of a stripe lie one after the other."""
+for other threads; the tallies of a stripe lie one after the other. Where calls are counted by a
+value, each value has two instead of a site: for calls that return and for those that fail; the
+first two are for values that found no place."""
 
 MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=16)
 """All of it, and how many sets of probes there are in a JVM: a set's place is its number modulo

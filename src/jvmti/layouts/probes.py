@@ -71,6 +71,9 @@ class Operand(enum.IntEnum):
     NAMED = 18
     THREAD = 19
     STACK = 20
+    TOOK = 21
+    HELD = 22
+    POSITION = 23
 
 
 @shared("uint32_t")
@@ -167,9 +170,11 @@ OPERAND = Record(
 )
 """The type is how it is passed: ``I J F D``, ``L`` for Object, ``S`` for String, ``T`` for
 Throwable, ``A`` for an array of Objects, ``X`` as it is, into a record. The number is a number, an
-argument's position, the probe that kept a value; the text is a text, or the name of a local
-variable, of a parameter first where it is ``NAMED``. What goes into a record may have a path: it is
-then the value at the end of the path, as in `TEST`, an object or a number in a box."""
+argument's position, the probe that kept a value, also for ``TOOK``, the nanoseconds since then, and
+how many frames of a ``STACK``; the text is a text, or the name of a local variable, of a parameter
+first where it is ``NAMED``. ``HELD`` is an array of the receiver, or null, and what was passed;
+``POSITION`` the position in the plan of the operand before. What goes into a record may have a
+path: it is then the value at the end of the path, as in `TEST`, an object or a number in a box."""
 
 TEST = Record(
     "PlanTest",
@@ -182,9 +187,11 @@ TEST = Record(
     path="uint32_t",
 )
 """A step of a condition. A comparison is of an operand, as it is, or of the value at the end of a
-path of fields (``customer.name``; a last ``length`` is that of an array or a string), and of a
-constant: ``J`` an integer, ``D`` the bits of a double, ``S`` the text, ``L`` null. `Outcomes` says
-for which outcomes it holds; a path that meets null holds for none but the comparison with null."""
+path of fields (``customer.name``; a last ``length`` is that of an array or a string, a last
+``class`` the class), and of a constant: ``J`` an integer, ``D`` the bits of a double, ``S`` the
+text, ``P`` patterns, one a line, ``L`` null. A ``STACK`` is the text ``CLASS.METHOD`` of the
+caller, a class the text of its name. `Outcomes` says for which outcomes it holds; a path that meets
+null holds for none but the comparison with null."""
 
 PLACED = Record(
     "PlacedProbe",
@@ -195,10 +202,11 @@ PLACED = Record(
     shape="uint32_t",
 )
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
-before, and the line, 0 where that is unknown. The n-th of these is site n. Of a probe that records
-there is a shape: where among the shapes a text begins with a letter for each value: its type as in
-a descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one without space;
-after the arguments a ``;``."""
+before, and the line, 0 where that is unknown. The n-th of these is site n. The shape is where among
+the shapes a text begins; of a probe that records with a letter for each value: its type as in a
+descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one without space;
+after the arguments a ``;``. Of a field, call or object the name follows, after its class and a dot,
+and the descriptor, a byte of 1 before each."""
 
 RECORDED = Record(
     "RecordedProbe",
@@ -229,6 +237,7 @@ class RecordedKind(enum.IntEnum):
     CLASS = 6
     ABSENT = 7
     STACK = 8
+    HELD = 9
 
 
 RECORDED_OBJECT = Record(
@@ -243,7 +252,8 @@ RECORDED_OBJECT = Record(
 not 0 where the text was cut off; the number is the value in the box, an array's or a string's
 length, the number of the class that the object is, or the identity hash. ``ABSENT``: an object on
 the path to it has no such field. ``STACK``: the text has the numbers of frames, four bytes each, of
-callers, the nearest first, as many as fit; the number is how many there are."""
+callers, the nearest first, as many as fit; the number is how many there are. ``HELD``: the agent
+holds the objects under that number."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"

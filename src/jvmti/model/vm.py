@@ -367,10 +367,13 @@ class VM:
         text: int = 48,
         limit: int | None = 1000,
         summary: bool = False,
+        by: str | None = None,
         max_pause: float | None = None,
         unloaded: bool = False,
         when: str | None = None,
+        every: int = 1,
         stack: int = 0,
+        objects: int = 0,
     ) -> Trace:
         """Record calls of methods: arguments, what they return or throw, and how long they take.
 
@@ -384,21 +387,31 @@ class VM:
         Args:
             patterns: ``CLASS.METHOD``, shell patterns, with the types of the parameters if need be:
                 ``com.acme.Order.add(int, *)``. ``annotated PATTERN`` or ``extends PATTERN`` may
-                follow. Constructors are taken where the pattern says ``<init>``.
+                follow. Constructors are taken where the pattern says ``<init>``. Behind ``call``
+                are calls where they are made, also of native methods: ``call java.lang.Thread.sleep
+                in com.acme.*.*``; those that an exception ends are left out.
             over: seconds that a call must have taken.
             arguments: record what calls are handed.
             text: bytes of the text of a string, or of an exception's message, that are kept.
             limit: calls a second; further ones are dropped and counted. ``None`` for all that
                 there is space for.
             summary: add calls up by method instead, see `Trace.summary`.
+            by: add them up by something else: ``class`` (of the receiver), ``thread``, ``caller``,
+                or a value such as ``order.customer.name``; 2,047 different ones, and the others
+                together.
             max_pause: seconds that the program may be stopped at a time while classes get their
                 probes; ``None`` is for the least time in all.
             unloaded: a pattern may match no class that is loaded; they get probes when they are.
             when: a condition that the target evaluates:
                 ``n > 100 and order.customer.name == "Ada"``, over parameters, ``this``, ``value``,
-                ``exception``, ``thread`` and fields of these; see `docs/tracing.md`.
+                ``exception``, ``thread``, ``caller``, ``took`` and fields of these; see
+                `docs/tracing.md`.
+            every: record only each n-th of the calls that would be recorded.
             stack: how many callers each call has in ``Call.stack``, at most 256. It costs about
                 a microsecond, and more where the stack is deep.
+            objects: hold the receiver and the arguments of the last calls, so many of them, until
+                they are read or the trace is closed. Such a call has objects of the model in
+                ``Call.arguments``, and `Call.again` makes it once more.
 
         Raises:
             BadProbe: a pattern makes no sense.
@@ -416,20 +429,27 @@ class VM:
             text=text,
             limit=limit,
             summary=summary,
+            by=by,
             max_pause=max_pause,
             unloaded=unloaded,
             when=when,
+            every=every,
             stack=stack,
+            objects=objects,
         )
 
     def logpoint(
         self,
         place: str,
-        text: str,
+        text: str | None = None,
         *,
         when: str | None = None,
+        every: int = 1,
+        over: float = 0.0,
         limit: int | None = 1000,
+        by: str | None = None,
         text_size: int = 48,
+        max_pause: float | None = None,
         unloaded: bool = False,
     ) -> Logpoint:
         """Record a text, with values in it, whenever a place in the code is reached.
@@ -443,13 +463,25 @@ class VM:
         Args:
             place: ``CLASS:LINE``, ``CLASS.METHOD:LINE``, ``CLASS.METHOD@INDEX`` (of the bytecode),
                 or ``CLASS.METHOD`` for where it begins. Classes and methods may be shell patterns.
+                Or a kind of place: ``write com.acme.Order.total``, ``read FIELD``, ``call METHOD``,
+                ``called METHOD`` (when it returns), ``new CLASS``, ``catch CLASS``, each with
+                ``in CLASS.METHOD`` behind it or not; ``throw``, ``return``, ``unwind``,
+                ``monitor-enter`` or ``monitor-exit CLASS.METHOD``.
             text: values stand in braces: local variables and parameters by their names, ``arg0``
                 (what the caller passed), ``this``, ``thread``, fields of these to any depth,
-                ``len(x)``. What follows a colon is Python's format of the value.
+                ``len(x)``, ``type(x)``. At kinds of places there are ``value``, ``exception``,
+                ``target`` (whose field, method or monitor it is), ``member`` and ``passed0``, too.
+                What follows a colon is Python's format of the value. Without a text the place says
+                what is worth saying.
             when: a condition on these values, which the target evaluates, as for `trace`.
+            every: record only each n-th hit.
+            over: seconds that the call of the method must have taken until then.
             limit: hits a second; further ones are dropped and counted. ``None`` for all that there
                 is space for.
+            by: count instead, by ``method``, ``place``, ``class``, ``thread``, ``caller`` or a
+                value at the place; see `Logpoint.summary`.
             text_size: bytes of the text of a string, or of an exception's message, that are kept.
+            max_pause: as for `trace`.
             unloaded: the class may not be loaded yet; it gets its probe when it is.
 
         Raises:
@@ -465,8 +497,12 @@ class VM:
             place,
             text,
             when=when,
+            every=every,
+            over=over,
             limit=limit,
+            by=by,
             text_size=text_size,
+            max_pause=max_pause,
             unloaded=unloaded,
         )
 
@@ -478,6 +514,7 @@ class VM:
         delay: float = 0.0,
         when: str | None = None,
         every: int = 1,
+        over: float = 0.0,
         times: int | None = None,
         unloaded: bool = False,
     ) -> Change:
@@ -500,6 +537,7 @@ class VM:
             when: a condition, as for `trace`, on what is known where a call begins, or for
                 ``returns`` where it ends.
             every: only each n-th such call.
+            over: seconds that the call must have taken, for ``returns``.
             times: how many calls at most.
             unloaded: a pattern may match no class that is loaded; they are changed when they are.
 
@@ -520,6 +558,7 @@ class VM:
             delay=delay,
             when=when,
             every=every,
+            over=over,
             times=times,
             unloaded=unloaded,
         )

@@ -289,6 +289,15 @@ class ProbeCounts(NamedTuple):
     """Places that should have got a probe and could not."""
 
 
+class HeldCall(NamedTuple):
+    """A call whose objects are held."""
+
+    method: Method
+    """The method."""
+    objects: ObjectArray
+    """The receiver, or null, and what was passed; numbers in boxes."""
+
+
 class Operations(Calling):
     """The agent's functions beside JVM TI and JNI."""
 
@@ -665,7 +674,9 @@ class Operations(Calling):
         ...
 
     @operation(96, runs_java=True)
-    def open_probes(self, plan: Bytes, shortest: Long, record_size: Int, text_size: Int) -> Int:
+    def open_probes(
+        self, plan: Bytes, shortest: Long, record_size: Int, text_size: Int, held: Int
+    ) -> Int:
         """Put probes into classes from now on, also into those that are loaded later.
 
         They write to memory that comes with the request.
@@ -675,6 +686,7 @@ class Operations(Calling):
             shortest: the shortest call to record, in nanoseconds.
             record_size: bytes of a record, a power of two.
             text_size: bytes of the text of an object in it.
+            held: of how many calls the objects are held, the last ones.
 
         Returns:
             The number of this set of probes.
@@ -717,6 +729,29 @@ class Operations(Calling):
         Args:
             number: the set.
             offset: how many bytes have been read before.
+        """
+        ...
+
+    @operation(102)
+    def read_tally_keys(self, number: Int, offset: Long) -> Bytes:
+        """What calls are counted by: an object as in a record, with space for its text, each.
+
+        Args:
+            number: the set.
+            offset: how many bytes of it have been read before.
+        """
+        ...
+
+    @operation(103)
+    def take_held_call(self, number: Int, sequence: Long) -> HeldCall:
+        """The objects of a call that a set holds; it holds them no longer.
+
+        Args:
+            number: the set.
+            sequence: its number, from the record.
+
+        Raises:
+            IllegalArgument: they are not held any more.
         """
         ...
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.layouts.probes import PLAN, RECORDED, RECORDED_OBJECT, Outcome, Site
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.tracing.conditions import Condition
+from jvmti.tracing.conditions import Condition, since
+from jvmti.tracing.summaries import Grouping
 
 HELPER = "java.lang.JvmtiProbes"
 """The name in plans of the class that probes call; the agent replaces it by its own."""
@@ -41,9 +42,10 @@ def call_probes(
     shape: RecordShape,
     *,
     arguments: bool = True,
-    summary: bool = False,
+    by: Grouping | None = None,
     condition: Condition | None = None,
     stack: bool = False,
+    objects: bool = False,
 ) -> list[Probe]:
     """The probes for calls of the methods that match a pattern.
 
@@ -55,46 +57,56 @@ def call_probes(
         name: the name of the time, a different one for each pattern of a plan.
         shape: of the records.
         arguments: record the arguments of calls.
-        summary: count calls instead.
+        by: count calls by this instead.
         condition: record only calls that match it.
         stack: record the callers, after the value.
+        objects: hold the objects of calls, behind these.
 
     Raises:
         BadProbe: the pattern is invalid.
     """
+    is_call = is_call_pattern(pattern)
     place = place_of(pattern)
-    number = Operand(Kind.NUMBER, "I", 0)
     early = () if condition is None else condition.entry_steps
-    found = [
-        Probe(
-            **place,
-            site=Site.ENTRY,
-            name="start",
-            operands=(number,),
-            outcome=Outcome.KEEP,
-            result="J",
-            keeps=name,
-            condition=early,
-            conditional=bool(early),
-        )
-    ]
-    begin = (number, Operand(Kind.SITE, "I"), Operand(Kind.KEPT, "J", text=name))
+    first = Site.CALL if is_call else Site.ENTRY
+    started = noting(name)
+    found = [Probe(**place, **started, site=first, condition=early, conditional=bool(early))]
+    began = Operand(Kind.KEPT, "J", text=name)
+    begin = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), began)
     values = (
         Operand(Kind.VALUE, "X"),
         *[Operand(Kind.STACK, "X")] * stack,
-        *[Operand(Kind.ARGUMENTS, "X")] * arguments,
+        *[Operand(Kind.HELD, "X")] * objects,
+        *[Operand(Kind.ALL_PASSED if is_call else Kind.ARGUMENTS, "X")] * arguments,
     )
-    for site in (Site.RETURN, Site.UNWIND):
+    for site in (Site.CALLED,) if is_call else (Site.RETURN, Site.UNWIND):
         if condition is not None:
-            if not (condition.at_returns if site is Site.RETURN else condition.at_exceptions):
+            if not (condition.at_exceptions if site is Site.UNWIND else condition.at_returns):
                 continue
-            late = condition.end_steps
+            late = since(condition.end_steps, name)
             place |= {"condition": late, "conditional": bool(late)}
-        if summary:
-            found.append(Probe(**place, site=site, name="tally", operands=begin))
+        if by is not None:
+            counted = by.operands(began, failed=site is Site.UNWIND)
+            found.append(Probe(**place, site=site, name="tally", operands=counted))
         else:
-            found.append(_recording(place, site, (*begin, *values), shape))
+            found.append(Probe(**place, site=site, **recorded((*begin, *values), shape)))
     return found
+
+
+def noting(name: str) -> dict[str, Any]:
+    """What a probe calls that notes when a call begins, under a name."""
+    return {
+        "name": "start",
+        "operands": (Operand(Kind.NUMBER, "I", 0),),
+        "outcome": Outcome.KEEP,
+        "result": "J",
+        "keeps": name,
+    }
+
+
+def is_call_pattern(pattern: str) -> bool:
+    """Whether it takes calls where they are made, instead of methods."""
+    return pattern.lstrip().startswith("call ")
 
 
 def place_of(pattern: str) -> dict[str, Any]:
@@ -103,36 +115,46 @@ def place_of(pattern: str) -> dict[str, Any]:
     Raises:
         BadProbe: the pattern is invalid.
     """
+    is_call = is_call_pattern(pattern)
     try:
-        where = Probe.parse(f"entry {pattern} -> {HELPER}.start(int 0)")
+        where = Probe.parse(f"{'' if is_call else 'entry '}{pattern} -> {HELPER}.start(int 0)")
     except BadProbe:
+        if is_call:
+            raise
         raise BadProbe(
             f"{pattern!r} is not CLASS.METHOD, such as com.acme.Order.add or com.acme.*.*"
         ) from None
     return {
         "classes": where.classes,
         # Not constructors and initializers, unless the pattern names them.
-        "methods": where.methods or "[!<]*",
+        "methods": where.methods or (None if is_call else "[!<]*"),
         "descriptors": where.descriptors,
         "annotated": where.annotated,
         "extends": where.extends,
         "helper": HELPER,
+        "owners": where.owners,
+        "members": where.members,
     }
 
 
-def _recording(
-    place: dict[str, Any], site: Site, operands: tuple[Operand, ...], shape: RecordShape
-) -> Probe:
-    return Probe(
-        **place,
-        site=site,
-        name="begin",
-        operands=operands,
-        outcome=Outcome.RECORD,
-        result="J",
-        record_size=shape.size,
-        text_size=shape.text_size,
-    )
+def recorded(operands: tuple[Operand, ...], shape: RecordShape) -> dict[str, Any]:
+    """What a probe calls that records some values."""
+    return {
+        "name": "begin",
+        "operands": operands,
+        "outcome": Outcome.RECORD,
+        "result": "J",
+        "record_size": shape.size,
+        "text_size": shape.text_size,
+    }
 
 
-__all__ = ["HELPER", "RecordShape", "call_probes", "place_of"]
+__all__ = [
+    "HELPER",
+    "RecordShape",
+    "call_probes",
+    "is_call_pattern",
+    "noting",
+    "place_of",
+    "recorded",
+]

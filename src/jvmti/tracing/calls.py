@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jvmti import display
 from jvmti.text.printable import escaped, printable
+from jvmti.tracing.held_objects import TIME_LIMIT, HeldObjects
 from jvmti.tracing.sites import RecordedObject
 
 _LONGEST = 120
@@ -72,8 +73,10 @@ class Call(NamedTuple):
     exception: RecordedObject | None
     """The exception that ended it."""
     stack: tuple[str, ...] = ()
-    """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace
-    records."""
+    """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace was
+    opened for."""
+    objects: HeldObjects | None = None
+    """What it was handed, where the trace holds the objects of calls."""
 
     @property
     def name(self) -> str:
@@ -92,9 +95,36 @@ class Call(NamedTuple):
             return f"! {printable(str(self.exception))}"
         return "" if self.descriptor.endswith(")V") else f"= {shown(self.value)}"
 
+    def again(self, timeout: float | None = TIME_LIMIT) -> Any:
+        """Make the call once more, with the same objects, on a thread of ours.
+
+        The objects are as they are now. What the call does, it does again.
+
+        Args:
+            timeout: seconds; ``None`` waits for ever.
+
+        Returns:
+            What the call returns; of a constructor the new object.
+
+        Raises:
+            JavaException: the call threw it.
+            LookupError: the objects of this call are not held: `jvmti.VM.trace` holds those of the
+                last ``objects=`` calls until they are read.
+            CallTimeout: it did not return in time, and still runs.
+
+        JNI: CallNonvirtual<Type>MethodA, CallStatic<Type>MethodA, NewObjectA.
+        """
+        if self.objects is None:
+            raise LookupError(
+                "the objects of this call are not held; vm.trace(…, objects=100) holds those of "
+                "the last 100 calls until they are read"
+            )
+        return self.objects.call(timeout)
+
     @escaped
     def __str__(self) -> str:
-        listed = ", ".join([*map(shown, self.arguments), *["…"] * bool(self.omitted)])
+        handed = self.arguments if self.objects is None else self.objects.recorded
+        listed = ", ".join([*map(shown, handed), *["…"] * bool(self.omitted)])
         outcome = f" {self.outcome}" if self.outcome else ""
         return f"{self.name}({listed}){outcome}  {spent(self.duration)}"
 
@@ -152,29 +182,6 @@ class Calls(display.Rows[Call], display.Tabular):
                 ),
             }
         )
-
-
-class MethodUse(NamedTuple):
-    """The calls of one method, in total."""
-
-    name: str
-    """The class and the method, with a dot between them."""
-    descriptor: str
-    """The method's descriptor."""
-    calls: int
-    """The number of completed calls."""
-    failures: int
-    """How many of them an exception ended."""
-    total: int
-    """Nanoseconds, in total."""
-    mean: float
-    """Nanoseconds."""
-    p50: float
-    """The median in nanoseconds, at most a fifth too high."""
-    p99: float
-    """The 99th percentile, likewise."""
-    longest: int
-    """Nanoseconds of the longest."""
 
 
 class CallNode:
@@ -249,4 +256,4 @@ def tree_of(calls: Sequence[Call]) -> CallNode:
     return root
 
 
-__all__ = ["Call", "CallNode", "Calls", "MethodUse", "local_time", "shown", "spent", "tree_of"]
+__all__ = ["Call", "CallNode", "Calls", "local_time", "shown", "spent", "tree_of"]

@@ -10,20 +10,17 @@ from typing import Any
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
 from jvmti.interface.errors import Error
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcome
+from jvmti.layouts.probes import Outcome, Test
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
-from jvmti.tracing.call_probes import RecordShape, place_of
-from jvmti.tracing.conditions import Condition, compiled
-from jvmti.tracing.probe_set import ProbeSet, values_of
+from jvmti.tracing.call_probes import RecordShape, noting, place_of
+from jvmti.tracing.conditions import STARTED, compiled, over_steps, since, uses
+from jvmti.tracing.probe_set import MOST, ProbeSet, values_of
 from jvmti.tracing.traced_vm import TracedVM
 
 _WHOLE = {"B": 7, "S": 15, "I": 31, "J": 63}
 """Bits of signed numbers."""
 _TEXTS = tuple(f"Ljava/lang/{name};" for name in ("String", "Object", "CharSequence", "Comparable"))
-_MOST = (1 << 62) - 1
-
-
 UNCHANGED = ...
 """Instead of a new result: no change."""
 
@@ -72,13 +69,15 @@ def _probes(
     returns: object,
     throws: tuple[str, str] | None,
     delay: float,
-    condition: Condition | None,
+    steps: Sequence[Step],
+    began: str,
 ) -> list[Probe]:
     place = place_of(pattern)
     begin = Operand(Kind.NUMBER, "I", 0)
-    steps: Sequence[Step] = () if condition is None else condition.steps
-    always: dict[str, Any] = {"condition": steps, "conditional": True}
+    always: dict[str, Any] = {"condition": since(steps, began), "conditional": True}
     found = []
+    if uses(steps, Kind.TOOK):
+        found.append(Probe(**place, site=Where.ENTRY, **noting(began)))
     if delay:
         wait = Operand(Kind.NUMBER, "J", int(delay * 1e9))
         found.append(
@@ -148,6 +147,7 @@ class Change(ProbeSet):
         delay: float,
         when: str | None,
         every: int,
+        over: float,
         times: int | None,
         unloaded: bool,
     ) -> None:
@@ -161,13 +161,16 @@ class Change(ProbeSet):
             raise BadProbe("one change at a time: delay= alone, or open another one for it")
         if not 0 <= delay <= 3600:
             raise BadProbe("a delay is of 0 to 3,600 seconds")
-        if every < 1 or (times is not None and times < 1):
-            raise BadProbe("every= and times= count from 1")
         self.patterns = tuple(patterns)
         self.when = when
         self._every = every
-        self._times = _MOST if times is None else min(times, _MOST)
+        self._times = MOST if times is None else min(times, MOST)
         condition = None if when is None else compiled(when)
+        steps = [] if condition is None else list(condition.steps)
+        if over:
+            steps += [*over_steps(over), *[Step(Test.AND)] * bool(steps)]
+        if returns is UNCHANGED and uses(steps, Kind.TOOK):
+            raise BadProbe("where a call begins it has taken no time: over= goes with returns=")
         if condition is not None and returns is UNCHANGED:
             if not (condition.at_returns and condition.at_exceptions):
                 raise BadProbe(f"{when!r}: when a call begins nothing is returned or thrown yet")
@@ -180,15 +183,16 @@ class Change(ProbeSet):
         probes: list[Probe] = []
         of_probe: dict[int, int] = {}
         for number, pattern in enumerate(patterns):
-            for probe in _probes(pattern, returns, thrown, delay, condition):
-                of_probe[len(probes)] = number
+            began = f"{STARTED} {number}"
+            for probe in _probes(pattern, returns, thrown, delay, steps, began):
+                if probe.outcome is not Outcome.KEEP:
+                    of_probe[len(probes)] = number
                 probes.append(probe)
         needed = values_of(when)
         if returns is not UNCHANGED:
             needed = f"can return {returns!r}" + ("" if needed is None else f", and {needed}")
-        super().__init__(vm, probes, RecordShape.of(8))
+        super().__init__(vm, probes, RecordShape.of(8), every=every, times=self._times)
         try:
-            self._memory.change(self._every, self._times)
             self._arm(None)
             if not unloaded:
                 self._check_patterns(patterns, of_probe, needed)

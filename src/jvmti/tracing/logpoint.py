@@ -5,27 +5,32 @@ from __future__ import annotations
 import ast
 import datetime
 import fnmatch
-import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jvmti import display
-from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
+from jvmti.instrumentation.probes import BadProbe, Operand, Step
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcome, RecordedKind
+from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped, printable
-from jvmti.tracing.call_probes import HELPER, RecordShape
+from jvmti.tracing.call_probes import RecordShape, recorded
 from jvmti.tracing.calls import local_time, shown
-from jvmti.tracing.conditions import compiled, value_of
+from jvmti.tracing.conditions import compiled, over_steps, parsed, uses, value_of
+from jvmti.tracing.places import Place
 from jvmti.tracing.probe_set import values_of
 from jvmti.tracing.recorder import Recorder
 from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 
-_BEGAN = 1
-"""The begin time in records without a call."""
+_BEGAN = Operand(Kind.NUMBER, "J", 1)
+"""What a record has for the time at which a call began: it is about no call."""
+_UNTIMED = _BEGAN._replace(number=-1)
+"""The same for what is only counted, which takes no time."""
+_ELSEWHERE = {"value", "exception", "target", "member", "passed"}
+"""What has a name at some kinds of places only."""
 
 
 class Hit(NamedTuple):
@@ -103,8 +108,12 @@ class Template(NamedTuple):
     """The sources of these values."""
 
     @staticmethod
-    def of(text: str) -> Template:
+    def of(text: str, words: Mapping[str, Operand]) -> Template:
         """The template of a text, with values in braces; doubled braces stand for themselves.
+
+        Args:
+            text: the text.
+            words: what has a name at the place.
 
         Raises:
             BadProbe: it is invalid; the message names the part.
@@ -124,7 +133,7 @@ class Template(NamedTuple):
                 raise BadProbe(f"the text {text!r}: '!{conversion}' has no meaning here")
             name = name.strip()
             if name not in names:
-                operands.append(_operand(name, text))
+                operands.append(_operand(name, text, words))
                 names.append(name)
             parts.append((literal, names.index(name), format_spec or ""))
         return Template(text, tuple(parts), tuple(names), tuple(operands))
@@ -147,16 +156,18 @@ class Template(NamedTuple):
         return "".join(found)
 
 
-def _operand(name: str, text: str) -> Operand:
-    try:
-        tree = ast.parse(name, mode="eval").body
-    except (SyntaxError, ValueError):
+def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:
+    tree = parsed(name)
+    if tree is None:
+        raise BadProbe(f"{name!r} in the text {text!r} is not a value, such as n or this.total")
+    if isinstance(tree, ast.Name) and tree.id in _ELSEWHERE - set(words):
         raise BadProbe(
-            f"{name!r} in the text {text!r} is not a value, such as n or this.total"
-        ) from None
-    operand, path = value_of(tree, text)
-    if operand.kind is Kind.VALUE:
-        raise BadProbe(f"{name!r} in the text {text!r}: vm.trace shows what calls return and throw")
+            f"{name!r} in the text {text!r}: it is known where calls return, fields are read and "
+            "so on: 'return com.acme.Order.add', or vm.trace"
+        )
+    operand, path = value_of(tree, text, words=words)
+    if operand.kind is Kind.ALL_PASSED:
+        raise BadProbe(f"{name!r} in the text {text!r}: name one of them, passed0 and so on")
     if operand.kind is Kind.THREAD and path is None:
         path = "name"
     return _at_place(operand)._replace(path=path)
@@ -167,71 +178,23 @@ def _at_place(operand: Operand) -> Operand:
     return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
 
 
-def _condition(text: str | None) -> list[Step]:
-    if text is None:
-        return []
-    condition = compiled(text)
-    if not (condition.at_returns and condition.at_exceptions):
-        raise BadProbe(f"{text!r}: vm.trace knows what calls return and throw, a logpoint does not")
-    return [
-        step if step.operand is None else step._replace(operand=_at_place(step.operand))
-        for step in condition.steps
-    ]
-
-
-class _Place(NamedTuple):
-    """The place of a logpoint: ``com.acme.Order:42``, ``com.acme.Order.add:42`` or ``….add``."""
-
-    site: Where
-    number: int
-    owners: tuple[tuple[str, str | None], ...]
-    """The patterns of classes and methods that it may match."""
-
-    @staticmethod
-    def of(text: str) -> _Place:
-        match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
-        if match is None or match["name"].startswith(".") or match["name"].endswith("."):
+def _condition(text: str | None, over: float, words: Mapping[str, Operand]) -> list[Step]:
+    found: list[Step] = []
+    if text is not None:
+        tree = parsed(text)
+        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} if tree else set()
+        if names & _ELSEWHERE - set(words):
             raise BadProbe(
-                f"{text!r} is not a place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
-                "CLASS.METHOD, such as com.acme.Order:42"
+                f"{text!r}: what is returned or thrown is not known there; it is at places such as "
+                "'return com.acme.Order.add', or for vm.trace"
             )
-        classes, _, method = match["name"].rpartition(".")
-        both = ((classes, method),) if classes else ()
-        if match["mark"] == ":":
-            return _Place(Where.LINE, int(match["number"]), ((match["name"], None), *both))
-        if not classes:
-            raise BadProbe(f"{text!r} has no method: {text}.METHOD, or {text}:LINE")
-        if match["mark"] == "@":
-            return _Place(Where.INDEX, int(match["number"]), both)
-        return _Place(Where.ENTRY, -1, both)
-
-
-def _probes(
-    place: _Place, template: Template, shape: RecordShape, condition: Sequence[Step]
-) -> list[Probe]:
-    begin = (
-        Operand(Kind.NUMBER, "I", 0),
-        Operand(Kind.SITE, "I"),
-        Operand(Kind.NUMBER, "J", _BEGAN),
-    )
-    return [
-        Probe(
-            site=place.site,
-            classes=classes,
-            methods=method,
-            number=place.number,
-            helper=HELPER,
-            name="begin",
-            operands=(*begin, *template.operands),
-            outcome=Outcome.RECORD,
-            result="J",
-            record_size=shape.size,
-            text_size=shape.text_size,
-            condition=condition,
-            conditional=bool(condition),
-        )
-        for classes, method in place.owners
-    ]
+        found += [
+            step if step.operand is None else step._replace(operand=_at_place(step.operand))
+            for step in compiled(text, words).steps
+        ]
+    if over:
+        found += [*over_steps(over), *[Step(Test.AND)] * bool(found)]
+    return found
 
 
 class Logpoint(Recorder[Hit, Hits]):
@@ -253,28 +216,44 @@ class Logpoint(Recorder[Hit, Hits]):
         self,
         vm: TracedVM,
         place: str,
-        text: str,
+        text: str | None,
         *,
         when: str | None,
+        every: int,
+        over: float,
         limit: int | None,
+        by: str | None,
         text_size: int,
+        max_pause: float | None,
         unloaded: bool,
     ) -> None:
         for name, value in (("place", place), ("text", text)):
-            if not isinstance(value, str):
+            if not isinstance(value, str) and (name == "place" or value is not None):
                 raise TypeError(f"the {name} of a logpoint is a text, not {value!r}")
         self.place = place
-        self.text = text
         self.when = when
-        self._template = Template.of(text)
-        self._place_of = _Place.of(place)
-        shape = RecordShape.of(text_size, objects=len(self._template.names))
-        probes = _probes(self._place_of, self._template, shape, _condition(when))
-        super().__init__(vm, probes, shape, limit=limit)
+        self._place_of = Place.of(place)
+        words = self._place_of.words
+        self.text = self._place_of.text if text is None else text
+        self._template = Template.of(self.text, words)
+        names = self._template.names
+        shape = RecordShape.of(text_size, objects=max(len(names), 1))
+        grouping = None if by is None else Grouping.of(by, words)
+        if grouping is not None and grouping.operand is not None:
+            grouping = grouping._replace(operand=_at_place(grouping.operand))
+        steps = _condition(when, over, words)
+        if grouping is None:
+            begin = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), _BEGAN)
+            what = recorded((*begin, *self._template.operands), shape)
+        else:
+            what = {"name": "tally", "operands": grouping.operands(_UNTIMED, failed=False)}
+        asked = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
+        probes = self._place_of.probes(what, steps, times=uses(asked, Kind.TOOK))
+        super().__init__(vm, probes, shape, limit=limit, by=grouping, every=every)
         try:
-            self._arm(None)
+            self._arm(max_pause)
             self._read_sites()
-            there = {site.name for site in self._sites}
+            there = {site.name for site in self._sites if self._is_there(site)}
             self.running = {name: many for name, many in self.running.items() if name in there}
             if not unloaded:
                 self._check_place()
@@ -282,13 +261,20 @@ class Logpoint(Recorder[Hit, Hits]):
             self.close()
             raise
 
+    def _is_there(self, site: Site) -> bool:
+        """Whether a probe is at the place itself."""
+        return self._plan[site.probe].outcome is not Outcome.KEEP
+
     def _check_place(self) -> None:
-        """Refuse a missing place, or one where a value is unknown."""
-        if not self._sites:
+        """Refuse a place that there is not, or where no value is known."""
+        there = [site for site in self._sites if self._is_there(site)]
+        if not there:
             self._refuse_place()
+        if self._by is not None:
+            return
         for number, name in enumerate(self._template.names):
-            if all(site.slots[number] is None for site in self._sites):
-                if any(site.shape[number] == "-" for site in self._sites):
+            if all(site.slots[number] is None for site in there):
+                if any(site.shape[number] == "-" for site in there):
                     raise BadProbe(f"{self.text!r} has too many values for a record: {name!r}")
                 raise LookupError(
                     f"there is no value {name!r} at {self.place}; arg0 and so on, and this.FIELD, "
@@ -296,10 +282,18 @@ class Logpoint(Recorder[Hit, Hits]):
                 )
 
     def _refuse_place(self) -> None:
-        loaded = self._classes_named([classes for classes, _ in self._place_of.owners])
+        if self._place_of.site not in (Where.ENTRY, Where.LINE, Where.INDEX):
+            self._failed_for(self.place)
+            needed = values_of(self.when)
+            raise LookupError(
+                f"no loaded class has code for {self.place!r}"
+                + ("" if needed is None else f" that {needed}")
+                + "; to wait for one, say so (unloaded)"
+            )
+        loaded = self._classes_named([classes or "*" for classes, _ in self._place_of.owners])
         cls = loaded[-1]
         _, method = next(
-            one for one in reversed(self._place_of.owners) if cls in self._vm.classes(one[0])
+            one for one in reversed(self._place_of.owners) if cls in self._vm.classes(one[0] or "*")
         )
         methods = [one for one in cls.methods if fnmatch.fnmatchcase(one.name, method or "*")]
         self._failed_for(self.place)
@@ -328,15 +322,21 @@ class Logpoint(Recorder[Hit, Hits]):
         """The number of places that have it so far."""
         with self._lock:
             self._read_sites()
-        return len(self._sites)
+        return sum(map(self._is_there, self._sites))
 
     def _records(self, found: list[Hit]) -> Hits:
         return Hits(found)
 
     def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Hit:
         values = [
-            RecordedObject("", RecordedKind.ABSENT) if slot is None else value
-            for slot, value in zip(site.slots, self._values(site, row), strict=True)
+            RecordedObject("", RecordedKind.ABSENT)
+            if slot is None
+            else value / 1e9
+            if operand.kind is Kind.TOOK
+            else value
+            for operand, slot, value in zip(
+                self._template.operands, site.slots, self._values(site, row), strict=True
+            )
         ]
         return Hit(
             ended,

@@ -79,8 +79,8 @@ class ProbeMemory:
         """Records dropped for lack of space, or over the quota."""
         return int(self._dropped.sum())
 
-    def change(self, every: int, most: int) -> None:
-        """Set which changes to make: each n-th, up to a limit."""
+    def choose(self, every: int, most: int) -> None:
+        """Say what is recorded or changed: each n-th; and how many changes are made at most."""
         self._changes[LANES.MOST // 8] = most
         self._changes[LANES.EVERY // 8] = every
 

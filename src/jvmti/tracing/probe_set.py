@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from jvmti.instrumentation.library import plan_of
-from jvmti.instrumentation.probes import Probe
+from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.call_probes import RecordShape
@@ -23,6 +24,11 @@ _OUT_OF_MEMORY, _TOO_LARGE = 1, 4
 """Statuses of ``jvmti_classfile.h``."""
 _FAILURES = {_TOO_LARGE: "it has no space for more constants"}
 
+_SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
+"""What probes call gets none."""
+_ARRAY = re.compile(rb"\[")
+MOST = (1 << 62) - 1
+_LONGEST = 9e9
 _BATCH = 100
 """The number of classes that get probes in the first pause."""
 
@@ -39,6 +45,11 @@ def values_of(condition: str | None) -> str | None:
     )
 
 
+def _named_in_code(probe: Probe) -> bool:
+    """Whether a probe is about something that code names by constants."""
+    return probe.owners is not None or probe.members is not None
+
+
 class ProbeSet:
     """A set of probes in a JVM; leaving its ``with`` block, or `close`, removes them.
 
@@ -46,7 +57,10 @@ class ProbeSet:
         vm: the VM.
         probes: the probes.
         shape: of their records.
-        over: the shortest duration to record, in seconds.
+        over: seconds that what is recorded or counted must have taken.
+        every: only each n-th is recorded or changed.
+        times: how many changes there are at most.
+        objects: of how many calls the objects are held.
 
     Attributes:
         classes: the number of classes that got probes at the beginning; classes that are loaded
@@ -57,7 +71,15 @@ class ProbeSet:
     """
 
     def __init__(
-        self, vm: TracedVM, probes: Sequence[Probe], shape: RecordShape, *, over: float = 0.0
+        self,
+        vm: TracedVM,
+        probes: Sequence[Probe],
+        shape: RecordShape,
+        *,
+        over: float = 0.0,
+        every: int = 1,
+        times: int = MOST,
+        objects: int = 0,
     ) -> None:
         self.classes = 0
         self.refused: dict[str, str] = {}
@@ -71,11 +93,16 @@ class ProbeSet:
         self._sites: list[Site] = []
         self._sites_read = 0
         self._closed = False
+        if every < 1 or times < 1:
+            raise BadProbe("every= and times= count from 1")
+        if not 0 <= over <= _LONGEST:
+            raise BadProbe("over= is a number of seconds")
         plan = plan_of(probes)
         self._memory = ProbeMemory(shape.size)
+        self._memory.choose(every, times)
         agent = AgentOperations(vm._session, descriptor=self._memory.descriptor)
         try:
-            self._number = agent.open_probes(plan, int(over * 1e9), *shape)
+            self._number = agent.open_probes(plan, int(over * 1e9), *shape, objects)
         finally:
             self._memory.close_descriptor()
 
@@ -115,12 +142,34 @@ class ProbeSet:
 
     def _loaded(self) -> list[Any]:
         """The loaded classes whose names match, and that can be changed."""
-        names = {probe.classes for probe in self._plan}
-        every = list({one for name in names for one in self._vm.classes(name or "*")})
+        of_all = {probe.classes for probe in self._plan if not _named_in_code(probe)}
+        found = {one for name in of_all for one in self._vm.classes(name or "*")}
+        members = [probe for probe in self._plan if _named_in_code(probe)]
+        found |= {one for probe in members for one in self._referring(probe)}
+        every = [one for one in found if not one.name.startswith(_SERVING)]
         if not every:
             return []
         modifiable = self._vm.env.map.is_modifiable_class(every).check().value
         return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
+
+    def _referring(self, probe: Probe) -> list[Any]:
+        """The loaded classes whose code may refer to what a probe is about."""
+        classes = list(self._vm.classes(probe.classes or "*"))
+        if probe.classes is not None and not set(probe.classes) & set("*?["):
+            return classes
+        pools = self._vm.lookup_env.map.get_constant_pool(classes)
+        needed = [
+            max(re.split(r"\*|\?|\[.*?\]", pattern.replace(".", "/")), key=len).encode()
+            for pattern in (probe.owners, probe.members)
+            if pattern is not None
+        ]
+        # An array type of primitives is no constant.
+        needed = [one for one in needed if not _ARRAY.search(one)]
+        return [
+            one
+            for one, pool in zip(classes, pools.constant_pool_bytes, strict=True)
+            if all(text in pool for text in needed)
+        ]
 
     def _place(self, classes: list[Any]) -> None:
         """Put probes into classes; one that is refused does not affect the others."""
@@ -271,4 +320,4 @@ class ProbeSet:
         self.close()
 
 
-__all__ = ["ProbeSet", "values_of"]
+__all__ = ["MOST", "ProbeSet", "values_of"]

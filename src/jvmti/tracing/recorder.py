@@ -12,11 +12,13 @@ import numpy
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.interface.signatures import java_name
+from jvmti.layouts.probes import Site as Where
 from jvmti.text import modified_utf8 as text
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.memory import HEAD
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.sites import Site
+from jvmti.tracing.sites import Site, Slot
+from jvmti.tracing.summaries import OTHERS, Grouping, Uses, added_up, key_name
 from jvmti.tracing.traced_vm import TracedVM
 
 TICK = 0.05
@@ -55,8 +57,11 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         vm: the VM.
         probes: the probes.
         shape: of their records.
-        limit: records a second; ``None`` for all that fit.
-        over: the shortest duration to record, in seconds.
+        limit: records a second; ``None`` for all that there is space for.
+        by: count by this instead.
+        over: seconds that what is recorded or counted must have taken.
+        every: only each n-th is recorded.
+        objects: of how many calls the objects are held.
     """
 
     def __init__(
@@ -66,8 +71,16 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         shape: RecordShape,
         *,
         limit: int | None,
+        by: Grouping | None = None,
         over: float = 0.0,
+        every: int = 1,
+        objects: int = 0,
     ) -> None:
+        if by is not None and every != 1:
+            raise BadProbe("a summary counts every one: leave out every=")
+        self._by = by
+        self._keys: list[str] = []
+        self._keys_read = 0
         if limit is not None and limit < 1:
             raise BadProbe("limit= counts from 1; None records all that fit")
         self._limit = limit
@@ -77,7 +90,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         self._left_out = 0
         self._since = time.monotonic()
         self._taken = 0
-        super().__init__(vm, probes, shape, over=over)
+        super().__init__(vm, probes, shape, over=over, every=every, objects=objects)
         self._memory.allow(limit)
 
     @abstractmethod
@@ -183,7 +196,46 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
 
     def _read_rest(self) -> None:
         super()._read_rest()
+        self._read_keys()
         self._read_classes()
+
+    # ---- counting --------------------------------------------------------------------------------
+
+    def summary(self) -> Uses:
+        """What was counted so far, the most expensive first.
+
+        Only where something is counted (``by=``, or ``summary=True``): the target adds up, which
+        costs less than recording, and nothing is left out.
+
+        Raises:
+            ValueError: it is recorded instead.
+        """
+        by = self._by
+        if by is None:
+            raise ValueError("this one records; open one with by='method' to count")
+        with self._lock:
+            self._read_sites()
+            self._read_keys()
+            if by.operand is None:
+                failed = [self._plan[site.probe].site is Where.UNWIND for site in self._sites]
+                names = [(by.name(site), site.called_descriptor) for site in self._sites]
+            else:
+                names = [(name, "") for name in (OTHERS, *self._keys) for _ in range(2)]
+                failed = [bool(number % 2) for number in range(len(names))]
+            return added_up(self._memory.tallies(len(names)), names, failed)
+
+    def _read_keys(self) -> None:
+        if self._by is None or self._by.operand is None:
+            return
+        data = self._ask("read_tally_keys", self._keys_read)
+        self._read_classes()
+        slot = Slot("L", 0)
+        size = slot.size(self._shape.text_size)
+        for at in range(0, len(data) // size * size, size):
+            row = memoryview(data)[at : at + size]
+            value = slot.read(row, self._class_names, self._shape.text_size)
+            self._keys.append(key_name(value))
+            self._keys_read += size
 
     def _values(self, site: Site, row: memoryview) -> list[Any]:
         return [

@@ -101,6 +101,8 @@ class Slot:
         if found is RecordedKind.STACK:
             frames = [number for (number,) in struct.iter_unpack("<I", data[: len(data) // 4 * 4])]
             return tuple(classes[one] if 0 < one < len(classes) else "?" for one in frames)
+        if found is RecordedKind.HELD:
+            return number
         if found is RecordedKind.ABSENT:
             return RecordedObject("", found)
         if found is RecordedKind.BOXED:
@@ -128,7 +130,9 @@ class Site:
         method: the method's name.
         descriptor: its descriptor.
         shape: the types of the values in the records from here; see `layouts.probes.PLACED`.
-        slots: their offsets.
+        member: the class and the name of the field or method that it is about, if any.
+        member_descriptor: its descriptor.
+        slots: where these are.
         omitted: how many of them found no space in the record.
     """
 
@@ -136,7 +140,11 @@ class Site:
         self.probe = probe
         self.line = line
         self.class_name = names[0].replace("/", ".")
-        self.method, self.descriptor, self.shape = names[1:]
+        self.method, self.descriptor, more = names[1:]
+        self.shape, *about = more.split("\1")
+        owner, _, name = about[0].rpartition(".") if about else ("", "", "")
+        self.member = f"{owner.replace('/', '.')}.{name}" if owner else name
+        self.member_descriptor = about[1] if len(about) > 1 else ""
         self.slots: list[Slot | None] = []
         self.omitted = 0
 
@@ -156,6 +164,16 @@ class Site:
     def name(self) -> str:
         """The class and the method, with a dot between them."""
         return f"{self.class_name}.{self.method}"
+
+    @property
+    def called(self) -> str:
+        """The method that is traced there: the one that is called, or that has the place."""
+        return self.member or self.name
+
+    @property
+    def called_descriptor(self) -> str:
+        """Its descriptor."""
+        return self.member_descriptor or self.descriptor
 
 
 def read_sites(data: bytes) -> list[Site]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from jvmti.instrumentation.probes import BadProbe, Probe
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import Error, IllegalArgument
 from jvmti.layouts.probe_memory import TALLIES
-from jvmti.layouts.probes import PLAN
+from jvmti.layouts.probes import PLAN, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
-from jvmti.tracing.call_probes import RecordShape, call_probes
-from jvmti.tracing.calls import Call, Calls, MethodUse
+from jvmti.tracing.call_probes import RecordShape, call_probes, is_call_pattern
+from jvmti.tracing.calls import Call, Calls
 from jvmti.tracing.conditions import compiled
-from jvmti.tracing.memory import bucket_starts
+from jvmti.tracing.held_objects import HeldObjects
 from jvmti.tracing.probe_set import values_of
 from jvmti.tracing.recorder import Recorder
 from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 
 _MOST_FRAMES = PLAN.LONGEST_TEXT // 4
+_MOST_OBJECTS = 1 << 16
 
 
 class Trace(Recorder[Call, Calls]):
@@ -46,21 +46,33 @@ class Trace(Recorder[Call, Calls]):
         text: int,
         limit: int | None,
         summary: bool,
+        by: str | None,
         max_pause: float | None,
         unloaded: bool,
         when: str | None,
+        every: int,
         stack: int,
+        objects: int,
     ) -> None:
         if not patterns:
             raise BadProbe("a trace needs a pattern, such as com.acme.Order.*")
         if not 0 <= stack <= _MOST_FRAMES:
             raise BadProbe(f"stack= is a number of callers, at most {_MOST_FRAMES}")
+        if objects and (summary or by is not None):
+            raise BadProbe("objects= is for calls that are recorded, not for a summary")
+        if not 0 <= objects <= _MOST_OBJECTS:
+            raise BadProbe(f"objects= is a number of calls, at most {_MOST_OBJECTS:,}")
+        if objects and any(map(is_call_pattern, patterns)):
+            raise BadProbe("objects= is for methods, not for calls where they are made")
+        if objects and not arguments:
+            raise BadProbe("objects= needs the arguments: leave out arguments=False")
         self.patterns = tuple(patterns)
         self.when = when
         condition = None if when is None else compiled(when)
-        self._summary = summary
+        grouping = Grouping.of(by or "method") if summary or by is not None else None
         self._frames = stack
-        shape = RecordShape.of(text, frames=stack)
+        self._holds = objects > 0
+        shape = RecordShape.of(text, frames=stack, objects=2 + self._holds)
         probes: list[Probe] = []
         ends: dict[int, int] = {}
         for number, pattern in enumerate(patterns):
@@ -69,22 +81,34 @@ class Trace(Recorder[Call, Calls]):
                 f"started {number}",
                 shape,
                 arguments=arguments,
-                summary=summary,
+                by=grouping,
                 condition=condition,
                 stack=stack > 0,
+                objects=self._holds,
             ):
-                if probe.site is not Where.ENTRY:
+                if probe.outcome is not Outcome.KEEP:
                     ends[len(probes)] = number
                 probes.append(probe)
-        super().__init__(vm, probes, shape, limit=limit, over=over)
+        super().__init__(
+            *(vm, probes, shape),
+            limit=limit,
+            by=grouping,
+            over=over,
+            every=every,
+            objects=objects,
+        )
         try:
             self._arm(max_pause)
-            if summary and self._counted_sites >= TALLIES.COUNT:
+            by_place = grouping is not None and grouping.operand is None
+            if by_place and self._counted_sites >= TALLIES.COUNT:
                 raise Error(
                     f"{self.patterns} takes more than {TALLIES.COUNT:,} places: narrow the pattern"
                 )
             if not unloaded:
-                self._check_patterns(patterns, ends, values_of(when))
+                needed = values_of(when)
+                if grouping is not None and grouping.operand is not None:
+                    needed = f"has a value {by!r}" + ("" if needed is None else f", and {needed}")
+                self._check_patterns(patterns, ends, needed)
         except BaseException:
             self.close()
             raise
@@ -95,92 +119,54 @@ class Trace(Recorder[Call, Calls]):
     def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Call:
         result, *arguments = self._values(site, row)
         stack = arguments.pop(0) if self._frames else ()
-        slots = site.slots[2 if self._frames else 1 :]
+        held = arguments.pop(0) if self._holds else 0
         if site.omitted:
+            slots = site.slots[1 + bool(self._frames) + self._holds :]
             arguments = [one for one, slot in zip(arguments, slots, strict=True) if slot]
-        unwound = self._plan[site.probe].site is Where.UNWIND
+        where = self._plan[site.probe].site
+        unwound = where is Where.UNWIND
         exception = result if unwound and isinstance(result, RecordedObject) else None
+        frames = stack[: self._frames] if isinstance(stack, tuple) else ()
+        name, descriptor = site.called, site.called_descriptor
+        if where is Where.CALLED and frames:
+            frames = (f"{site.name}:{site.line}", *frames)[: self._frames]
+        class_name, _, method = name.rpartition(".")
+        objects = self._objects(held, descriptor, arguments)
         return Call(
             ended,
             ended - started,
             self._threads.get(thread, f"#{thread}"),
             thread,
-            site.class_name,
-            site.method,
-            site.descriptor,
+            class_name,
+            method,
+            descriptor,
             0 if unwound else site.line,
-            tuple(arguments),
-            site.omitted,
+            tuple(arguments) if objects is None else objects.arguments,
+            site.omitted if objects is None else 0,
             None if unwound else result,
             exception,
-            stack[: self._frames] if isinstance(stack, tuple) else (),
+            frames,
+            objects,
         )
 
-    def summary(self) -> list[MethodUse]:
-        """Calls, failures and durations by method, the most expensive first.
-
-        Only for traces opened with ``summary=True``: they add up in the target, which costs less
-        than recording, and count every call.
-
-        Raises:
-            ValueError: the trace records calls.
-        """
-        if not self._summary:
-            raise ValueError("this trace records calls; open one with summary=True")
-        with self._lock:
-            self._read_sites()
-            return _added_up(self._memory.tallies(len(self._sites)), self._sites, self._plan)
+    def _objects(self, held: Any, descriptor: str, recorded: list[Any]) -> HeldObjects | None:
+        """The objects of a call; ``None`` where the agent holds them no longer."""
+        if not held or self.ended:
+            return None
+        try:
+            method, array = self._vm._agent.take_held_call(self._number, held)
+        except IllegalArgument:
+            return None
+        except Error:
+            if not self._vm._session.gone():
+                raise
+            return None
+        return HeldObjects(self._vm, method, descriptor, array, recorded)
 
     @escaped
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
         return f"<Trace of {', '.join(self.patterns)} in {self.classes:,} classes{state}>"
-
-
-def _within(part: float, running: Any, ends: Any, longest: int) -> float:
-    """The end of the bucket at a fraction of all calls."""
-    return float(min(ends[int(numpy.searchsorted(running, part * running[-1]))], longest))
-
-
-def _added_up(tallies: Any, sites: list[Site], plan: Sequence[Probe]) -> list[MethodUse]:
-    starts = bucket_starts()
-    by_method: dict[tuple[str, str], tuple[Any, int, int, int]] = {}
-    buckets = tallies[:, :, : TALLIES.BUCKETS].sum(axis=0)
-    sums = tallies[:, :, TALLIES.BUCKETS].sum(axis=0)
-    longest = tallies[:, :, TALLIES.BUCKETS + 1].max(axis=0) if len(sites) else sums
-    for number, site in enumerate(sites):
-        count = int(buckets[number].sum())
-        if not count:
-            continue
-        key = (site.name, site.descriptor)
-        before = by_method.get(key, (numpy.zeros(TALLIES.BUCKETS, numpy.int64), 0, 0, 0))
-        failed = count if plan[site.probe].site is Where.UNWIND else 0
-        by_method[key] = (
-            before[0] + buckets[number],
-            before[1] + failed,
-            before[2] + int(sums[number]),
-            max(before[3], int(longest[number])),
-        )
-    found = []
-    for (name, descriptor), (counts, failures, total, most) in by_method.items():
-        calls = int(counts.sum())
-        running = numpy.cumsum(counts)
-        ends = numpy.append(starts[1:], numpy.inf)
-
-        found.append(
-            MethodUse(
-                name,
-                descriptor,
-                calls,
-                failures,
-                total,
-                total / calls,
-                _within(0.5, running, ends, most),
-                _within(0.99, running, ends, most),
-                most,
-            )
-        )
-    return sorted(found, key=lambda one: -one.total)
 
 
 __all__ = ["Trace"]

@@ -20,5 +20,9 @@ class TracedVM(Protocol):
     _agent: Any
 
     @property
+    def lookup_env(self) -> Any:
+        """An environment that looks things up."""
+
+    @property
     def jni(self) -> Any:
         """The functions of JNI."""

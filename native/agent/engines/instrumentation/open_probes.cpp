@@ -112,15 +112,17 @@ class Found {
 }  // namespace
 
 jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shortest,
-                      const In<jint>& record_size, const In<jint>& text_size, jint* number) {
+                      const In<jint>& record_size, const In<jint>& text_size, const In<jint>& held,
+                      jint* number) {
   int descriptor = call.channel.take_descriptor();
   if (call.jni == nullptr || !agent.live) {
     if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "probes need a VM that is live");
     return JVMTI_ERROR_WRONG_PHASE;
   }
-  ProbeRequest request{plan.data(), static_cast<uint64_t>(plan.size()), shortest.c(),
-                       record_size.c(), text_size.c()};
+  ProbeRequest request{plan.data(),   static_cast<uint64_t>(plan.size()),
+                       shortest.c(),  record_size.c(),
+                       text_size.c(), held.c()};
   ProbeSet* set = ProbeSet::open(call, request, descriptor);
   if (set == nullptr) return static_cast<jvmtiError>(call.status);
   if (!call.session.probes.keep(set)) {
@@ -165,6 +167,26 @@ jvmtiError ReadRecordedClasses(Call& call, const In<jint>& number, const In<jlon
   Found set(call, number.c());
   if (set == nullptr) return refuse(call, number.c());
   return set->copy_classes(static_cast<uint64_t>(offset.c()), count, bytes);
+}
+
+jvmtiError ReadTallyKeys(Call& call, const In<jint>& number, const In<jlong>& offset, jint* count,
+                         unsigned char** bytes) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  return set->copy_keys(static_cast<uint64_t>(offset.c()), count, bytes);
+}
+
+jvmtiError TakeHeldCall(Call& call, const In<jint>& number, const In<jlong>& sequence,
+                        jmethodID* method, jobjectArray* objects) {
+  Found set(call, number.c());
+  if (set == nullptr) return refuse(call, number.c());
+  LocalRef<jobjectArray> found(call.jni);
+  if (!set->take_held(call.jni, sequence.c(), method, &found)) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the objects of this call are not held any more");
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  *objects = found.release();
+  return JVMTI_ERROR_NONE;
 }
 
 jvmtiError CloseProbes(Call& call, const In<jint>& number) {

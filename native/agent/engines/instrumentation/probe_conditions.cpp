@@ -21,7 +21,16 @@ bool compared(T one, T other, uint32_t holds) {
   return holds == (kLess | kGreater);  // what is no number differs from everything
 }
 
-bool is_text(JNIEnv* jni, jstring text, classfile::Text wanted) {
+// As much of a text as patterns are for; false where it is longer.
+bool copy_text(JNIEnv* jni, jstring text, char* to, size_t* size) {
+  jsize length = jni->GetStringLength(text);
+  if (static_cast<size_t>(length) > kLongestConstant) return false;
+  if (length > 0) jni->GetStringUTFRegion(text, 0, length, to);
+  *size = static_cast<size_t>(jni->GetStringUTFLength(text));
+  return true;
+}
+
+bool is_same(JNIEnv* jni, jstring text, classfile::Text wanted) {
   char buffer[kLongestConstant + 4];
   if (wanted.size > kLongestConstant) return false;
   if (static_cast<uint32_t>(jni->GetStringUTFLength(text)) != wanted.size) return false;
@@ -111,6 +120,10 @@ ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* 
     if (found.type != 'L') return {'\0', 0, 0};
     if (*at == nullptr) return found;
     LocalRef<jclass> klass(jni, jni->GetObjectClass(*at));
+    if (name == classfile::Text("class")) {
+      at->reset(klass.release());
+      continue;
+    }
     RecordedKind kind = static_cast<RecordedKind>(number_of(jni, klass) >> 32 & 0xFF);
     if (name == classfile::Text("length") && kind == RecordedKind::kArray) {
       jsize length = jni->GetArrayLength(static_cast<jarray>(at->get()));
@@ -133,7 +146,84 @@ ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* 
   return found;
 }
 
+// Whether a text is one of a step, or matches one of its patterns.
+bool ProbeSet::answers(const classfile::Step& step, const char* text, size_t size) {
+  classfile::Text whole(reinterpret_cast<const uint8_t*>(text), static_cast<uint32_t>(size));
+  bool found = step.type == 'P'
+                   ? matches_any(reinterpret_cast<const char*>(step.text.data), {text, text + size})
+                   : step.type == 'S' && step.text == whole;
+  return found ? (step.holds & kEqual) != 0 : step.holds == (kLess | kGreater);
+}
+
+// Of the method that called the one with the probe, as CLASS.METHOD.
+bool ProbeSet::caller_is(JNIEnv* jni, const classfile::Step& step) {
+  constexpr jint kOwnFrames = 3;
+  jvmtiFrameInfo frame{};
+  jint count = 0;
+  if (env_->GetStackTrace(nullptr, kOwnFrames, 1, &frame, &count) != JVMTI_ERROR_NONE ||
+      count == 0) {
+    return answers(step, "", 0);
+  }
+  uint64_t key = reinterpret_cast<uintptr_t>(frame.method) * 0x9E3779B97F4A7C15u ^
+                 (reinterpret_cast<uintptr_t>(&step) << 1 | 1);
+  {
+    Locked locked(mutex_);
+    uint32_t known = caller_answers_.find(key);
+    if (known != 0) return known == 2;
+  }
+  LocalRef<jclass> klass(jni);
+  Deallocated<char> signature(env_);
+  Deallocated<char> name(env_);
+  if (env_->GetMethodDeclaringClass(frame.method, klass.out()) != JVMTI_ERROR_NONE ||
+      env_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE ||
+      env_->GetMethodName(frame.method, name.out(), nullptr, nullptr) != JVMTI_ERROR_NONE) {
+    return false;
+  }
+  Vector<char> text;
+  size_t length = std::strlen(signature);
+  size_t more = std::strlen(name);
+  if (length < 2 || !text.reserve(length + more)) return false;
+  for (const char* at = signature + 1; *at != '\0' && *at != ';'; ++at) {
+    text.put(*at == '/' ? '.' : *at);
+  }
+  text.put('.');
+  for (size_t i = 0; i < more; ++i) text.put(name[i]);
+  bool answer = answers(step, text.begin(), text.size());
+  Locked locked(mutex_);
+  if (caller_answers_.find(key) == 0) (void)caller_answers_.insert(key, answer ? 2 : 1);
+  return answer;
+}
+
+// Of a class by its name.
+bool ProbeSet::class_is(JNIEnv* jni, const classfile::Step& step, jobject klass) {
+  constexpr uint64_t kNumber = 0xFFFFFFFF;
+  uint64_t number = number_of(jni, static_cast<jclass>(klass)) & kNumber;
+  uint64_t key = number * 0x9E3779B97F4A7C15u ^ (reinterpret_cast<uintptr_t>(&step) << 1 | 1);
+  {
+    Locked locked(mutex_);
+    uint32_t known = number == 0 ? 0 : caller_answers_.find(key);
+    if (known != 0) return known == 2;
+  }
+  Deallocated<char> signature(env_);
+  if (env_->GetClassSignature(static_cast<jclass>(klass), signature.out(), nullptr) !=
+      JVMTI_ERROR_NONE) {
+    return false;
+  }
+  size_t length = std::strlen(signature);
+  for (char* at = signature; *at != '\0'; ++at) {
+    if (*at == '/') *at = '.';
+  }
+  bool answer = length > 2 && signature[0] == 'L' && answers(step, signature + 1, length - 2);
+  Locked locked(mutex_);
+  if (number != 0 && caller_answers_.find(key) == 0) {
+    (void)caller_answers_.insert(key, answer ? 2 : 1);
+  }
+  return answer;
+}
+
 bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
+  bool is_text = step.type == 'S' || step.type == 'P';
+  if (step.operand->kind == classfile::OperandKind::kStack) return caller_is(jni, step);
   LocalRef<> at(jni, jni->NewLocalRef(from));
   Found found = follow(jni, step.path, &at);
   if (found.type == '\0') return false;
@@ -147,9 +237,19 @@ bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
     LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
     uint64_t what = number_of(jni, klass);
     RecordedKind kind = static_cast<RecordedKind>(what >> 32 & 0xFF);
+    if (is_text && kind == RecordedKind::kClass) return class_is(jni, step, at);
+    if (step.type == 'P') {
+      char text[kLongestConstant * 3 + 1];
+      size_t size = 0;
+      if (kind != RecordedKind::kString ||
+          !copy_text(jni, static_cast<jstring>(at.get()), text, &size)) {
+        return step.holds == (kLess | kGreater);
+      }
+      return answers(step, text, size);
+    }
     if (step.type == 'S') {
       bool same =
-          kind == RecordedKind::kString && is_text(jni, static_cast<jstring>(at.get()), step.text);
+          kind == RecordedKind::kString && is_same(jni, static_cast<jstring>(at.get()), step.text);
       return same ? (step.holds & kEqual) != 0 : step.holds == (kLess | kGreater);
     }
     if (kind != RecordedKind::kBoxed) return false;
@@ -161,7 +261,7 @@ bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
   }
   double constant = static_cast<double>(step.constant);
   if (step.type == 'D') std::memcpy(&constant, &step.constant, sizeof constant);
-  return step.type != 'S' && compared(found.real, constant, step.holds);
+  return !is_text && compared(found.real, constant, step.holds);
 }
 
 jint ProbeSet::test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from) {

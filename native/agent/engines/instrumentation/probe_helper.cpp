@@ -59,7 +59,11 @@ bool link_natives(JNIEnv* jni, jclass helper) {
     if (method != nullptr) jni->CallStaticVoidMethodA(helper, method, arguments);
     return method != nullptr && !jni->ExceptionCheck();
   };
-  bool linked = call("pause", "(IJ)V") && call("raise", "(ILjava/lang/String;Ljava/lang/String;)V");
+  jmethodID key = jni->GetStaticMethodID(helper, "key", "(ILjava/lang/Object;I)I");
+  if (key == nullptr) return false;
+  jni->CallStaticIntMethodA(helper, key, arguments);
+  bool linked = !jni->ExceptionCheck() && call("pause", "(IJ)V") &&
+                call("raise", "(ILjava/lang/String;Ljava/lang/String;)V");
   jmethodID test =
       linked ? jni->GetStaticMethodID(helper, "test", "(IILjava/lang/Object;)I") : nullptr;
   if (test != nullptr) jni->CallStaticIntMethodA(helper, test, arguments);
@@ -114,6 +118,11 @@ JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(test)(JNIEnv* jni, jclass, jint probes
                                                 jobject from) {
   return jvmti::ProbeSet::test(jni, static_cast<uint32_t>(probes), static_cast<uint32_t>(step),
                                from);
+}
+
+JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(key)(JNIEnv* jni, jclass, jint probes, jobject value,
+                                               jint operand) {
+  return jvmti::ProbeSet::key(jni, static_cast<uint32_t>(probes), value, operand);
 }
 
 JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(pause)(JNIEnv*, jclass, jint probes, jlong nanoseconds) {

@@ -138,14 +138,15 @@ uint32_t ProbeSet::number_of(JNIEnv* jni, const jvmtiFrameInfo& frame) {
 }
 
 // The callers of the method that has the probe; the helper's own frames and its are left out.
-void ProbeSet::write_stack(JNIEnv* jni, uint8_t* into, layouts::RecordedObject* about) {
-  constexpr jint kOwnFrames = 3;
+void ProbeSet::write_stack(JNIEnv* jni, int own_frames, jint wanted, uint8_t* into,
+                           layouts::RecordedObject* about) {
   constexpr jint kMost = kLongestText / 4;
   jvmtiFrameInfo frames[kMost];
-  jint wanted = static_cast<jint>(text_size_) / 4;
+  jint space = static_cast<jint>(text_size_) / 4;
+  if (wanted <= 0 || wanted > space) wanted = space;
   jint count = 0;
   jint depth = 0;
-  if (env_->GetStackTrace(nullptr, kOwnFrames, wanted < kMost ? wanted : kMost, frames, &count) !=
+  if (env_->GetStackTrace(nullptr, own_frames, wanted < kMost ? wanted : kMost, frames, &count) !=
       JVMTI_ERROR_NONE) {
     count = 0;
   }
@@ -156,62 +157,76 @@ void ProbeSet::write_stack(JNIEnv* jni, uint8_t* into, layouts::RecordedObject* 
   }
   about->kind = static_cast<uint8_t>(RecordedKind::kStack);
   about->text = static_cast<uint16_t>(count * 4);
-  about->number = depth > kOwnFrames ? depth - kOwnFrames : 0;
+  about->number = depth > own_frames ? depth - own_frames : 0;
 }
 
 void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject from, jint offset,
                              jint operand) {
+  constexpr int kOwnFrames = 3;
   layouts::RecordedProbe head;
   std::memcpy(&head, record, sizeof head);
   UsedProbes used(head.probes);
   ProbeSet* set = used.get();
-  layouts::RecordedObject about{};
-  uint8_t* at = record + offset;
-  uint64_t found = 0;
   // The controller can write there, too.
   bool fits = set != nullptr && offset > 0 &&
-              static_cast<uint32_t>(offset) + sizeof about + set->text_size_ <= set->record_size_;
-  if (!fits) return;
+              static_cast<uint32_t>(offset) + sizeof(layouts::RecordedObject) + set->text_size_ <=
+                  set->record_size_;
+  if (fits) set->describe(jni, from, operand, kOwnFrames, record + offset);
+}
+
+void ProbeSet::describe(JNIEnv* jni, jobject from, jint operand, int own_frames, uint8_t* at) {
+  layouts::RecordedObject about{};
+  if (operand < 0 || static_cast<size_t>(operand) >= plan_.operands().size()) {
+    return describe_object(jni, from, at);
+  }
+  const classfile::Operand& wanted = plan_.operands()[static_cast<size_t>(operand)];
+  if (wanted.kind == classfile::OperandKind::kStack) {
+    write_stack(jni, own_frames, static_cast<jint>(wanted.number), at + sizeof about, &about);
+    std::memcpy(at, &about, sizeof about);
+    return;
+  }
+  if (wanted.kind == classfile::OperandKind::kHeld) {
+    about.kind = static_cast<uint8_t>(RecordedKind::kHeld);
+    about.number = hold(jni, from);
+    std::memcpy(at, &about, sizeof about);
+    return;
+  }
   LocalRef<> value(jni, jni->NewLocalRef(from));
-  if (operand >= 0 && static_cast<size_t>(operand) < set->plan_.operands().size()) {
-    const classfile::Operand& wanted = set->plan_.operands()[static_cast<size_t>(operand)];
-    if (wanted.kind == classfile::OperandKind::kStack) {
-      set->write_stack(jni, at + sizeof about, &about);
-      std::memcpy(at, &about, sizeof about);
-      return;
-    }
-    Found end = set->follow(jni, wanted.path, &value);
-    if (end.type != 'L') {
-      about.kind =
-          static_cast<uint8_t>(end.type == '\0' ? RecordedKind::kAbsent : RecordedKind::kBoxed);
-      about.letter = static_cast<uint8_t>(end.type);
-      about.number = end.number;
-      if (end.is_real()) std::memcpy(&about.number, &end.real, sizeof end.real);
-    }
-    if (end.type != 'L' || value == nullptr) {
-      std::memcpy(at, &about, sizeof about);
-      return;
-    }
+  Found end = follow(jni, wanted.path, &value);
+  if (end.type == 'L') return describe_object(jni, value, at);
+  about.kind =
+      static_cast<uint8_t>(end.type == '\0' ? RecordedKind::kAbsent : RecordedKind::kBoxed);
+  about.letter = static_cast<uint8_t>(end.type);
+  about.number = end.number;
+  if (end.is_real()) std::memcpy(&about.number, &end.real, sizeof end.real);
+  std::memcpy(at, &about, sizeof about);
+}
+
+void ProbeSet::describe_object(JNIEnv* jni, jobject value, uint8_t* at) {
+  layouts::RecordedObject about{};
+  if (value == nullptr) {
+    std::memcpy(at, &about, sizeof about);
+    return;
   }
   LocalRef<jclass> klass(jni, jni->GetObjectClass(value));
-  found = set->number_of(jni, klass);
+  uint64_t found = number_of(jni, klass);
   RecordedKind kind = static_cast<RecordedKind>(found >> kKindAt & 0xFF);
   about.kind = static_cast<uint8_t>(kind);
   about.klass = static_cast<uint32_t>(found);
   uint8_t* text = at + sizeof about;
   auto write_field = [&](jfieldID field) {
     LocalRef<jstring> message(jni, jni->GetObjectField(value, field));
-    if (message != nullptr) set->write_text(jni, message, text, &about);
+    if (message != nullptr) write_text(jni, message, text, &about);
   };
   jint hash = 0;
   switch (kind) {
     case RecordedKind::kString:
-      about.number = jni->GetStringLength(static_cast<jstring>(value.get()));
-      set->write_text(jni, static_cast<jstring>(value.get()), text, &about);
+      about.number = jni->GetStringLength(static_cast<jstring>(value));
+      write_text(jni, static_cast<jstring>(value), text, &about);
       break;
     case RecordedKind::kThrowable:
       write_field(known_fields.message);
-      set->env_->GetObjectHashCode(value, &hash);
+      env_->GetObjectHashCode(value, &hash);
       about.number = hash;
       break;
     case RecordedKind::kBoxed: {
@@ -224,14 +239,14 @@ void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject from, jint of
       break;
     }
     case RecordedKind::kArray:
-      about.number = jni->GetArrayLength(static_cast<jarray>(value.get()));
+      about.number = jni->GetArrayLength(static_cast<jarray>(value));
       break;
     case RecordedKind::kClass:
-      about.number = static_cast<uint32_t>(set->number_of(jni, static_cast<jclass>(value.get())));
+      about.number = static_cast<uint32_t>(number_of(jni, static_cast<jclass>(value)));
       break;
     default:
       if (found >> kEnumAt & 1) write_field(known_fields.name);
-      set->env_->GetObjectHashCode(value, &hash);
+      env_->GetObjectHashCode(value, &hash);
       about.number = hash;
   }
   std::memcpy(at, &about, sizeof about);

@@ -72,6 +72,17 @@ bool serves_probes(const char* name) {
          std::strncmp(name, kProbeHelper, std::strlen("java/lang/JvmtiProbes")) == 0;
 }
 
+// What probes call that put numbers into boxes.
+bool is_box(const char* name) {
+  for (const char* box : kBoxClasses) {
+    size_t length = std::strlen(box);
+    if (std::strncmp(name, box, length) == 0 && (name[length] == '\0' || name[length] == '$')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 UsedProbes::UsedProbes(uint32_t number) : number_(number % kProbeSets) {
@@ -128,6 +139,10 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   if (why == nullptr && memory_.size() != layouts::ProbeMemory::kSize) {
     why = "the shared memory is of another size";
   }
+  constexpr int32_t kMostHeld = 1 << 16;
+  if (why == nullptr && (request.held < 0 || request.held > kMostHeld)) {
+    why = "objects of so many calls cannot be held";
+  }
   bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
               (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&
               request.text_size <= kLongestText && request.text_size % 8 == 0;
@@ -143,7 +158,10 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
          static_cast<int32_t>(probe.text_size) != request.text_size)) {
       why = "a probe's record is larger than those of its set";
     }
-    if (probe.name == classfile::Text("tally")) most_sites_ = ProbeTallies::kCount;
+    bool by_site = probe.name == classfile::Text("tally") && probe.operand_count == 3;
+    if (by_site) most_sites_ = ProbeTallies::kCount;
+    boxes_ = boxes_ || (probe.name == classfile::Text("tally") && !by_site) ||
+             probe.hands_over(classfile::OperandKind::kHeld);
   }
   if (why == nullptr && !plan_.bind(kProbeHelper, static_cast<int32_t>(number_))) {
     why = "a probe does not begin with the number of its set";
@@ -154,6 +172,9 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     return false;
   }
   if (most_sites_ == 0) most_sites_ = kMostSites;
+  for (int32_t i = 0; i < request.held; ++i) {
+    if (!held_.push({nullptr, nullptr})) return false;
+  }
   record_size_ = static_cast<uint32_t>(request.record_size);
   text_size_ = static_cast<uint32_t>(request.text_size);
 
@@ -195,6 +216,7 @@ void ProbeSet::mute() {
 // Classes that were loaded with probes in them are found by their names.
 void ProbeSet::restore(JNIEnv* jni) {
   if (env_ == nullptr || jni == nullptr) return;
+  let_go(jni);
   // A class that has just got its probes may not be among the loaded ones yet.
   int64_t since_last = now_in_milliseconds() - woven_last_;
   if (woven_last_ != 0 && since_last < kLoading) {
@@ -265,7 +287,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobj
 
 void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
                     unsigned char** new_data) {
-  if (serves_probes(name)) return;
+  if (serves_probes(name) || (boxes_ && is_box(name))) return;
   Slice text{name, name + std::strlen(name)};
   bool is_wanted = false;
   for (const classfile::Probe& probe : plan_.probes()) {
@@ -317,11 +339,8 @@ bool ProbeSet::note(const char* name) {
     const classfile::MethodInfo* method = instrumenter_.method(one.method);
     if (method == nullptr) noted = false;
     if (!noted) break;
-    bool records = plan_.probes()[one.probe].outcome == layouts::Outcome::kRecord;
-    classfile::Text shape;
-    if (records) {
-      shape = reinterpret_cast<const char*>(instrumenter_.shapes().data() + one.shape);
-    }
+    classfile::Text shape =
+        reinterpret_cast<const char*>(instrumenter_.shapes().data() + one.shape);
     const char zero = '\0';
     classfile::Text texts[] = {name, method->name, method->descriptor, shape};
     uint32_t size = 0;

@@ -24,6 +24,7 @@ struct ProbeRequest {
   int64_t shortest;
   int32_t record_size;
   int32_t text_size;
+  int32_t held;
 };
 
 // How many classes have probes and how many should and have not; and sites and methods.
@@ -79,6 +80,9 @@ class ProbeSet {
   // What has been noted from `offset` on, in memory of the VM's.
   jvmtiError copy_sites(uint64_t offset, jint* count, unsigned char** bytes);
   jvmtiError copy_classes(uint64_t offset, jint* count, unsigned char** bytes);
+  jvmtiError copy_keys(uint64_t offset, jint* count, unsigned char** bytes);
+  // The objects of a call, which are not held any longer then; false where they are not.
+  bool take_held(JNIEnv* jni, int64_t sequence, jmethodID* method, LocalRef<jobjectArray>* objects);
 
   // Of the helper class: whether a step of a condition holds for what is behind an object.
   static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
@@ -86,8 +90,9 @@ class ProbeSet {
   // helper finds it.
   static void pause(uint32_t number, int64_t nanoseconds);
   static void raise(JNIEnv* jni, uint32_t number, jstring name, jstring message);
-  // The same: writes what an object is.
-  // or the stack of the current thread.
+  // The same: the tally of calls with a value, the position of that of those which return.
+  static jint key(JNIEnv* jni, uint32_t number, jobject value, jint operand);
+  // The same: writes what an object is, or the stack of the current thread.
   static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset, jint operand);
 
  private:
@@ -118,7 +123,17 @@ class ProbeSet {
   Found follow(JNIEnv* jni, classfile::Text path, LocalRef<>* at);
   static Found primitive(JNIEnv* jni, jobject object, jfieldID field, char type);
   bool holds(JNIEnv* jni, const classfile::Step& step, jobject from);
-  void write_stack(JNIEnv* jni, uint8_t* into, layouts::RecordedObject* about);
+  static bool answers(const classfile::Step& step, const char* text, size_t size);
+  bool caller_is(JNIEnv* jni, const classfile::Step& step);
+  bool class_is(JNIEnv* jni, const classfile::Step& step, jobject klass);
+  // Writes what an object is, or what the path of an operand leads to from there; as much as a
+  // record has space for.
+  void describe(JNIEnv* jni, jobject from, jint operand, int own_frames, uint8_t* at);
+  void describe_object(JNIEnv* jni, jobject value, uint8_t* at);
+  void write_stack(JNIEnv* jni, int own_frames, jint wanted, uint8_t* into,
+                   layouts::RecordedObject* about);
+  int64_t hold(JNIEnv* jni, jobject objects);
+  void let_go(JNIEnv* jni);
   LocalRef<> made(JNIEnv* jni, jstring name, jstring message);
   uint32_t number_of(JNIEnv* jni, const jvmtiFrameInfo& frame);
   int line_of(const jvmtiFrameInfo& frame);
@@ -138,12 +153,22 @@ class ProbeSet {
   Vector<uint8_t> sites_;
   Vector<uint8_t> names_;  // of classes of objects, a zero behind each
   uint32_t named_ = 0;
-  Index frame_numbers_;  // of a method and a location, among those of classes
-  Index field_numbers_;  // of a class and a name, from 1
+  Vector<uint8_t> keys_;  // what calls are counted by
+  Index key_numbers_;     // of their hashes, from 1
+  struct Held {
+    jmethodID method;
+    jobject objects;
+  };
+  Vector<Held> held_;  // the last calls, each at its number modulo their number
+  int64_t held_count_ = 0;
+  Index caller_answers_;  // of a caller and a step: 1 for no, 2 for yes
+  Index frame_numbers_;   // of a method and a location, among those of classes
+  Index field_numbers_;   // of a class and a name, from 1
   Vector<KnownField> fields_;
   Index woven_;             // hashes of the names of classes that have probes
   int64_t woven_last_ = 0;  // by the clock in milliseconds
   uint64_t most_sites_ = 0;
+  bool boxes_ = false;  // numbers, which classes of boxes must not do on their part
   ProbeCounts counts_;
 };
 

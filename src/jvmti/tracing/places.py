@@ -1,0 +1,149 @@
+"""Places in code, as logpoints take them, and what is known at each kind of place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Site as Where
+from jvmti.tracing.call_probes import HELPER, noting
+from jvmti.tracing.conditions import STARTED, since
+
+_VALUE = {"value": Operand(Kind.VALUE, "X")}
+_EXCEPTION = {"exception": Operand(Kind.VALUE, "X")}
+_TARGET = {"target": Operand(Kind.TARGET, "X"), "member": Operand(Kind.MEMBER, "X")}
+_PASSED = {"passed": Operand(Kind.ALL_PASSED, "X")}
+
+WORDS: dict[Where, Mapping[str, Operand]] = {
+    Where.ENTRY: {},
+    Where.LINE: {},
+    Where.INDEX: {},
+    Where.RETURN: _VALUE,
+    Where.UNWIND: _EXCEPTION,
+    Where.THROW: _EXCEPTION,
+    Where.CATCH: _EXCEPTION,
+    Where.READ: {**_VALUE, **_TARGET},
+    Where.WRITE: {**_VALUE, **_TARGET},
+    Where.CALL: {**_TARGET, **_PASSED},
+    Where.CALLED: {**_VALUE, **_TARGET, **_PASSED},
+    Where.NEW: {**_VALUE, "member": _TARGET["member"]},
+    Where.MONITOR_ENTER: {"target": _TARGET["target"]},
+    Where.MONITOR_EXIT: {"target": _TARGET["target"]},
+}
+"""What has a name at a place, beside variables and what has one everywhere."""
+
+_TEXTS = {
+    Where.RETURN: "= {value}",
+    Where.UNWIND: "! {exception}",
+    Where.THROW: "throws {exception}",
+    Where.CATCH: "catches {exception}",
+    Where.READ: "{member} is {value}",
+    Where.WRITE: "{member} = {value}",
+    Where.CALL: "calls {member}",
+    Where.CALLED: "{member} = {value}",
+    Where.NEW: "new {value}",
+    Where.MONITOR_ENTER: "locks {target}",
+    Where.MONITOR_EXIT: "unlocks {target}",
+}
+_SITES = {site.name.lower().replace("_", "-"): site for site in WORDS}
+_OF_METHODS = ("descriptors", "annotated", "extends")
+
+
+class Place(NamedTuple):
+    """Where a logpoint is."""
+
+    site: Where
+    """What kind of place it is."""
+    number: int
+    """A line or a bytecode index; -1 for all."""
+    owners: tuple[tuple[str | None, str | None], ...]
+    """Patterns of classes and methods that it may mean."""
+    more: Mapping[str, Any]
+    """What else its probes have: patterns of descriptors and members, for instance."""
+
+    @property
+    def words(self) -> Mapping[str, Operand]:
+        """What has a name there, beside variables and what has one everywhere."""
+        return WORDS[self.site]
+
+    @property
+    def text(self) -> str:
+        """What is worth saying there."""
+        return _TEXTS.get(self.site, "")
+
+    def probes(
+        self, what: Mapping[str, Any], condition: Sequence[Step], *, times: bool
+    ) -> list[Probe]:
+        """The probes for it.
+
+        Args:
+            what: what each of them calls.
+            condition: where it does.
+            times: they ask how long a call took until then; others note when it began.
+        """
+        found = []
+        for position, (classes, methods) in enumerate(self.owners):
+            began = f"{STARTED} {position}"
+            of: dict[str, Any] = {"classes": classes, "methods": methods, "helper": HELPER}
+            for name in _OF_METHODS:
+                of[name] = self.more.get(name)
+            if times:
+                found.append(Probe(site=Where.ENTRY, **of, **noting(began)))
+            operands = tuple(
+                one._replace(text=began) if one.kind is Kind.TOOK else one
+                for one in what["operands"]
+            )
+            found.append(
+                Probe(
+                    **{**of, **self.more, **what, "operands": operands},
+                    site=self.site,
+                    number=self.number,
+                    condition=since(condition, began),
+                    conditional=bool(condition),
+                )
+            )
+        return found
+
+    @staticmethod
+    def of(text: str) -> Place:
+        """The place behind a text.
+
+        ``com.acme.Order:42``, ``com.acme.Order.add:42``, ``com.acme.Order.add@7`` or
+        ``com.acme.Order.add``; or a kind of place and what `Probe.parse` has behind it, such as
+        ``write com.acme.Order.total in com.acme.*.*``.
+
+        Raises:
+            BadProbe: it is none.
+        """
+        word, space, rest = text.strip().partition(" ")
+        if space and word in _SITES:
+            return _of_kind(word, rest)
+        match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
+        if match is None or match["name"].startswith(".") or match["name"].endswith("."):
+            kinds = ", ".join(_SITES)
+            raise BadProbe(
+                f"{text!r} is not a place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
+                f"CLASS.METHOD, such as com.acme.Order:42; or a kind of place ({kinds}), such as "
+                "'write com.acme.Order.total'"
+            )
+        classes, _, method = match["name"].rpartition(".")
+        both = ((classes, method),) if classes else ()
+        if match["mark"] == ":":
+            return Place(Where.LINE, int(match["number"]), ((match["name"], None), *both), {})
+        if not classes:
+            raise BadProbe(f"{text!r} has no method: {text}.METHOD, or {text}:LINE")
+        if match["mark"] == "@":
+            return Place(Where.INDEX, int(match["number"]), both, {})
+        return Place(Where.ENTRY, -1, both, {})
+
+
+def _of_kind(word: str, rest: str) -> Place:
+    where = Probe.parse(f"{word} {rest} -> {HELPER}.start(int 0)")
+    more = {name: getattr(where, name) for name in (*_OF_METHODS, "owners", "members")}
+    return Place(where.site, where.number, ((where.classes, where.methods),), more)
+
+
+__all__ = ["WORDS", "Place"]

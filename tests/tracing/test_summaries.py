@@ -1,0 +1,152 @@
+"""Summaries by method, argument, class, thread and caller, which the target adds up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.instrumentation.probes import BadProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from programs import JavaProgram, JavaPrograms
+
+ORDER = "Traced$Order"
+
+
+@pytest.fixture(scope="module")
+def traced(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Traced", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    program.ask("add 1")
+    program.ask("price 1")
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(traced.pid, timeout=30) as attached:
+        yield attached
+    assert traced.running()
+
+
+def counted(vm: jvmti.VM, traced: JavaProgram, by: str, *asked: str) -> dict[str, int]:
+    with vm.trace(f"{ORDER}.add", by=by) as trace:
+        for one in asked:
+            traced.ask(one, timeout=60)
+        return {use.name: use.calls for use in trace.summary()}
+
+
+@pytest.mark.parametrize(
+    ("by", "asked", "counts"),
+    [
+        ("pieces", ("add 3", "add 2"), {"0": 2, "1": 2, "2": 1}),
+        ("what", ("add 2", "random 5"), {"tea 0": 1, "tea 1": 1, "random": 5}),
+        ("arg1", ("add 2",), {"tea 0": 1, "tea 1": 1}),
+        ("len(what)", ("add 2", "random 3"), {"5": 2, "6": 3}),
+        ("class", ("add 4",), {ORDER: 4}),
+        ("type(this)", ("add 4",), {ORDER: 4}),
+        ("thread", ("add 2", "threads 2"), {"main": 2, "adder 0": 1, "adder 1": 1}),
+        ("this.nothing", ("add 2",), {"?": 2}),
+        ("method", ("add 2",), {f"{ORDER}.add": 2}),
+    ],
+)
+def test_calls_are_counted_by_a_value(
+    vm: jvmti.VM, traced: JavaProgram, by: str, asked: tuple[str, ...], counts: dict[str, int]
+) -> None:
+    assert counted(vm, traced, by, *asked) == counts
+
+
+def test_calls_are_counted_by_who_makes_them(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.deep", by="caller") as trace:
+        traced.ask("deep 5")
+        found = {use.name.rpartition(":")[0]: use.calls for use in trace.summary()}
+    assert found == {f"{ORDER}.deep": 5, "Traced.answer": 1}
+
+
+def test_failures_and_times_belong_to_their_value(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.check", by="text") as trace:
+        for number in (0, 1, 1):
+            traced.ask(f"check {number}")
+        good, bad = sorted(trace.summary(), key=lambda use: use.name)
+    assert (good.name, good.calls, good.failures) == ("abc", 1, 0)
+    assert (bad.name, bad.calls, bad.failures) == ("abcd", 2, 2)
+    with vm.trace(f"{ORDER}.slow", by="milliseconds") as trace:
+        for number in (1, 60, 1):
+            traced.ask(f"slow {number}")
+        first, second = trace.summary()
+    assert (first.name, second.name, second.calls) == ("60", "1", 2)
+    assert 60_000_000 <= first.total == first.longest
+    assert second.mean == second.total / 2
+    assert second.p50 <= second.longest < first.p50
+
+
+def test_what_calls_return_or_throw_is_a_value(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.check", by="value") as trace:
+        for number in (0, 1, 0):
+            traced.ask(f"check {number}")
+        found = {use.name: use.calls for use in trace.summary()}
+    assert found == {"abc": 2, "java.lang.IllegalStateException": 1}
+
+
+def test_values_above_the_bound_are_counted_together(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", by="this.total") as trace:
+        traced.ask("add 3000", timeout=60)  # each adds to the total
+        found = trace.summary()
+    counts = {use.name: use.calls for use in found}
+    assert len(counts) == 2048
+    assert sum(counts.values()) == 3000
+    assert counts["others"] == 3000 - sum(n for name, n in counts.items() if name != "others")
+    assert counts["others"] > 900
+
+
+def test_only_calls_that_match_are_counted(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", by="pieces", when="pieces > 2") as trace:
+        traced.ask("add 5")
+        assert {use.name: use.calls for use in trace.summary()} == {"3": 1, "4": 1}
+    with vm.trace(f"{ORDER}.slow", by="method", over=0.03) as trace:
+        for number in (1, 50, 2):
+            traced.ask(f"slow {number}")
+        (use,) = trace.summary()
+    assert use.calls == 1
+
+
+def test_a_summary_can_be_read_when_it_is_closed(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", by="what") as trace:
+        traced.ask("add 2")
+    assert {use.name for use in trace.summary()} == {"tea 0", "tea 1"}
+
+
+def test_boxes_can_be_counted_without_end(vm: jvmti.VM, traced: JavaProgram) -> None:
+    """Numbers are put into boxes on the way, by methods that must not be counted themselves."""
+    with vm.trace("java.lang.Integer.*", by="arg0", unloaded=True) as trace:
+        assert traced.ask("objects") == "done"
+        assert traced.ask("add 2")
+        assert trace.summary() == []
+
+
+def test_a_summary_is_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
+    pytest.importorskip("pyarrow")
+    with vm.trace(f"{ORDER}.add", by="pieces") as trace:
+        traced.ask("add 2")
+        rows = trace.summary().to_arrow().to_pylist()
+    assert sorted((row["name"], row["calls"]) for row in rows) == [("0", 1), ("1", 1)]
+
+
+@pytest.mark.parametrize(
+    ("by", "kind", "message"),
+    [
+        ("a b", BadProbe, "method, place, class, thread"),
+        ("took", BadProbe, "count them by something else"),
+        ("f(x)", BadProbe, "methods cannot be called"),
+        ("nothing", LookupError, "has a value 'nothing'"),
+    ],
+)
+def test_what_calls_cannot_be_counted_by(
+    vm: jvmti.VM, by: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        vm.trace(f"{ORDER}.add", by=by)
