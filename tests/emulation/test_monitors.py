@@ -14,6 +14,7 @@ from jvmti.interface.capabilities import Capabilities
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
 
 MONITORS = Capabilities.of(
@@ -21,7 +22,7 @@ MONITORS = Capabilities.of(
     "can_get_owned_monitor_stack_depth_info",
     "can_get_current_contended_monitor",
 )
-OWN = ("nothing", "block", "method", "static", "nested", "again", "running", "array")
+OWN = ("nothing", "block", "method", "static", "nested", "again", "running", "array", "compiled")
 WAIT = ("waits", "waits-awhile", "blocks", "enters", "enters-static")
 _names = (f"owner-{number}" for number in itertools.count())
 
@@ -111,8 +112,10 @@ def test_a_thread_owns_and_waits_for_the_monitors_that_java_names(
 
 @pytest.mark.parametrize("kind", [*OWN, *WAIT])
 def test_a_virtual_thread_owns_what_it_says_that_it_has_locked(
-    vm: jvmti.VM, run: Any, kind: str
+    vm: jvmti.VM, jvm: Jvm, run: Any, kind: str
 ) -> None:
+    if kind == "compiled" and jvm.feature < 25:
+        pytest.skip("compiled code may keep the receiver in no variable, as the page says")
     one = run(kind, virtual=True)
     owned = vm.env.get_owned_monitor_stack_depth_info(one.thread)
     assert {described(vm, info.monitor) for info in owned} == {*one.ask("locked").split()}
@@ -125,6 +128,7 @@ def test_a_virtual_thread_owns_what_it_says_that_it_has_locked(
         "again": ["oneMore"],
         "running": ["running"],
         "array": ["array"],
+        "compiled": ["turn"],
         "waits": ["waits"],
         "blocks": ["blocks"],
     }

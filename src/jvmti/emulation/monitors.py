@@ -8,11 +8,13 @@ all that in one call, which also knows virtual threads.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from jvmti.classfile import MalformedClassFile
 from jvmti.classfile.monitors import UNKNOWN, entered
 from jvmti.emulation.declared import Emulated
+from jvmti.emulation.thread_infos import Locked, ThreadInfos
 from jvmti.emulation.thread_snapshots import ThreadSnapshots
 from jvmti.emulation.threads import alive, named, still
 from jvmti.env.structures import MonitorStackDepthInfo
@@ -20,22 +22,28 @@ from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import JvmtiError, NotAvailable
 from jvmti.interface.modifiers import MethodModifiers
+from jvmti.liveheap.pauses import PauseTooLong
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.model.vm import VM
     from jvmti.refs import Object, Thread
 
+log = logging.getLogger("jvmti")
+
 _NO_FRAME = -1
 _RECEIVER = 0
 _WAITS = ThreadState.BLOCKED_ON_MONITOR_ENTER | ThreadState.IN_OBJECT_WAIT
 
+_SEARCH_PAUSE = 0.1
+"""Seconds that the VM may be stopped to look for an object that no variable refers to."""
+
 _LOST = (
-    "a monitor is missed if compiled code keeps its object in no variable any more (up to Java 17, "
-    "in compiled synchronized methods), or if native code has entered it and keeps no local "
-    "reference"
+    "a monitor is missed if native code has entered it and keeps no local reference; up to Java "
+    "24, if compiled code of a synchronized method keeps its receiver in no variable, and the "
+    "thread is virtual, or the runtime has no module java.management, or finding the object in the "
+    "heap would take longer than 0.1 s"
 )
-_VIRTUAL = "from Java 21 to 24, the monitors of a virtual thread are those that its carrier owns"
 _FROM_CODE = "the bytecodes of its methods say which frame has locked a monitor"
 
 
@@ -75,6 +83,7 @@ class MonitorEngine:
     def __init__(self, vm: VM) -> None:
         self._vm = vm
         self._snapshots = ThreadSnapshots(vm)
+        self._infos = ThreadInfos(vm)
 
     @property
     def emulates(self) -> Capabilities:
@@ -129,6 +138,9 @@ class MonitorEngine:
             known = self._snapshots.owned(found)
             if known is None:
                 return self._owned_by_stack(found)
+            if (waited := self._waited(found)) is not None:
+                # Its frames have locked that, and the wait has released it.
+                known = [one for one in known if one.monitor != waited]
             if found.is_virtual:
                 return known
             # What native code has entered is in no frame.
@@ -146,11 +158,65 @@ class MonitorEngine:
         stack = _Locks(self._vm, frames)
         candidates += stack.classes({one.item for one in candidates})
         owned = self._owned_of(thread, candidates)
+        if stack.has_lost(candidates) and not thread.is_virtual:
+            exact = self._infos.locked(thread)
+            if exact is not None:
+                return self._found(exact, owned)
         return stack.placed(owned)
 
+    def _found(self, exact: list[Locked], owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
+        """What the VM reports without objects, with the objects."""
+        hashes = self._vm.lookup_env.map.get_object_hash_code([one.item for one in owned])
+        known = dict(zip(hashes.value.tolist(), [one.item for one in owned], strict=True))
+        found: dict[int, MonitorStackDepthInfo] = {}
+        for one in exact:
+            item = known.get(one.hash_code) or self._search(one.class_name, one.hash_code)
+            if item is not None:
+                found.setdefault(one.hash_code, MonitorStackDepthInfo(item, one.depth))
+        rest = [MonitorStackDepthInfo(known[code], _NO_FRAME) for code in known.keys() - found]
+        return [*found.values(), *rest]
+
+    def _search(self, class_name: str, hash_code: int) -> Any:
+        """The object of a class with an identity hash code; ``None`` if there is none, or no time.
+
+        JVM TI: FollowReferences, GetObjectHashCode.
+        """
+        for cls in self._vm.classes(class_name):
+            try:
+                items = self._vm.heap.instances(cls, max_pause=_SEARCH_PAUSE)
+            except PauseTooLong as refused:
+                log.warning("a monitor of class %s is left out: %s", class_name, refused)
+                return None
+            hashes = self._vm.lookup_env.map.get_object_hash_code(items)
+            for item, code in zip(items, hashes.value.tolist(), strict=True):
+                if code == hash_code:
+                    return item
+        return None
+
+    def _waited(self, thread: Any) -> Any:
+        """What a thread waits for in ``Object.wait``; ``None`` if it is not there."""
+        if not self._vm.lookup_env.get_thread_state(thread) & ThreadState.IN_OBJECT_WAIT:
+            return None
+        try:
+            return self._contended(thread)
+        except NotAvailable:
+            return None  # no frame refers to it, so none is known to have locked it
+
+    def _receiver_of_wait(self, thread: Any) -> Object | None:
+        """The receiver of the frames of ``Object.wait`` at the top of a stack."""
+        lookup = self._vm.lookup_env
+        methods = [one.method for one in lookup.get_stack_trace(thread, 0, 3)]
+        names = lookup.map.get_method_name(methods).name
+        waits = {at for at, name in enumerate(names) if name in ("wait", "wait0")}
+        for one in self._candidates(thread):
+            if any(depth in waits and slot == _RECEIVER for depth, slot in one.places):
+                item: Object = one.item
+                return item
+        return None
+
     def _contended(self, thread: Any) -> Object | None:
-        known, found = self._snapshots.contended(thread)
-        if known:
+        found = self._snapshots.contended(thread)
+        if found is not None:
             return found
         candidates = self._candidates(thread)
         top = self._vm.lookup_env.get_stack_trace(thread, 0, 1)
@@ -159,6 +225,9 @@ class MonitorEngine:
             if usage is not None and thread in (*usage.waiters, *usage.notify_waiters):
                 item: Object = one.item
                 return item
+        found = self._receiver_of_wait(thread)
+        if found is not None:
+            return found
         raise NotAvailable(
             detail="no frame of the thread refers to the object that it waits for: compiled or "
             "native code has the only reference"
@@ -220,6 +289,11 @@ class _Locks:
             if flag & MethodModifiers.STATIC:
                 owner = vm.lookup_env.get_method_declaring_class(frame.method)
             self._synchronized[depth] = owner
+
+    def has_lost(self, candidates: list[_Candidate]) -> bool:
+        """Whether a synchronized method has a receiver that no variable of its frame refers to."""
+        kept = {depth for one in candidates for depth, slot in one.places if slot == _RECEIVER}
+        return any(cls is None and at not in kept for at, cls in self._synchronized.items())
 
     def classes(self, known: set[Any]) -> list[_Candidate]:
         """The classes that static synchronized methods lock, without known ones."""

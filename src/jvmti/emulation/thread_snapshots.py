@@ -62,13 +62,11 @@ class ThreadSnapshots:
             for item, depth in sorted(found.items(), key=lambda one: one[1])
         ]
 
-    def contended(self, thread: Any) -> tuple[bool, Object | None]:
-        """Whether this class library reports it, and the monitor that a thread waits for, if
-        any."""
+    def contended(self, thread: Any) -> Object | None:
+        """The object whose monitor a thread waits for; ``None`` if it is not reported."""
         taken = self._take(thread)
-        if taken is None:
-            return False, None
-        return True, self._waited(taken)
+        found: Object | None = None if taken is None else self._waited(taken)
+        return found
 
     def _waited(self, taken: Any) -> Any:
         if self._get(taken, "blockerTypeOrdinal", "I") == self._parked:
