@@ -1,13 +1,23 @@
-"""Runs `jvmti` as a user does, in a process of its own, and waits for its end."""
+"""Runs `jvmti` as a user does until it ends: `run` in a process of its own, `here` in this one.
+
+To start a Python and import all that a command needs takes longer than most commands do.  What is
+about processes (signals, terminals, pipes, start-up, what is imported) needs one, and the examples
+of the pages have one each.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from jvmti.commands import main
 
 COMMAND = [sys.executable, "-m", "jvmti"]
 
@@ -31,13 +41,30 @@ def run(
     )
 
 
-def done(*words: str | int, timeout: float = 60) -> str:
+def here(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run `jvmti WORDS` in this process, with nothing to read."""
+    command = [str(word) for word in words]
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        open(os.devnull) as nothing,
+        patch.object(sys, "stdin", nothing),
+        redirect_stdout(out),
+        redirect_stderr(errors),
+    ):
+        try:
+            code = main(command)
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(command, code or 0, out.getvalue(), errors.getvalue())
+
+
+def done(*words: object) -> str:
     """What the command prints, which must succeed."""
-    ended = run(*words, timeout=timeout)
+    ended = here(*words)
     assert ended.returncode == 0, (ended.stdout[-2000:], ended.stderr)
     return ended.stdout
 
 
-def as_json(*words: str | int, timeout: float = 60) -> Any:
+def as_json(*words: object) -> Any:
     """What the command prints with `--json`."""
-    return json.loads(done(*words, "--json", timeout=timeout))
+    return json.loads(done(*words, "--json"))

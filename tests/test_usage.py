@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 import jvms
-from command_line import run
+from command_line import here, run
 from jvmti.commands import VERBS, command, main, prepare
 from jvmti.commands.examples import examples
 from jvmti.commands.heap import VERBS as HEAP_VERBS
@@ -191,7 +191,7 @@ REFUSED = {
 def test_what_the_jvm_refuses_to_code_on_the_command_line_is_a_sentence(
     idle: JavaProgram, source: str
 ) -> None:
-    done = run("shell", idle.pid, "-c", source)
+    done = here("shell", idle.pid, "-c", source)
     assert done.returncode == 1
     assert one_sentence(done).startswith("jvmti: -c, line 1: ")
 
@@ -207,7 +207,7 @@ def test_an_agent_that_is_refused_late_says_so_in_a_sentence(
 
 
 def test_a_mistake_of_the_script_itself_keeps_its_traceback(idle: JavaProgram) -> None:
-    done = run("shell", idle.pid, "-c", "def f():\n    return {}['x']\nf()")
+    done = here("shell", idle.pid, "-c", "def f():\n    return {}['x']\nf()")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert 'File "-c", line 2, in f' in done.stderr
@@ -250,11 +250,11 @@ def test_a_time_has_one_name_whatever_the_verb() -> None:
 def test_jcmd_runs_diagnostic_commands_without_an_agent(java_program: JavaPrograms) -> None:
     idle = java_program("Idle")
     idle.expect("ready")
-    names = run("jcmd", idle.pid).stdout.split()
+    names = here("jcmd", idle.pid).stdout.split()
     assert {"GC.heap_info", "Thread.print", "VM.flags"} <= set(names)
-    assert "java.lang.Object" in run("jcmd", idle.pid, "GC.class_histogram", "-all").stdout
-    assert '"output": ' in run("jcmd", "--json", idle.pid, "VM.uptime").stdout
-    done = run("jcmd", idle.pid, "GC.heap_inf")
+    assert "java.lang.Object" in here("jcmd", idle.pid, "GC.class_histogram", "-all").stdout
+    assert '"output": ' in here("jcmd", "--json", idle.pid, "VM.uptime").stdout
+    done = here("jcmd", idle.pid, "GC.heap_inf")
     assert done.returncode == 2
     assert "did you mean 'GC.heap_info'" in one_sentence(done)
     assert "libjvmti" not in Path(f"/proc/{idle.pid}/maps").read_text()
@@ -266,11 +266,11 @@ def test_jcmd_runs_diagnostic_commands_without_an_agent(java_program: JavaProgra
 def test_examples_are_listed_printed_and_copied(tmp_path: Path) -> None:
     there = {path.stem for path in (jvms.ROOT / "examples" / "agents").glob("*.py")}
     assert set(examples()) == there
-    listed = run("examples").stdout
+    listed = here("examples").stdout
     assert all(re.search(rf"^{name} +\w", listed, re.M) for name in there)
     source = (jvms.ROOT / "examples" / "agents" / "mtrace.py").read_text()
-    assert run("examples", "mtrace").stdout == source
-    assert Path(run("examples", "--path", "mtrace").stdout.strip()).read_text() == source
+    assert here("examples", "mtrace").stdout == source
+    assert Path(here("examples", "--path", "mtrace").stdout.strip()).read_text() == source
     assert run("examples", "--copy", "here", cwd=tmp_path).returncode == 0
     assert {path.stem for path in (tmp_path / "here").iterdir()} == there
     again = run("examples", "--copy", "here", "mtrace", cwd=tmp_path)
@@ -295,7 +295,7 @@ COMPLETED = {
 def shells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("completion")
     for shell in ("bash", "zsh", "fish"):
-        done = run("completion", shell)
+        done = here("completion", shell)
         assert done.returncode == 0, done.stderr
         (directory / shell).write_text(done.stdout)
     return directory
@@ -350,4 +350,4 @@ def test_zsh_completes(shells: Path) -> None:
 
 
 def test_targets_of_completion_are_the_jvms_that_run(idle: JavaProgram) -> None:
-    assert f"{idle.pid}\tIdle" in run("completion", "--targets").stdout.splitlines()
+    assert f"{idle.pid}\tIdle" in here("completion", "--targets").stdout.splitlines()

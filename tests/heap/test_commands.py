@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import programs
+from command_line import here
 
 pytestmark = pytest.mark.oldest_and_newest
 
@@ -20,9 +21,7 @@ COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 
 
 def run(*words: str | int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60, check=False
-    )
+    return here("heap", *words)
 
 
 def printed(*words: str | int) -> str:

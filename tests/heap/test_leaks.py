@@ -23,6 +23,7 @@ from jvmti.liveheap.pauses import PauseTooLong
 
 if TYPE_CHECKING:
     import programs
+from command_line import here
 
 pytestmark = pytest.mark.oldest_and_newest
 
@@ -37,14 +38,7 @@ OWNERS = {
 
 
 def jvmti_heap(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "jvmti", "heap", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    return here("heap", *words)
 
 
 def started(start: programs.JavaPrograms, *leaks: str) -> programs.JavaProgram:

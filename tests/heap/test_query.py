@@ -9,7 +9,6 @@ import os
 import shlex
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +21,11 @@ import pytest
 import jvms
 import jvmti.heap
 import programs
+from command_line import here
 from documented import blocks
 from heap.conftest import Dumped
 from heap.hprof import OBJECT, Writer, small
 from heap.test_live_snapshot import left_behind
-from jvmti.commands import main
 from jvmti.heap.tables.columns import display_values, plain, table
 from jvmti.heap.tables.query import Expression, QueryError, expressions
 
@@ -38,21 +37,8 @@ needs_places = pytest.mark.skipif(
 )
 
 
-class Ended(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*words: str | int | Path) -> Ended:
-    """Run a command in this process: starting another takes longer than all that it does."""
-    out, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(errors):
-        try:
-            code = main(["heap", *map(str, words)])
-        except SystemExit as end:
-            code = int(end.code or 0)
-    return Ended(code, out.getvalue(), errors.getvalue())
+def run(*words: str | int | Path) -> subprocess.CompletedProcess[str]:
+    return here("heap", *words)
 
 
 def printed(*words: str | int | Path) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import programs
+from command_line import here
 
 pytestmark = pytest.mark.oldest_and_newest
 
@@ -43,7 +44,11 @@ EVIL = [
 ]
 
 
-def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return here("heap", "report", *words)
+
+
+def run_in_a_process(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *map(str, words)],
         capture_output=True,
@@ -610,7 +615,9 @@ def test_what_cannot_be_done_is_said(
 def test_nothing_is_left_of_a_file_that_does_not_fit(file: Path, tmp_path: Path) -> None:
     to = tmp_path / "report.html"
     limit = (8192, 8192)
-    done = run(file, "-o", to, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+    done = run_in_a_process(
+        file, "-o", to, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    )
     assert done.returncode == 1
     assert "File too large" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ import pytest
 
 import jvmti.heap
 import programs
+from command_line import here
 from heap.test_live_snapshot import left_behind
 
 pytestmark = pytest.mark.oldest_and_newest
@@ -22,9 +23,7 @@ COMMAND = [sys.executable, "-m", "jvmti", "heap"]
 
 
 def run(*words: str | int | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60, check=False
-    )
+    return here("heap", *words)
 
 
 def printed(*words: str | int | Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import compiler
 import jvms
-from command_line import run
+from command_line import here
 from jvmti.instrumentation.archives import instrument_file, without_digests
 
 PROBE = 'entry Probed.nothing -> Probed$Hook.say(String "seen", int site)'
@@ -75,14 +75,14 @@ def test_the_command_says_what_it_did_and_what_each_site_is(tmp_path: Path) -> N
     probes = tmp_path / "probes"
     probes.write_text(f"# what to look at\n{PROBE}\n")
     out, sites = tmp_path / "out.jar", tmp_path / "sites"
-    done = run("instrument", jar, "-o", out, "--probes", probes, "--sites", sites)
+    done = here("instrument", jar, "-o", out, "--probes", probes, "--sites", sites)
     assert "2 probes in 2 of 5 classes" in done.stdout
     assert "broken.class" in done.stdout
     found = [json.loads(line) for line in sites.read_text().splitlines()]
     assert [one["site"] for one in found] == [0, 1]
-    done = run("instrument", jar, "-o", out, "--probe", PROBE)
+    done = here("instrument", jar, "-o", out, "--probe", PROBE)
     assert (done.returncode, "--force overwrites it" in done.stderr) == (2, True)
-    done = run("instrument", "--json", jar, "-o", out, "--force", "--probe", PROBE)
+    done = here("instrument", "--json", jar, "-o", out, "--force", "--probe", PROBE)
     assert json.loads(done.stdout)["changed"] == 2
 
 
@@ -92,7 +92,7 @@ def test_without_any_place_nothing_is_written_or_replaced(tmp_path: Path) -> Non
     assert instrument_file(jar, out, [nowhere]).changed == 0
     assert not out.exists()
     out.write_text("old")
-    done = run("instrument", jar, "-o", out, "--force", "--probe", nowhere)
+    done = here("instrument", jar, "-o", out, "--force", "--probe", nowhere)
     assert (done.returncode, out.read_text()) == (1, "old")
     assert "nothing was written" in done.stderr
     assert sorted(one.name for one in tmp_path.iterdir()) == ["app.jar", "out.jar"]
@@ -111,7 +111,7 @@ def test_without_any_place_nothing_is_written_or_replaced(tmp_path: Path) -> Non
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = run("instrument", "-o", tmp_path / "out.jar", *arguments)
+    done = here("instrument", "-o", tmp_path / "out.jar", *arguments)
     assert done.returncode in (1, 2)
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
