@@ -133,7 +133,7 @@ MUTATIONS = (
     # ---- probes: in class files, in the agent, in the package
     Mutation("a handler protects another range", "tables.cpp", "out_->u2(moves_.target(handlers.u2()));", "out_->u2(handlers.u2());", PROBES),
     Mutation("lines stay where the code was", "tables.cpp", "write2(to, mapped(read2(from)));", "write2(to, read2(from));", PROBES),
-    Mutation("a long has one half in frames", "tracker.cpp", "if (size == 2) locals_[slot + 1] = Type::of(Tag::kSecond);", "", PROBES),
+    Mutation("locals of probes have no room", "copying.cpp", "most_locals_ = max_locals_;", "most_locals_ = max_locals_ - 1;", PROBES),
     Mutation("> is < in conditions of probes", "probe_conditions.cpp", "return (holds & kGreater) != 0;", "return (holds & kLess) != 0;", TRACING),
     Mutation("recorded texts are cut inside characters", "probe_records.cpp", "while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;", "", TRACING),
     Mutation("the helper is a caller", "probe_records.cpp", "constexpr jint kOwnFrames = 3;", "constexpr jint kOwnFrames = 2;", TRACING),

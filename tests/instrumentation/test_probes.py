@@ -15,11 +15,13 @@ from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
 
 HOOK = "Probed$Hook"
+SOURCE = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
+THROWS = next(number for number, line in enumerate(SOURCE, 1) if "throw new IOException" in line)
 OUTPUT = [
     "added 40 42",
     "[0, 1, 4, 9]",
     "ada!",
-    "failed: no key",
+    f"failed: no key in line {THROWS}",
     "onesevenmany3",
     "count 1",
 ]
@@ -130,8 +132,7 @@ def test_an_exception_is_seen_where_it_is_thrown_leaves_and_is_caught(run: Run) 
 
 
 def test_lines_are_those_of_the_source(run: Run) -> None:
-    source = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
-    first = next(n for n, line in enumerate(source, 1) if "int[] squares(int most)" in line)
+    first = next(n for n, line in enumerate(SOURCE, 1) if "int[] squares(int most)" in line)
     lines = run(f'line Probed.squares -> {HOOK}.say(String "line", int line)')
     reached = [int(one.split()[1]) - first for one in heard(lines)]
     assert reached == [1, 2, *[3, 2] * 4, 5]

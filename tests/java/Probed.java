@@ -62,7 +62,8 @@ public class Probed {
       try {
         System.out.println(probed.guarded(key));
       } catch (IOException failed) {
-        System.out.println("failed: " + failed.getMessage());
+        int line = failed.getStackTrace()[0].getLineNumber();
+        System.out.println("failed: " + failed.getMessage() + " in line " + line);
       }
     }
     System.out.println(described(1) + described(7) + described(3) + depth(3));

@@ -51,6 +51,12 @@ public class Traced {
       return text;
     }
 
+    long longer(long number) {
+      long twice = number * 2;
+      String text = "n" + twice;
+      return text.length();
+    }
+
     int deep(int levels) {
       return levels == 0 ? 0 : 1 + deep(levels - 1);
     }
@@ -108,6 +114,11 @@ public class Traced {
       case "objects":
         order.objects("a text", Color.GREEN, String.class, new int[3], 42, null);
         order.objects("a very long text that does not fit into its place", null, int.class, null, null, order);
+        return "done";
+      case "longer":
+        return "" + order.longer(number);
+      case "wide":
+        order.objects("ab" + "\u20ac".repeat(8), null, null, null, null, null);
         return "done";
       case "check":
         try {

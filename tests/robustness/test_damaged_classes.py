@@ -11,6 +11,7 @@ import compiler
 
 
 @pytest.mark.stress
+@pytest.mark.timeout(300)  # a build with sanitizers
 def test_damaged_class_files_harm_nobody(tmp_path: Path) -> None:
     classes = [compiler.classes(name) for name in fuzz_classes.PROGRAMS[:3]]
     done = fuzz_classes.fuzz(20_000, 7, classes, tmp_path)

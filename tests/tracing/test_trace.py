@@ -107,6 +107,20 @@ def test_objects_are_what_they_say_of_themselves(vm: jvmti.VM, traced: JavaProgr
     assert str(order) == f"{ORDER}@{order.number:x}"
 
 
+def test_a_condition_behind_variables_of_two_slots(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.longer", when="value > 3") as trace:
+        assert [traced.ask(f"longer {number}") for number in (1, 50)] == ["2", "4"]
+        [call] = calls_of(trace, 1)
+    assert (call.arguments, call.value) == ((50,), 4)
+
+
+def test_a_long_text_is_cut_between_characters(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.objects", text=16) as trace:
+        traced.ask("wide")
+        text = calls_of(trace, 1)[0].arguments[0]
+    assert (text.text, text.is_cut, text.number) == ("ab" + 4 * "€", True, 10)
+
+
 def test_an_exception_that_leaves_a_method_ends_its_call(vm: jvmti.VM, traced: JavaProgram) -> None:
     with vm.trace(f"{ORDER}.check") as trace:
         assert traced.ask("check 1") == "caught"
