@@ -136,7 +136,7 @@ MUTATIONS = (
     Mutation("locals of probes have no room", "copying.cpp", "most_locals_ = max_locals_;", "most_locals_ = max_locals_ - 1;", PROBES),
     Mutation("> is < in conditions of probes", "probe_conditions.cpp", "return (holds & kGreater) != 0;", "return (holds & kLess) != 0;", TRACING),
     Mutation("recorded texts are cut inside characters", "probe_records.cpp", "while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;", "", TRACING),
-    Mutation("the helper is a caller", "probe_records.cpp", "constexpr jint kOwnFrames = 3;", "constexpr jint kOwnFrames = 2;", TRACING),
+    Mutation("the helper is a caller", "probe_records.cpp", "constexpr int kOwnFrames = 3;", "constexpr int kOwnFrames = 2;", TRACING),
     Mutation("probes stay when their session ends", "open_probes.cpp", "if (stage == Stage::kUnlist) session.probes.close_all(jni);", "", TRACING),
     Mutation("a constant on the left is not turned round", "conditions.py", "if holds & Outcomes.LESS else Outcomes(0)", "if holds & Outcomes.GREATER else Outcomes(0)", TRACING),
     Mutation("the last change is not counted", "change.py", "due = -(-self.reached // self._every)", "due = self.reached // self._every", TRACING),
