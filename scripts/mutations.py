@@ -61,7 +61,7 @@ MUTATIONS = (
     Mutation("a handle's generation is not compared", "slots.h", "0xFFFFFF)", "0x0)", f"{CALLS} tests/test_wrong_handles.py"),
     Mutation("a handle that is issued twice counts once", "handles.cpp", "      ++entry->count;", "      ;", "tests/model tests/test_codecs.py"),
     Mutation("an object is not identified by its tag", "handles.cpp", "if (identify) tags->SetTag", "if (!identify) tags->SetTag", MODEL),
-    Mutation("a call on a thread is not measured against its stack", "guards.cpp", "    return false;\n", "    return true;\n", "tests/robustness/test_nulls.py tests/conformance"),
+    Mutation("a call on a thread is not measured against its stack", "guards.cpp", "return call.refuse(JVMTI_ERROR_INVALID_OBJECT", "return !call.refuse(JVMTI_ERROR_INVALID_OBJECT", "tests/robustness/test_nulls.py tests/conformance"),
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
     Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/test_wrong_handles.py"),
     Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/test_nulls.py"),

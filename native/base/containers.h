@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
 // A new object in zeroed memory, or null without memory.
@@ -38,12 +40,10 @@ inline char* copy_of(const char* text) {
 
 // As many zeroed items as were asked for, and never more.  False without memory for them.
 template <class T>
-class Array {
+class Array : NoCopy {
  public:
   constexpr Array() = default;
   explicit Array(size_t size) { (void)allocate(size); }
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
   ~Array() {
     for (size_t i = 0; i < size_; ++i) items_[i].~T();
     std::free(items_);
@@ -76,15 +76,13 @@ class Array {
 };
 
 template <class T>
-class Vector {
+class Vector : NoCopy {
   static_assert(std::is_trivially_copyable<T>::value, "Vector moves its items with realloc");
 
  public:
   using Item = T;
   constexpr Vector() = default;
   ~Vector() { std::free(items_); }
-  Vector(const Vector&) = delete;
-  Vector& operator=(const Vector&) = delete;
 
   [[nodiscard]] bool push(const T& item) {
     if (size_ == capacity_ && !reserve(capacity_ == 0 ? 8 : capacity_ * 2)) return false;
@@ -104,6 +102,14 @@ class Vector {
   T pop() { return items_[--size_]; }
   // Order is not kept.
   void remove(size_t index) { items_[index] = items_[--size_]; }
+  // False where it has no such item.
+  bool take_out(const T& item) {
+    size_t at = 0;
+    while (at < size_ && !(items_[at] == item)) ++at;
+    if (at == size_) return false;
+    remove(at);
+    return true;
+  }
   void shrink(size_t size) { size_ = size; }
   void clear() { size_ = 0; }
   // Within what was reserved, over items that were written there.
@@ -156,12 +162,10 @@ class Stable {
 };
 
 // Open addressing from a 64-bit key to a 32-bit value; 0 stands for "absent" in both.
-class Index {
+class Index : NoCopy {
  public:
   Index() = default;
   ~Index() { std::free(slots_); }
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
 
   uint32_t find(uint64_t key) const {
     if (capacity_ == 0) return 0;

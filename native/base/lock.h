@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
 // What the clock that threads wait by will show after some time.
@@ -99,12 +101,10 @@ class Turn {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-class Locked {
+class Locked : NoCopy {
  public:
   explicit Locked(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
   ~Locked() { mutex_.unlock(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
 
  private:
   Mutex& mutex_;

@@ -6,13 +6,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
 // From a 64-bit key to a 64-bit value; 0 stands for "absent" in both.  A key is found by its upper
 // half, which must be as good as random: `key_of` makes such a key of any number.  Adding takes a
 // lock of the owner's.  A table that was outgrown stays until the end, because a reader may be in
 // it.
-class Numbers {
+class Numbers : NoCopy {
  public:
   Numbers() = default;
   ~Numbers() {
@@ -22,8 +24,6 @@ class Numbers {
       one = older;
     }
   }
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
 
   // Another key for each number but 0.
   static uint64_t key_of(uint64_t number) { return number * 0x9E3779B97F4A7C15u; }

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
-class SharedMemory {
+class SharedMemory : NoCopy {
  public:
   SharedMemory() = default;
   ~SharedMemory() { leave(); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
   // Why it cannot be taken, or null.  The descriptor is this object's from here on.
   // With an address it is mapped there, over what is there.
   const char* open(int descriptor, void* address = nullptr);

@@ -9,18 +9,19 @@
 
 namespace jvmti {
 
-void Call::refuse(int error, const char* format, ...) {
-  if (status != 0) return;  // the first reason counts
+Refusal Call::refuse(int error, const char* format, ...) {
+  if (status != 0) return outcome();  // the first reason counts
   if (error == kNothingAnswered) {
     error = JVMTI_ERROR_INTERNAL;
     format = "the VM says that it has succeeded, and answers nothing";
   }
   status = error;
-  if (format == nullptr) return;
+  if (format == nullptr) return outcome();
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(detail, sizeof detail, format, arguments);
   va_end(arguments);
+  return outcome();
 }
 
 bool Call::settled() {
@@ -57,17 +58,11 @@ uint64_t Call::issue(jobject object, uint8_t kind) {
 
 void Call::deallocate(void* memory) { jvmti::deallocate(agent.env, memory); }
 
-namespace {
-
-// Before the start phase there are no objects, methods or fields, so it is the phase that is wrong
-// with a handle of one.
 bool too_early(Call& call) {
   if (call.jni != nullptr) return false;
   call.refuse(JVMTI_ERROR_WRONG_PHASE, "there are no objects yet");
   return true;
 }
-
-}  // namespace
 
 bool Borrowed::borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array) {
   if (too_early(call) || handle == 0) return false;
@@ -108,31 +103,10 @@ void Borrowed::release() {
   reference_ = nullptr;
 }
 
-In<kinds::Method>::In(Call& call, int parameter) {
-  uint64_t handle = call.reader(parameter).number<uint64_t>();
-  record_ = call.session.methods.find(handle);
-  if (record_ == nullptr && !too_early(call)) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "parameter %d: method %llx was not issued here",
-                parameter + 1, static_cast<unsigned long long>(handle));
-  }
-}
-
-In<kinds::Field>::In(Call& call, int parameter) {
-  uint64_t handle = call.reader(parameter).number<uint64_t>();
-  record_ = call.session.fields.find(handle);
-  if (record_ == nullptr && !too_early(call)) {
-    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "parameter %d: field %llx was not issued here",
-                parameter + 1, static_cast<unsigned long long>(handle));
-  }
-}
-
 In<List<kinds::Field>>::In(Call& call, int parameter) {
   Reader& reader = call.reader(parameter);
-  uint32_t count = reader.number<uint32_t>();
-  if (count > reader.remaining() / sizeof(uint64_t)) {
-    reader.fail();
-    return;
-  }
+  uint32_t count = 0;
+  if (!reader.count(&count, sizeof(uint64_t))) return;
   Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
   if (!items_.allocate(count)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
@@ -157,17 +131,9 @@ bool well_formed(const uint8_t* text, size_t length) {
   size_t i = 0;
   while (i < length) {
     uint8_t lead = text[i];
-    size_t more;
-    if (lead != 0 && lead < 0x80) {
-      more = 0;
-    } else if ((lead & 0xE0) == 0xC0) {
-      more = 1;
-    } else if ((lead & 0xF0) == 0xE0) {
-      more = 2;
-    } else {
-      return false;
-    }
-    if (length - i <= more) return false;
+    size_t more = lead < 0x80 ? 0 : lead < 0xE0 ? 1 : 2;
+    bool leads = lead != 0 && (lead < 0x80 || (lead >= 0xC0 && lead < 0xF0));
+    if (!leads || length - i <= more) return false;
     for (size_t k = 1; k <= more; ++k) {
       if ((text[i + k] & 0xC0) != 0x80) return false;
     }
@@ -187,8 +153,8 @@ const char* read_text(Call& call, Reader& reader) {
   const uint8_t* text = reader.take(static_cast<size_t>(length) + 1);
   if (text == nullptr) return nullptr;
   if (text[length] != 0 || !well_formed(text, static_cast<size_t>(length))) {
-    call.refuse(layouts::Status::kMalformedRequest, "a string is not well-formed modified UTF-8");
-    return nullptr;
+    return call.refuse(layouts::Status::kMalformedRequest,
+                       "a string is not well-formed modified UTF-8");
   }
   return reinterpret_cast<const char*>(text);
 }
@@ -200,11 +166,8 @@ In<Nullable<Text>>::In(Call& call, int parameter)
 
 In<List<Text>>::In(Call& call, int parameter) {
   Reader& reader = call.reader(parameter);
-  uint32_t count = reader.number<uint32_t>();
-  if (count > reader.remaining() / sizeof(int32_t)) {
-    reader.fail();
-    return;
-  }
+  uint32_t count = 0;
+  if (!reader.count(&count, sizeof(int32_t))) return;
   if (!items_.allocate(count)) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   // To the end also if it is refused: in a map request the next row's follows.
   for (uint32_t i = 0; i < count; ++i) {
@@ -217,11 +180,8 @@ In<List<Text>>::In(Call& call, int parameter) {
 
 In<List<jvmtiClassDefinition>>::In(Call& call, int parameter) {
   Reader& reader = call.reader(parameter);
-  uint32_t count = reader.number<uint32_t>();
-  if (count > reader.remaining() / 12) {
-    reader.fail();
-    return;
-  }
+  uint32_t count = 0;
+  if (!reader.count(&count, 12)) return;
   if (!items_.allocate(count) || !borrowed_.allocate(count)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }

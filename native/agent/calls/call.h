@@ -22,20 +22,52 @@ constexpr int kMaximumLeaves = 64;
 
 // The bytes of one element of an array.
 inline uint64_t width_of(jvmtiPrimitiveType type) {
+  bool one = type == JVMTI_PRIMITIVE_TYPE_BOOLEAN || type == JVMTI_PRIMITIVE_TYPE_BYTE;
+  bool two = type == JVMTI_PRIMITIVE_TYPE_CHAR || type == JVMTI_PRIMITIVE_TYPE_SHORT;
+  bool four = type == JVMTI_PRIMITIVE_TYPE_INT || type == JVMTI_PRIMITIVE_TYPE_FLOAT;
+  return one ? 1 : two ? 2 : four ? 4 : 8;
+}
+
+// The bits of a primitive value of that descriptor, widened to those of a long or of a double.
+inline uint64_t bits_of(char type, const jvalue& value) {
   switch (type) {
-    case JVMTI_PRIMITIVE_TYPE_BOOLEAN:
-    case JVMTI_PRIMITIVE_TYPE_BYTE:
-      return 1;
-    case JVMTI_PRIMITIVE_TYPE_CHAR:
-    case JVMTI_PRIMITIVE_TYPE_SHORT:
-      return 2;
-    case JVMTI_PRIMITIVE_TYPE_INT:
-    case JVMTI_PRIMITIVE_TYPE_FLOAT:
-      return 4;
-    default:
-      return 8;
+    case 'Z':
+      return value.z != 0;
+    case 'B':
+      return static_cast<uint64_t>(jlong{value.b});
+    case 'C':
+      return value.c;
+    case 'S':
+      return static_cast<uint64_t>(jlong{value.s});
+    case 'I':
+      return static_cast<uint64_t>(jlong{value.i});
+    case 'F': {
+      jdouble wide = value.f;
+      uint64_t bits;
+      std::memcpy(&bits, &wide, sizeof bits);
+      return bits;
+    }
+    default:  // J and D
+      return static_cast<uint64_t>(value.j);
   }
 }
+
+// What a function returns that refuses its call: false, null, nothing, or the error itself.
+struct Refusal {
+  int status;
+  template <class T>
+  operator T() const {
+    return T{};
+  }
+  operator jvmtiError() const { return static_cast<jvmtiError>(status); }
+};
+
+struct Sink {
+  Writer* writers;
+  int step;
+  Writer& leaf(int number) const { return writers[number * step]; }
+  Sink from(int number) const { return Sink{writers + number * step, step}; }
+};
 
 struct Call {
   // Of the controller's, whose environment comes with its frame; or of an event of an environment.
@@ -79,7 +111,10 @@ struct Call {
     }
     return status == 0;
   }
-  void refuse(int error, const char* format = nullptr, ...) __attribute__((format(printf, 3, 4)));
+  Refusal refuse(int error, const char* format = nullptr, ...)
+      __attribute__((format(printf, 3, 4)));
+  // Of a call that may have been refused.
+  Refusal outcome() const { return Refusal{status}; }
   // Takes a JVM TI result over; true when it is a success.
   bool returned(jvmtiError error) {
     if (error == kNothingAnswered) {
@@ -92,15 +127,9 @@ struct Call {
   // Takes a pending Java exception over; true when there is none.
   bool settled();
   Reader& reader(int parameter) { return readers[parameter * reader_step]; }
+  Sink sink(int leaf) { return Sink{writers, writer_step}.from(leaf); }
   uint64_t issue(jobject object, uint8_t kind);
   void deallocate(void* memory);
-};
-
-struct Sink {
-  Writer* writers;
-  int step;
-  Writer& leaf(int number) const { return writers[number * step]; }
-  Sink from(int number) const { return Sink{writers + number * step, step}; }
 };
 
 using protocol::Table;

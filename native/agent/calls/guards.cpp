@@ -13,26 +13,21 @@ bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
   if (call.jni == nullptr) return true;  // the VM says itself that it is too early
   LocalRef<jthread> current(call.jni);
   if (thread.c() == nullptr) call.env->GetCurrentThread(current.out());
-  bool service = is_service_thread(call.jni, thread.c() == nullptr ? current : thread.c());
-  if (service) {
-    call.refuse(JVMTI_ERROR_INVALID_THREAD,
-                "this is a service thread of the agent, which would never come back");
-  }
-  return !service;
+  return !is_service_thread(call.jni, thread.c() == nullptr ? current : thread.c()) ||
+         call.refuse(JVMTI_ERROR_INVALID_THREAD,
+                     "this is a service thread of the agent, which would never come back");
 }
 
 bool stop_thread(Call& call, const In<kinds::Thread>& thread, const In<kinds::Object>& exception) {
   if (kind_of_object(call.jni, exception.c()) != kinds::Throwable::kind) {
-    call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the exception is not a java.lang.Throwable");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the exception is not a java.lang.Throwable");
   }
   return interrupt_thread(call, thread);
 }
 
 bool interrupt_thread(Call& call, const In<kinds::Thread>& thread) {
   if (is_service_thread(call.jni, thread.c())) {
-    call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
   }
   return true;
 }
@@ -42,64 +37,50 @@ namespace {
 // The VM sizes its buffers by the maximum asked for, so that is brought down to what there is.
 constexpr jint kModestDepth = 1024;
 
-void limit_to(Call& call, jthread thread, jint* deepest) {
-  jint depth = 0;
-  if (call.env->GetFrameCount(thread, &depth) == JVMTI_ERROR_NONE && depth > *deepest) {
-    *deepest = depth;
+bool limit_to_deepest(Call& call, const jthread* threads, jint count, Depth& maximum) {
+  if (maximum.c() <= kModestDepth) return true;
+  jint deepest = kModestDepth;
+  for (jint i = 0; i < count; ++i) {
+    jint depth = 0;
+    bool known = call.env->GetFrameCount(threads[i], &depth) == JVMTI_ERROR_NONE;
+    if (known && depth > deepest) deepest = depth;
   }
+  if (maximum.c() > deepest) maximum.set(deepest);
+  return true;
 }
 
 }  // namespace
 
 bool limit_frames(Call& call, const ThreadOrCurrent& thread, const Depth&, Depth& maximum) {
-  if (maximum.c() > kModestDepth) {
-    jint deepest = kModestDepth;
-    limit_to(call, thread.c(), &deepest);
-    if (maximum.c() > deepest) maximum.set(deepest);
-  }
-  return true;
+  const jthread one = thread.c();
+  return limit_to_deepest(call, &one, 1, maximum);
 }
 
 bool limit_frames(Call& call, const In<List<kinds::Thread>>& threads, Depth& maximum) {
-  if (maximum.c() > kModestDepth) {
-    jint deepest = kModestDepth;
-    for (jint i = 0; i < threads.count(); ++i) limit_to(call, threads.items()[i], &deepest);
-    if (maximum.c() > deepest) maximum.set(deepest);
-  }
-  return true;
+  return limit_to_deepest(call, threads.items(), threads.count(), maximum);
 }
 
 bool limit_frames(Call& call, Depth& maximum) {
   if (maximum.c() <= kModestDepth || call.jni == nullptr) return true;
   LocalRefs<jthread> threads(agent.env, call.jni);
   jvmtiError error = call.env->GetAllThreads(threads.count_out(), threads.out());
-  if (error != JVMTI_ERROR_NONE) {
-    call.refuse(error);
-    return false;
-  }
-  jint deepest = kModestDepth;
-  for (jthread thread : threads) limit_to(call, thread, &deepest);
-  if (maximum.c() > deepest) maximum.set(deepest);
-  return true;
+  if (error != JVMTI_ERROR_NONE) return call.refuse(error);
+  return limit_to_deepest(call, threads.begin(), threads.count(), maximum);
 }
 
 bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocation>& location) {
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
-  if (!held.can_generate_breakpoint_events) return true;  // the VM says so itself
+  if (!held(call.env).can_generate_breakpoint_events) return true;  // the VM says so itself
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
   if ((details->modifiers & kAccNative) != 0) {
-    call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes",
-                details->name.get());
-    return false;
+    return call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes",
+                       details->name.get());
   }
   Code code;
   if (!code.fetch(call, method.c())) return false;
   if (!code.starts_at(location.c())) {
-    call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
-                details->name.get(), static_cast<long long>(location.c()));
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
+                       details->name.get(), static_cast<long long>(location.c()));
   }
   return true;
 }
@@ -120,8 +101,7 @@ bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>
 bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
   for (jint i = 0; i < tags.count(); ++i) {
     if (tags.items()[i] != 0) continue;
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "item %d is 0, which is not a tag", i);
-    return false;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "item %d is 0, which is not a tag", i);
   }
   return true;
 }
@@ -144,9 +124,8 @@ bool is_loaded(Call& call, jclass klass) {
   }
   LocalRef<jobject> found(call.jni, call.jni->GetObjectField(klass, field));
   if (found != nullptr) return true;
-  call.refuse(JVMTI_ERROR_INVALID_CLASS,
-              "the class is in the VM's archive of shared classes, and is not loaded");
-  return false;
+  return call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                     "the class is in the VM's archive of shared classes, and is not loaded");
 }
 
 bool loaded_classes(Call& call, const In<List<kinds::Class>>& classes) {
@@ -167,25 +146,24 @@ bool classes_to_redefine(Call& call, const In<List<jvmtiClassDefinition>>& defin
 // another field, or none.
 bool field_of_class(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
   LocalRef<jclass> declaring = class_behind(call.jni, field.record()->klass);
-  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
-  return belongs;
+  if (declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring)) return true;
+  return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
 }
 
 bool pop_frame(Call& call, const In<kinds::Thread>& thread) {
   if (!FixedFrames::hold(thread.c(), true)) return true;
-  call.refuse(JVMTI_ERROR_OPAQUE_FRAME,
-              "the thread is in a handler of an event that is sent while the VM is at work in the "
-              "frame, or leaves it");
-  return false;
+  return call.refuse(
+      JVMTI_ERROR_OPAQUE_FRAME,
+      "the thread is in a handler of an event that is sent while the VM is at work in the "
+      "frame, or leaves it");
 }
 
 bool force_early_return(Call& call, jthread thread) {
   if (!FixedFrames::hold(thread, false)) return true;
-  call.refuse(JVMTI_ERROR_OPAQUE_FRAME,
-              "the thread is in a handler of an event that is sent while the VM is at work in the "
-              "frame");
-  return false;
+  return call.refuse(
+      JVMTI_ERROR_OPAQUE_FRAME,
+      "the thread is in a handler of an event that is sent while the VM is at work in the "
+      "frame");
 }
 
 }  // namespace guard

@@ -64,17 +64,11 @@ inline bool set_local_int(Call& call, const ThreadOrCurrent& thread, const Depth
   const jint number = value.c();
   return set_local(call, thread.c(), depth.c(), slot.c(), 'I', nullptr, &number);
 }
-inline bool set_local_long(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
-                           const In<jint>& slot, const In<jlong>&) {
-  return set_local(call, thread.c(), depth.c(), slot.c(), 'J', nullptr);
-}
-inline bool set_local_float(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
-                            const In<jint>& slot, const In<jfloat>&) {
-  return set_local(call, thread.c(), depth.c(), slot.c(), 'F', nullptr);
-}
-inline bool set_local_double(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
-                             const In<jint>& slot, const In<jdouble>&) {
-  return set_local(call, thread.c(), depth.c(), slot.c(), 'D', nullptr);
+
+template <char type, class Value>
+bool set_local_of(Call& call, const ThreadOrCurrent& thread, const Depth& depth,
+                  const In<jint>& slot, const Value&) {
+  return set_local(call, thread.c(), depth.c(), slot.c(), type, nullptr);
 }
 
 // JNI: the member belongs to the receiver, is static or not as it must be, and has the type that

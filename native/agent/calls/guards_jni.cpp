@@ -12,100 +12,85 @@ bool is_instance_of_weak(Call& call, jobject object, jweak weak) {
   return klass != nullptr && call.jni->IsInstanceOf(object, klass);
 }
 
+// What a method without parameters returns of a reflection; null with an exception, or without it.
+jobject ask_reflection(JNIEnv* jni, jobject reflected, const char* klass, const char* name,
+                       const char* signature) {
+  jclass type = reflected == nullptr ? nullptr : jni->FindClass(klass);
+  jmethodID getter = type == nullptr ? nullptr : jni->GetMethodID(type, name, signature);
+  return getter == nullptr ? nullptr : jni->CallObjectMethodA(reflected, getter, nullptr);
+}
+
 // The classes of the parameters, through reflection: the declaring class's own view of them.
 bool fill_argument_classes(Call& call, MethodRecord* record, MethodDetails* details) {
   if (details->argument_classes_known) return true;
   JNIEnv* jni = call.jni;
-  if (jni->PushLocalFrame(16 + static_cast<jint>(details->argument_count)) != 0) {
-    return call.settled();
-  }
-  jclass declaring = static_cast<jclass>(jni->NewLocalRef(details->declaring_class));
+  LocalFrame frame(jni, 16 + static_cast<jint>(details->argument_count));
+  if (!frame) return call.settled();
+  jclass declaring = class_behind(jni, details->declaring_class).release();
   jobject reflected =
       declaring == nullptr
           ? nullptr
           : jni->ToReflectedMethod(declaring, record->id, (details->modifiers & kAccStatic) != 0);
-  jobjectArray types = nullptr;
-  if (reflected != nullptr) {
-    jclass executable = jni->FindClass("java/lang/reflect/Executable");
-    jmethodID getter = executable == nullptr ? nullptr
-                                             : jni->GetMethodID(executable, "getParameterTypes",
-                                                                "()[Ljava/lang/Class;");
-    if (getter != nullptr) {
-      types = static_cast<jobjectArray>(jni->CallObjectMethodA(reflected, getter, nullptr));
+  auto types = static_cast<jobjectArray>(ask_reflection(
+      jni, reflected, "java/lang/reflect/Executable", "getParameterTypes", "()[Ljava/lang/Class;"));
+  if (jni->ExceptionCheck() || types == nullptr ||
+      static_cast<uint32_t>(jni->GetArrayLength(types)) != details->argument_count) {
+    return call.settled() &&
+           call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not available",
+                       details->name.get());
+  }
+  for (uint32_t i = 0; i < details->argument_count; ++i) {
+    LocalRef<> type(jni, jni->GetObjectArrayElement(types, static_cast<jsize>(i)));
+    jweak weak = jni->NewWeakGlobalRef(type);
+    {
+      Locked locked(call.session.methods.mutex());
+      jweak& known = details->argument_classes[i];
+      if (known == nullptr) known = std::exchange(weak, nullptr);
     }
+    if (weak != nullptr) jni->DeleteWeakGlobalRef(weak);
   }
-  bool good = !jni->ExceptionCheck() && types != nullptr &&
-              static_cast<uint32_t>(jni->GetArrayLength(types)) == details->argument_count;
-  if (good) {
-    for (uint32_t i = 0; i < details->argument_count; ++i) {
-      LocalRef<> type(jni, jni->GetObjectArrayElement(types, static_cast<jsize>(i)));
-      jweak weak = jni->NewWeakGlobalRef(type);
-      {
-        Locked locked(call.session.methods.mutex());
-        if (details->argument_classes[i] == nullptr) {
-          details->argument_classes[i] = weak;
-          weak = nullptr;
-        }
-      }
-      if (weak != nullptr) jni->DeleteWeakGlobalRef(weak);
-    }
-    details->argument_classes_known = true;
-  }
-  if (!good && call.settled()) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "the parameter types of %s are not available",
-                details->name.get());
-  }
-  jni->PopLocalFrame(nullptr);
-  return good;
+  details->argument_classes_known = true;
+  return true;
 }
 
 // Narrow integers come as 'J' on the wire; each must fit where it goes.
 bool convert_argument(Call& call, In<Arguments>& arguments, uint32_t i, char type,
                       const MethodDetails* details) {
-  char given = arguments.type(i);
   jvalue& value = arguments.value(i);
-  bool fits = false;
+  const jlong whole = value.j;
+  bool fits = arguments.type(i) == (type == 'L' ? 'L' : type == 'F' || type == 'D' ? 'D' : 'J');
   switch (type) {
     case 'Z':
-      fits = given == 'J' && (value.j == 0 || value.j == 1);
-      if (fits) value.z = static_cast<jboolean>(value.j);
+      fits = fits && (whole == 0 || whole == 1);
+      if (fits) value.z = static_cast<jboolean>(whole);
       break;
     case 'B':
-      fits = given == 'J' && value.j >= -128 && value.j <= 127;
-      if (fits) value.b = static_cast<jbyte>(value.j);
+      fits = fits && whole == static_cast<jbyte>(whole);
+      if (fits) value.b = static_cast<jbyte>(whole);
       break;
     case 'C':
-      fits = given == 'J' && value.j >= 0 && value.j <= 0xFFFF;
-      if (fits) value.c = static_cast<jchar>(value.j);
+      fits = fits && whole == static_cast<jchar>(whole);
+      if (fits) value.c = static_cast<jchar>(whole);
       break;
     case 'S':
-      fits = given == 'J' && value.j >= -32768 && value.j <= 32767;
-      if (fits) value.s = static_cast<jshort>(value.j);
+      fits = fits && whole == static_cast<jshort>(whole);
+      if (fits) value.s = static_cast<jshort>(whole);
       break;
     case 'I':
-      fits = given == 'J' && value.j >= INT32_MIN && value.j <= INT32_MAX;
-      if (fits) value.i = static_cast<jint>(value.j);
-      break;
-    case 'J':
-      fits = given == 'J';
+      fits = fits && whole == static_cast<jint>(whole);
+      if (fits) value.i = static_cast<jint>(whole);
       break;
     case 'F':
-      fits = given == 'D';
       if (fits) value.f = static_cast<jfloat>(value.d);
       break;
-    case 'D':
-      fits = given == 'D';
-      break;
     case 'L':
-      fits = given == 'L' && (value.l == nullptr ||
-                              is_instance_of_weak(call, value.l, details->argument_classes[i]));
+      fits = fits && (value.l == nullptr ||
+                      is_instance_of_weak(call, value.l, details->argument_classes[i]));
       break;
   }
-  if (!fits) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "argument %u does not fit the signature %s of %s",
-                i + 1, details->signature.get(), details->name.get());
-  }
-  return fits;
+  return fits || call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
+                             "argument %u does not fit the signature %s of %s", i + 1,
+                             details->signature.get(), details->name.get());
 }
 
 }  // namespace
@@ -133,49 +118,41 @@ bool check_method(Call& call, jobject receiver, jclass klass, const In<kinds::Me
   if (details == nullptr) return false;
   bool actual = (details->modifiers & kAccStatic) != 0;
   if (actual != is_static) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is %s", details->name.get(),
-                actual ? "static" : "not static");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is %s", details->name.get(),
+                       actual ? "static" : "not static");
   }
-  if (details->return_type != type || details->name[0] == '<') {
-    if (details->return_type != type || klass == nullptr || is_static) {
-      call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s%s cannot be called as a method of type %c",
-                  details->name.get(), details->signature.get(), type);
-      return false;
-    }
+  bool special = details->name[0] == '<';
+  if (details->return_type != type || (special && (klass == nullptr || is_static))) {
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s%s cannot be called as a method of type %c",
+                       details->name.get(), details->signature.get(), type);
   }
   if (is_linker(call, details)) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID,
-                "%s of MethodHandle trusts its arguments: only compiled call sites may call it",
-                details->name.get());
-    return false;
+    return call.refuse(
+        JVMTI_ERROR_INVALID_METHODID,
+        "%s of MethodHandle trusts its arguments: only compiled call sites may call it",
+        details->name.get());
   }
   if (receiver != nullptr && !is_instance_of_weak(call, receiver, details->declaring_class)) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the object",
-                details->name.get());
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the object",
+                       details->name.get());
   }
   if (klass != nullptr) {
     LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
     if (declaring == nullptr || !call.jni->IsAssignableFrom(klass, declaring)) {
-      call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the class",
-                  details->name.get());
-      return false;
+      return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a method of the class",
+                         details->name.get());
     }
     if (receiver != nullptr && !call.jni->IsInstanceOf(receiver, klass)) {
-      call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the object is not an instance of the class");
-      return false;
+      return call.refuse(JVMTI_ERROR_INVALID_OBJECT, "the object is not an instance of the class");
     }
   }
   if (!is_static && klass != nullptr && (details->modifiers & 0x0400) != 0) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is abstract", details->name.get());
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is abstract", details->name.get());
   }
   if (arguments.count() != details->argument_count) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u",
-                details->name.get(), details->signature.get(), details->argument_count,
-                arguments.count());
-    return false;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s%s takes %u arguments, not %u",
+                       details->name.get(), details->signature.get(), details->argument_count,
+                       arguments.count());
   }
   for (uint32_t i = 0; i < details->argument_count; ++i) {
     if (details->argument_types[i] == 'L' &&
@@ -194,13 +171,13 @@ bool can_be_made(Call& call, jclass klass) {
   jint status = 0;
   call.env->GetClassStatus(klass, &status);
   if ((status & (JVMTI_CLASS_STATUS_ARRAY | JVMTI_CLASS_STATUS_PRIMITIVE)) != 0) {
-    call.refuse(JVMTI_ERROR_INVALID_CLASS, "an array or primitive class has no such objects");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                       "an array or primitive class has no such objects");
   }
   LocalRef<jclass> type = class_named(call.jni, "java/lang/Class");
   if (type != nullptr && call.jni->IsSameObject(type, klass)) {
-    call.refuse(JVMTI_ERROR_INVALID_CLASS, "java.lang.Class has no objects but the VM's own");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                       "java.lang.Class has no objects but the VM's own");
   }
   return true;
 }
@@ -212,13 +189,10 @@ bool constructor(Call& call, const In<kinds::Class>& klass, const In<kinds::Meth
   if (!can_be_made(call, klass.c())) return false;
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
-  LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
-  bool own = std::strcmp(details->name.get(), "<init>") == 0 && declaring != nullptr &&
-             call.jni->IsSameObject(declaring, klass.c());
-  if (!own) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a constructor of the class",
-                details->name.get());
-    return false;
+  if (std::strcmp(details->name.get(), "<init>") != 0 ||
+      !call.jni->IsSameObject(details->declaring_class, klass.c())) {
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not a constructor of the class",
+                       details->name.get());
   }
   return check_method(call, nullptr, klass.c(), method, arguments, 'V', false);
 }
@@ -232,9 +206,8 @@ bool alloc_object(Call& call, const In<kinds::Class>& klass) {
   for (const char* name : kWhole) {
     LocalRef<jclass> whole = class_named(call.jni, name);
     if (whole != nullptr && call.jni->IsAssignableFrom(klass.c(), whole)) {
-      call.refuse(JVMTI_ERROR_INVALID_CLASS,
-                  "the VM relies on what the constructors of %s do; use new_object", name);
-      return false;
+      return call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                         "the VM relies on what the constructors of %s do; use new_object", name);
     }
   }
   return true;
@@ -246,12 +219,12 @@ bool new_object_array(Call& call, const In<jint>&, const In<kinds::Class>& klass
   jint status = 0;
   call.env->GetClassStatus(klass.c(), &status);
   if ((status & JVMTI_CLASS_STATUS_PRIMITIVE) != 0) {
-    call.refuse(JVMTI_ERROR_INVALID_CLASS, "a primitive type cannot be the class of elements");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_CLASS,
+                       "a primitive type cannot be the class of elements");
   }
   if (initial.c() != nullptr && !call.jni->IsInstanceOf(initial.c(), klass.c())) {
-    call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the initial element is not of the element class");
-    return false;
+    return call.refuse(JVMTI_ERROR_TYPE_MISMATCH,
+                       "the initial element is not of the element class");
   }
   return true;
 }
@@ -263,58 +236,44 @@ bool find_class(Call& call, const In<Text>& name) {
   for (const char* one : kThere) {
     if (std::strcmp(name.c(), one) == 0) return true;
   }
-  call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
-  return false;
+  return call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM cannot throw exceptions yet");
 }
 
 bool throw_new(Call& call, const In<kinds::Class>& klass, const In<Text>&) {
   if (!is_loaded(call, klass.c())) return false;
   LocalRef<jclass> throwable = class_named(call.jni, "java/lang/Throwable");
-  bool is = throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable);
-  if (!is) call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is not a subclass of Throwable");
-  return is;
+  return (throwable != nullptr && call.jni->IsAssignableFrom(klass.c(), throwable)) ||
+         call.refuse(JVMTI_ERROR_INVALID_CLASS, "the class is not a subclass of Throwable");
 }
 
 bool check_field(Call& call, jobject receiver, jclass klass, const In<kinds::Field>& field,
                  char type, bool is_static) {
   const FieldRecord* record = field.record();
   if (record->is_static != is_static || simple_type(record->type) != type) {
-    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is %s and of type %c",
-                record->is_static ? "static" : "not static", record->type);
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is %s and of type %c",
+                       record->is_static ? "static" : "not static", record->type);
   }
   LocalRef<jclass> declaring = class_behind(call.jni, record->klass);
   bool belongs =
       declaring != nullptr && (receiver != nullptr ? call.jni->IsInstanceOf(receiver, declaring)
                                                    : call.jni->IsAssignableFrom(klass, declaring));
-  if (!belongs) {
-    call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the %s",
-                receiver != nullptr ? "object" : "class");
-  }
-  return belongs;
+  return belongs || call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the %s",
+                                receiver != nullptr ? "object" : "class");
 }
 
 bool check_stored(Call& call, const In<kinds::Field>& field, jobject value) {
   if (value == nullptr) return true;
   JNIEnv* jni = call.jni;
-  if (jni->PushLocalFrame(16) != 0) return call.settled();
-  jclass declaring = static_cast<jclass>(jni->NewLocalRef(field.record()->klass));
+  LocalFrame frame(jni, 16);
+  if (!frame) return call.settled();
+  jclass declaring = class_behind(jni, field.record()->klass).release();
   jboolean is_static = field.record()->is_static ? JNI_TRUE : JNI_FALSE;
   jobject reflected =
       declaring == nullptr ? nullptr : jni->ToReflectedField(declaring, field.c(), is_static);
-  jobject type = nullptr;
-  if (reflected != nullptr) {
-    jclass field_class = jni->FindClass("java/lang/reflect/Field");
-    jmethodID getter = field_class == nullptr
-                           ? nullptr
-                           : jni->GetMethodID(field_class, "getType", "()Ljava/lang/Class;");
-    if (getter != nullptr) type = jni->CallObjectMethodA(reflected, getter, nullptr);
-  }
-  bool fits =
-      call.settled() && type != nullptr && jni->IsInstanceOf(value, static_cast<jclass>(type));
-  if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the field's type");
-  jni->PopLocalFrame(nullptr);
-  return fits;
+  auto type = static_cast<jclass>(
+      ask_reflection(jni, reflected, "java/lang/reflect/Field", "getType", "()Ljava/lang/Class;"));
+  return (call.settled() && type != nullptr && jni->IsInstanceOf(value, type)) ||
+         call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the field's type");
 }
 
 bool to_reflected_method(Call& call, const In<kinds::Class>& klass, const In<kinds::Method>& method,
@@ -322,30 +281,23 @@ bool to_reflected_method(Call& call, const In<kinds::Class>& klass, const In<kin
   const MethodDetails* details = details_of(call, method.record());
   if (details == nullptr) return false;
   if (std::strcmp(details->name.get(), "<clinit>") == 0) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "a class initialiser has no reflected form");
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "a class initialiser has no reflected form");
   }
   if (((details->modifiers & kAccStatic) != 0) != (is_static.c() != 0)) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit %s", details->name.get());
-    return false;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit %s",
+                       details->name.get());
   }
   LocalRef<jclass> declaring = class_behind(call.jni, details->declaring_class);
-  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (!belongs)
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
-  return belongs;
+  return (declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring)) ||
+         call.refuse(JVMTI_ERROR_INVALID_METHODID, "%s is not of the class", details->name.get());
 }
 
 bool to_reflected_field(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field,
                         const In<jboolean>& is_static) {
   if (field.record()->is_static != (is_static.c() != 0)) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit the field");
-    return false;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "is_static does not fit the field");
   }
-  LocalRef<jclass> declaring = class_behind(call.jni, field.record()->klass);
-  bool belongs = declaring != nullptr && call.jni->IsAssignableFrom(klass.c(), declaring);
-  if (!belongs) call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field is not one of the class");
-  return belongs;
+  return field_of_class(call, klass, field);
 }
 
 }  // namespace guard

@@ -37,7 +37,7 @@ char type_of_slot(const MethodDetails* details, const Code& code, jint slot) {
     use(at, used);
     at += used == 'J' || used == 'D' ? 2 : 1;
   }
-  each_store(code.bytes(), code.length(), use);
+  code.each_store(use);
   if (second_half) return type == '\0' ? kSecondHalf : kNoOneType;
   if (next_used && (type == 'J' || type == 'D')) return kNoOneType;
   if (type == 'L' && code.has_subroutines()) return kNoOneType;
@@ -72,6 +72,11 @@ struct Stored {
   const jint* number = nullptr;
 };
 
+bool refuse_narrow(Call& call, const MethodDetails* details, jint slot, char type, jint value) {
+  return call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d",
+                     slot, details->name.get(), type, value);
+}
+
 // Whether a value is of the type that a table's entry gives; entries are freed on the way.
 bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntry* table,
                 jint entries, jint slot, jlocation location, Stored value) {
@@ -92,18 +97,14 @@ bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntr
     call.deallocate(entry.generic_signature);
   }
   call.deallocate(table);
-  if (!fits) call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
-  if (narrow != '\0') {
-    call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
-                details->name.get(), narrow, *value.number);
-  }
-  return fits && narrow == '\0';
+  if (narrow != '\0') return refuse_narrow(call, details, slot, narrow, *value.number);
+  return fits || call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
 }
 
 // The type of a parameter that is never stored to, where the code says nothing narrower than int.
 char type_of_parameter(const MethodDetails* details, const Code& code, jint slot) {
   bool stored = false;
-  each_store(code.bytes(), code.length(), [&](jint at, char) { stored = stored || at == slot; });
+  code.each_store([&](jint at, char) { stored = stored || at == slot; });
   jint at = (details->modifiers & kAccStatic) == 0;
   for (uint32_t i = 0; i < details->argument_count && !stored; ++i) {
     char type = details->argument_types[i];
@@ -116,9 +117,7 @@ char type_of_parameter(const MethodDetails* details, const Code& code, jint slot
 // False when the call is refused.
 bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, Stored value,
                   Untabled* found) {
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
-  if (!held.can_access_local_variables) return true;
+  if (!held(call.env).can_access_local_variables) return true;
   jmethodID method = nullptr;
   jlocation location = 0;
   jvmtiError error = call.env->GetFrameLocation(thread, depth, &method, &location);
@@ -140,52 +139,42 @@ bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, Stored valu
   if (value.number == nullptr) return true;
   char narrow = type_of_parameter(details, code, slot);
   if (in_range(narrow, *value.number)) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c, which has no %d", slot,
-              details->name.get(), narrow, *value.number);
-  return false;
+  return refuse_narrow(call, details, slot, narrow, *value.number);
 }
 
 bool right_type(Call& call, const Untabled& found, jint slot, char type) {
   if (found.type == '\0' || found.type == kSecondHalf) {
-    call.refuse(JVMTI_ERROR_INVALID_SLOT, "no variable of %s begins at slot %d",
-                found.details->name.get(), slot);
-    return false;
+    return call.refuse(JVMTI_ERROR_INVALID_SLOT, "no variable of %s begins at slot %d",
+                       found.details->name.get(), slot);
   }
   if (found.type != kNoOneType && found.type != type) {
-    call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c", slot,
-                found.details->name.get(), found.type);
-    return false;
+    return call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "slot %d of %s holds type %c", slot,
+                       found.details->name.get(), found.type);
   }
   return true;
 }
 
 bool suspended_or_current(Call& call, jthread thread) {
-  if (thread == nullptr) return true;
-  LocalRef<jthread> current = current_thread(call.env, call.jni);
-  bool is_current = current != nullptr && call.jni->IsSameObject(current, thread);
   jint state = 0;
-  return is_current || (call.env->GetThreadState(thread, &state) == JVMTI_ERROR_NONE &&
-                        (state & JVMTI_THREAD_STATE_SUSPENDED) != 0);
+  return thread == nullptr || is_current(call.env, call.jni, thread) ||
+         (call.env->GetThreadState(thread, &state) == JVMTI_ERROR_NONE &&
+          (state & JVMTI_THREAD_STATE_SUSPENDED) != 0);
 }
 
 // The VM adds one to the slot of a long or double before it looks how many slots there are.
 bool countable(Call& call, jint slot, char type) {
   if (slot < INT32_MAX || (type != 'J' && type != 'D')) return true;
-  call.refuse(JVMTI_ERROR_INVALID_SLOT);
-  return false;
+  return call.refuse(JVMTI_ERROR_INVALID_SLOT);
 }
 
 // JDK 11 walks the stack of a thread while it runs, and crashes on it; 17 stops it first.
 bool stands_still(Call& call, jthread thread) {
   if (major_version(agent.version) >= 17 || suspended_or_current(call, thread)) return true;
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
-  if (!held.can_access_local_variables) return true;  // the VM says so itself
+  if (!held(call.env).can_access_local_variables) return true;  // the VM says so itself
   jint depth = 0;
   jvmtiError error = call.env->GetFrameCount(thread, &depth);
   if (error == JVMTI_ERROR_NONE) error = JVMTI_ERROR_THREAD_NOT_SUSPENDED;
-  call.refuse(error, "this VM reads variables of suspended threads only");
-  return false;
+  return call.refuse(error, "this VM reads variables of suspended threads only");
 }
 
 }  // namespace
@@ -201,19 +190,16 @@ bool get_local(Call& call, jthread thread, jint depth, jint slot, char type) {
 // HotSpot 11 answers for a static method too, with whatever its first variable is.
 bool get_local_instance(Call& call, const ThreadOrCurrent& thread, const Depth& depth) {
   if (!stands_still(call, thread.c())) return false;
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
   jmethodID method = nullptr;
   jlocation location = 0;
   jint modifiers = 0;
-  if (!held.can_access_local_variables ||
+  if (!held(call.env).can_access_local_variables ||
       call.env->GetFrameLocation(thread.c(), depth.c(), &method, &location) != JVMTI_ERROR_NONE ||
       location < 0 || call.env->GetMethodModifiers(method, &modifiers) != JVMTI_ERROR_NONE ||
       (modifiers & kAccStatic) == 0) {
     return true;  // the VM answers, or says itself what is wrong
   }
-  call.refuse(JVMTI_ERROR_INVALID_SLOT, "a static method has no instance");
-  return false;
+  return call.refuse(JVMTI_ERROR_INVALID_SLOT, "a static method has no instance");
 }
 
 bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, jobject value,
@@ -225,50 +211,39 @@ bool set_local(Call& call, jthread thread, jint depth, jint slot, char type, job
   if (found.details == nullptr) return true;
   // Otherwise the frame looked at might not be the one that is changed.
   if (!suspended_or_current(call, thread)) {
-    call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "%s has no local variable table",
-                found.details->name.get());
-    return false;
+    return call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "%s has no local variable table",
+                       found.details->name.get());
   }
   if (!right_type(call, found, slot, type)) return false;
   if (found.type == kNoOneType) {
-    call.refuse(
+    return call.refuse(
         JVMTI_ERROR_INVALID_SLOT,
         "%s has no local variable table, and its code does not determine one type for slot %d",
         found.details->name.get(), slot);
-    return false;
   }
   if (type != 'L' || value == nullptr) return true;
   // A wrong class here would be believed by compiled code, so only what is surely right passes:
   // an instance of the class of what is there now.
   LocalRef<> current(call.jni);
   jvmtiError error = call.env->GetLocalObject(thread, depth, slot, current.out());
-  if (error != JVMTI_ERROR_NONE) {
-    call.refuse(error);
-    return false;
-  }
-  bool fits = false;
+  if (error != JVMTI_ERROR_NONE) return call.refuse(error);
   if (current != nullptr) {
     LocalRef<jclass> klass(call.jni, call.jni->GetObjectClass(current));
-    fits = klass != nullptr && call.jni->IsInstanceOf(value, klass);
+    if (klass != nullptr && call.jni->IsInstanceOf(value, klass)) return true;
   }
-  if (!fits) {
-    call.refuse(JVMTI_ERROR_TYPE_MISMATCH,
-                "%s has no local variable table; slot %d takes null or an instance of the class "
-                "of its current value",
-                found.details->name.get(), slot);
-  }
-  return fits;
+  return call.refuse(JVMTI_ERROR_TYPE_MISMATCH,
+                     "%s has no local variable table; slot %d takes null or an instance of the "
+                     "class of its current value",
+                     found.details->name.get(), slot);
 }
 
 namespace {
 
 // The method that would return; null where the VM says itself what is wrong.
 const MethodDetails* returning_method(Call& call, jthread thread) {
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
   jmethodID method = nullptr;
   jlocation location = 0;
-  if (!held.can_force_early_return ||
+  if (!held(call.env).can_force_early_return ||
       call.env->GetFrameLocation(thread, 0, &method, &location) != JVMTI_ERROR_NONE) {
     return nullptr;
   }
@@ -287,9 +262,8 @@ bool force_early_return_object(Call& call, const ThreadOrCurrent& thread,
   }
   const char* returned = std::strchr(details->signature.get(), ')') + 1;
   if (is_of_type(call, details, returned, value.c())) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no such object", details->name.get(),
-              details->signature.get());
-  return false;
+  return call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no such object", details->name.get(),
+                     details->signature.get());
 }
 
 bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<jint>& value) {
@@ -297,9 +271,8 @@ bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<
   const MethodDetails* details = returning_method(call, thread.c());
   if (details == nullptr) return !call.refused();
   if (in_range(details->return_type, value.c())) return true;
-  call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name.get(),
-              details->signature.get(), value.c());
-  return false;
+  return call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "%s%s returns no %d", details->name.get(),
+                     details->signature.get(), value.c());
 }
 
 }  // namespace guard

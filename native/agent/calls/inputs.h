@@ -9,7 +9,7 @@ template <class T, class = void>
 class In;
 
 template <class T>
-class In<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> {
+class In<T, std::enable_if_t<std::is_arithmetic_v<T>>> {
  public:
   In(Call& call, int parameter) : value_(call.reader(parameter).number<T>()) {}
   T c() const { return value_; }
@@ -20,7 +20,7 @@ class In<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> {
 };
 
 template <class T>
-class In<T, typename std::enable_if<std::is_enum<T>::value>::type> {
+class In<T, std::enable_if_t<std::is_enum_v<T>>> {
  public:
   In(Call& call, int parameter)
       : value_(static_cast<T>(call.reader(parameter).number<int32_t>())) {}
@@ -31,12 +31,10 @@ class In<T, typename std::enable_if<std::is_enum<T>::value>::type> {
 };
 
 // The reference behind an object handle for the time of the call.
-class Borrowed {
+class Borrowed : NoCopy {
  public:
   Borrowed() = default;
   ~Borrowed() { release(); }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
   bool borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array);
   jobject reference() const { return reference_; }
   // Why it could not be had: the handle is a weak reference, and its object is no more.
@@ -75,37 +73,47 @@ class ObjectInput {
 };
 
 template <class Kind>
-class In<Kind, typename std::enable_if<Kind::is_object>::type> : public ObjectInput<Kind, false> {
+class In<Kind, std::enable_if_t<Kind::is_object>> : public ObjectInput<Kind, false> {
  public:
   using ObjectInput<Kind, false>::ObjectInput;
 };
 template <class Kind>
-class In<Nullable<Kind>, typename std::enable_if<Kind::is_object>::type>
-    : public ObjectInput<Kind, true> {
+class In<Nullable<Kind>, std::enable_if_t<Kind::is_object>> : public ObjectInput<Kind, true> {
  public:
   using ObjectInput<Kind, true>::ObjectInput;
 };
 
-template <>
-class In<kinds::Method> {
+// Before the start phase there are no objects, methods or fields, so it is the phase that is wrong
+// with a handle of one.
+bool too_early(Call& call);
+
+// A method or a field, which was issued here.
+template <class Kind, class Record>
+class RecordInput {
  public:
-  In(Call& call, int parameter);
-  jmethodID c() const { return record_ == nullptr ? nullptr : record_->id; }
-  MethodRecord* record() const { return record_; }
+  RecordInput(Call& call, int parameter, Issued<Kind, Record>& issued, const char* noun) {
+    uint64_t handle = call.reader(parameter).number<uint64_t>();
+    record_ = issued.find(handle);
+    if (record_ == nullptr && !too_early(call)) {
+      call.refuse(Kind::error, "parameter %d: %s %llx was not issued here", parameter + 1, noun,
+                  static_cast<unsigned long long>(handle));
+    }
+  }
+  typename Kind::C c() const { return record_ == nullptr ? nullptr : record_->id; }
+  Record* record() const { return record_; }
 
  private:
-  MethodRecord* record_;
+  Record* record_;
 };
-
 template <>
-class In<kinds::Field> {
+class In<kinds::Method> : public RecordInput<kinds::Method, MethodRecord> {
  public:
-  In(Call& call, int parameter);
-  jfieldID c() const { return record_ == nullptr ? nullptr : record_->id; }
-  FieldRecord* record() const { return record_; }
-
- private:
-  FieldRecord* record_;
+  In(Call& call, int parameter) : RecordInput(call, parameter, call.session.methods, "method") {}
+};
+template <>
+class In<kinds::Field> : public RecordInput<kinds::Field, FieldRecord> {
+ public:
+  In(Call& call, int parameter) : RecordInput(call, parameter, call.session.fields, "field") {}
 };
 
 template <class Kind>
@@ -131,13 +139,12 @@ class PointerInput {
 };
 
 template <class Kind>
-class In<Kind, typename std::enable_if<Kind::is_pointer>::type> : public PointerInput<Kind> {
+class In<Kind, std::enable_if_t<Kind::is_pointer>> : public PointerInput<Kind> {
  public:
   In(Call& call, int parameter) : PointerInput<Kind>(call, parameter, false) {}
 };
 template <class Kind>
-class In<Nullable<Kind>, typename std::enable_if<Kind::is_pointer>::type>
-    : public PointerInput<Kind> {
+class In<Nullable<Kind>, std::enable_if_t<Kind::is_pointer>> : public PointerInput<Kind> {
  public:
   In(Call& call, int parameter) : PointerInput<Kind>(call, parameter, true) {}
 };
@@ -197,12 +204,12 @@ class Copied {
     uint32_t size = reader.number<uint32_t>();
     const uint8_t* from = reader.take(size);
     if (from == nullptr) return;
-    if (!bytes_.allocate(size)) {
+    if (bytes_.allocate(size)) {
+      std::memcpy(bytes_.get(), from, size);
+      count_ = static_cast<jint>(size / sizeof(T));
+    } else {
       call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-      return;
     }
-    std::memcpy(bytes_.get(), from, size);
-    count_ = static_cast<jint>(size / sizeof(T));
   }
   const T* data() const { return reinterpret_cast<const T*>(bytes_.get()); }
   jint size() const { return count_; }
@@ -235,23 +242,20 @@ class In<Stored> {
 template <>
 class In<jvmtiCapabilities> {
  public:
-  In(Call& call, int parameter) {
-    std::memset(&value_, 0, sizeof value_);
-    uint64_t bits = call.reader(parameter).number<uint64_t>();
-    std::memcpy(&value_, &bits, sizeof bits);
-    bits_ = bits;
+  In(Call& call, int parameter) : bits_(call.reader(parameter).number<uint64_t>()) {
+    std::memcpy(&value_, &bits_, sizeof bits_);
   }
   const jvmtiCapabilities* c() const { return &value_; }
   uint64_t bits() const { return bits_; }
 
  private:
-  jvmtiCapabilities value_;
+  jvmtiCapabilities value_{};
   uint64_t bits_;
 };
 
 // (count, array) of numbers.
 template <class T>
-class In<List<T>, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public Copied<T> {
+class In<List<T>, std::enable_if_t<std::is_arithmetic_v<T>>> : public Copied<T> {
  public:
   using Copied<T>::Copied;
   jint count() const { return this->size(); }
@@ -264,11 +268,8 @@ class ObjectListInput {
  public:
   ObjectListInput(Call& call, int parameter) {
     Reader& reader = call.reader(parameter);
-    uint32_t count = reader.number<uint32_t>();
-    if (count > reader.remaining() / sizeof(uint64_t)) {
-      reader.fail();
-      return;
-    }
+    uint32_t count = 0;
+    if (!reader.count(&count, sizeof(uint64_t))) return;
     // Taken whole: in a map request the next row's follows, also if this one is refused.
     Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
     if (!borrowed_.allocate(count) || !items_.allocate(count)) {
@@ -296,13 +297,12 @@ class ObjectListInput {
   jint count_ = 0;
 };
 template <class Kind>
-class In<List<Kind>, typename std::enable_if<Kind::is_object>::type>
-    : public ObjectListInput<Kind, false> {
+class In<List<Kind>, std::enable_if_t<Kind::is_object>> : public ObjectListInput<Kind, false> {
  public:
   using ObjectListInput<Kind, false>::ObjectListInput;
 };
 template <class Kind>
-class In<List<Nullable<Kind>>, typename std::enable_if<Kind::is_object>::type>
+class In<List<Nullable<Kind>>, std::enable_if_t<Kind::is_object>>
     : public ObjectListInput<Kind, true> {
  public:
   using ObjectListInput<Kind, true>::ObjectListInput;

@@ -49,32 +49,21 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
       env->GetMethodName(record->id, name.out(), signature.out(), nullptr) != JVMTI_ERROR_NONE ||
       env->GetMethodModifiers(record->id, &modifiers) != JVMTI_ERROR_NONE ||
       env->GetMethodDeclaringClass(record->id, declaring.out()) != JVMTI_ERROR_NONE) {
-    call.refuse(JVMTI_ERROR_INVALID_METHODID, "the method's class has been unloaded");
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_INVALID_METHODID, "the method's class has been unloaded");
   }
   auto* details = make<MethodDetails>();
-  bool made = details != nullptr;
-  if (made) {
-    details->modifiers = modifiers;
-    made =
-        details->name.copy(name) && details->signature.copy(signature) && parse_signature(details);
-    if (made) details->declaring_class = call.jni->NewWeakGlobalRef(declaring);
-  }
-  if (!made) {
+  if (details == nullptr || !details->name.copy(name) || !details->signature.copy(signature) ||
+      !parse_signature(details)) {
     unmake(details);
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
-  bool surplus = false;
+  details->modifiers = modifiers;
+  details->declaring_class = call.jni->NewWeakGlobalRef(declaring);
   {
     Locked locked(call.session.methods.mutex());
-    if (record->details == nullptr) {
-      record->details = details;
-    } else {
-      surplus = true;
-    }
+    if (record->details == nullptr) record->details = std::exchange(details, nullptr);
   }
-  if (surplus) {
+  if (details != nullptr) {  // another thread was first
     call.jni->DeleteWeakGlobalRef(details->declaring_class);
     unmake(details);
   }
@@ -84,15 +73,15 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
 const MethodDetails* details_of(Call& call, jmethodID method) {
   MethodRecord* record = call.session.methods.find(call.session.methods.issue(method));
   if (record != nullptr) return details_of(call, record);
-  call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-  return nullptr;
+  return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
 }
 
 bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor, jobject object) {
   JNIEnv* jni = call.jni;
   size_t length = type_length(descriptor);
   Array<char> name(length);
-  if (!name || jni->PushLocalFrame(16) != 0) return false;
+  LocalFrame frame(jni, 16);
+  if (!name || !frame) return false;
   // Class.forName writes an array as its descriptor and anything else without L and semicolon.
   bool array = descriptor[0] == '[';
   size_t size = array ? length : length - 2;
@@ -118,8 +107,33 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
     is = found != nullptr && jni->IsInstanceOf(object, static_cast<jclass>(found));
   }
   if (jni->ExceptionCheck()) jni->ExceptionClear();  // an unavailable type matches nothing
-  jni->PopLocalFrame(nullptr);
   return is;
+}
+
+bool Code::fetch(Call& call, jmethodID method) {
+  constexpr size_t kLongestRead = 4;  // of an instruction, from its start
+  jint length = 0;
+  Deallocated<unsigned char> bytes(agent.env);
+  jvmtiError error = call.session.tags()->GetBytecodes(method, &length, bytes.out());
+  if (error != JVMTI_ERROR_NONE) return call.refuse(error);
+  size_t size = static_cast<size_t>(length);
+  if (!bytes_.allocate(size + kLongestRead) || !starts_.allocate(size)) {
+    return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  }
+  if (size > 0) std::memcpy(bytes_.get(), bytes.get(), size);
+  for (uint32_t at = 0, step = 1; at < size && step != 0; at += step) {
+    starts_[at] = 1;
+    step = classfile::length_at(bytes_.get(), at, static_cast<uint32_t>(size));
+  }
+  return true;
+}
+
+bool Code::has_subroutines() const {
+  for (size_t at = 0; at < starts_.size(); ++at) {
+    bool jumps = bytes_[at] == classfile::kJsr || bytes_[at] == classfile::kJsrW;
+    if (starts_[at] != 0 && jumps) return true;
+  }
+  return false;
 }
 
 }  // namespace jvmti

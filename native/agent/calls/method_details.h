@@ -1,8 +1,8 @@
 // What the agent's own checks need to know of a method beyond its id.
 #pragma once
 
-#include "agent/calls/bytecode.h"
 #include "agent/calls/call.h"
+#include "classfile/instructions.h"
 
 namespace jvmti {
 
@@ -26,41 +26,35 @@ bool is_of_type(Call& call, const MethodDetails* details, const char* descriptor
 // have been redefined since the last, and then the same jmethodID has other code.
 class Code {
  public:
-  bool fetch(Call& call, jmethodID method) {
-    jint length = 0;
-    Deallocated<unsigned char> bytes(agent.env);
-    jvmtiError error = call.session.tags()->GetBytecodes(method, &length, bytes.out());
-    if (error != JVMTI_ERROR_NONE) {
-      call.refuse(error);
-      return false;
-    }
-    size_t size = static_cast<size_t>(length);
-    if (bytes_.allocate(size + 7) && boundaries_.allocate(size)) {
-      if (length > 0) std::memcpy(bytes_.get(), bytes.get(), size);
-      length_ = length;
-      mark_boundaries(bytes_.get(), length_, boundaries_.get());
-    } else {
-      call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    }
-    return length_ == length;
-  }
+  bool fetch(Call& call, jmethodID method);
   bool starts_at(jlocation at) const {
-    return at >= 0 && at < length_ && boundaries_[static_cast<size_t>(at)] != 0;
+    return at >= 0 && at < static_cast<jlocation>(starts_.size()) &&
+           starts_[static_cast<size_t>(at)] != 0;
   }
-  const uint8_t* bytes() const { return bytes_.get(); }
-  jint length() const { return length_; }
   // Code of old compilers, in which a slot may hold where a subroutine returns to.
-  bool has_subroutines() const {
-    for (size_t at = 0; at < boundaries_.size(); ++at) {
-      if (boundaries_[at] != 0 && (bytes_[at] == 0xa8 || bytes_[at] == 0xc9)) return true;
+  bool has_subroutines() const;
+  // Calls `visit` with each local variable that an instruction stores to, and its type (I J F D L).
+  template <class Visit>
+  void each_store(Visit visit) const {
+    constexpr char kTypes[] = "IJFDL";
+    for (size_t at = 0; at < starts_.size(); ++at) {
+      if (starts_[at] == 0) continue;
+      bool wide = bytes_[at] == classfile::kWide;
+      uint8_t op = bytes_[at + wide];
+      jint operand = wide ? bytes_[at + 2] << 8 | bytes_[at + 3] : bytes_[at + 1];
+      if (op == classfile::kIinc) {
+        visit(operand, 'I');
+      } else if (op >= classfile::kIstore && op <= classfile::kAstore) {
+        visit(operand, kTypes[op - classfile::kIstore]);
+      } else if (op >= classfile::kIstore0 && op < classfile::kIastore) {
+        visit((op - classfile::kIstore0) % 4, kTypes[(op - classfile::kIstore0) / 4]);
+      }
     }
-    return false;
   }
 
  private:
   Array<uint8_t> bytes_;
-  Array<uint8_t> boundaries_;
-  jint length_ = -1;
+  Array<uint8_t> starts_;  // 1 where an instruction does
 };
 
 }  // namespace jvmti

@@ -1,6 +1,7 @@
 // All loaded classes at once, declared in src/jvmti/operations/functions.py: what a listing needs,
 // without a handle for each.
 
+#include "base/hashes.h"
 #include "generated/own.h"
 
 namespace jvmti {
@@ -9,14 +10,12 @@ namespace own {
 namespace {
 
 // Objects numbered from 1 in the order in which they are first met; null is 0.
-class Numbered {
+class Numbered : NoCopy {
  public:
   explicit Numbered(JNIEnv* jni) : jni_(jni) {}
   ~Numbered() {
     for (jobject object : objects_) delete_local(jni_, object);
   }
-  Numbered(const Numbered&) = delete;
-  Numbered& operator=(const Numbered&) = delete;
   // Takes the local reference over; -1 without memory.
   jint number(jobject met) {
     if (met == nullptr) return 0;
@@ -30,15 +29,10 @@ class Numbered {
   }
   size_t size() const { return objects_.size(); }
   jobject operator[](size_t place) const { return objects_[place]; }
-  jvmtiError give(jint* count, jobject** objects) {
-    size_t size = objects_.size();
-    jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jobject)),
-                                           reinterpret_cast<unsigned char**>(objects));
-    if (error != JVMTI_ERROR_NONE) return error;
-    for (size_t i = 0; i < size; ++i) (*objects)[i] = objects_[i];
-    *count = static_cast<jint>(size);
-    objects_.clear();
-    return JVMTI_ERROR_NONE;
+  jvmtiError give_all(jint* count, jobject** objects) {
+    jvmtiError error = give(objects_, count, objects);
+    if (error == JVMTI_ERROR_NONE) objects_.clear();
+    return error;
   }
 
  private:
@@ -67,48 +61,14 @@ class Numbered {
   bool kept_ = false;
 };
 
-// A column of numbers in memory that the VM has allocated, as results are.
-jvmtiError give(const Vector<jint>& numbers, jint* count, jint** column) {
-  size_t size = numbers.size();
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>((size + 1) * sizeof(jint)),
-                                         reinterpret_cast<unsigned char**>(column));
-  if (error != JVMTI_ERROR_NONE) return error;
-  for (size_t i = 0; i < size; ++i) (*column)[i] = numbers[i];
-  *count = static_cast<jint>(size);
-  return JVMTI_ERROR_NONE;
-}
-
-// Text after text, each with the zero behind it.
-class Texts {
- public:
-  bool add(const char* text) {
-    size_t size = std::strlen(text) + 1;
-    size_t needed = bytes_.size() + size;
-    if (needed > bytes_.capacity() && !bytes_.reserve(needed * 2 + (1 << 16))) return false;
-    std::memcpy(bytes_.end(), text, size);
-    bytes_.grow(needed);
-    return true;
-  }
-  jvmtiError give(jint* count, unsigned char** bytes) const {
-    size_t size = bytes_.size();
-    if (size > INT32_MAX) return JVMTI_ERROR_OUT_OF_MEMORY;
-    jvmtiError error = agent.env->Allocate(static_cast<jlong>(size + 1), bytes);
-    if (error != JVMTI_ERROR_NONE) return error;
-    if (size != 0) std::memcpy(*bytes, bytes_.begin(), size);
-    *count = static_cast<jint>(size);
-    return JVMTI_ERROR_NONE;
-  }
-
- private:
-  Vector<char> bytes_;
-};
-
-uint64_t hash_of(const char* text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (; *text != '\0'; ++text) {
-    hash = (hash ^ static_cast<uint8_t>(*text)) * 0x100000001B3u;
-  }
-  return hash;
+// Adds a text, with the zero behind it.
+bool add(Vector<char>& texts, const char* text) {
+  size_t size = std::strlen(text) + 1;
+  size_t needed = texts.size() + size;
+  if (needed > texts.capacity() && !texts.reserve(needed * 2 + (1 << 16))) return false;
+  std::memcpy(texts.end(), text, size);
+  texts.grow(needed);
+  return true;
 }
 
 }  // namespace
@@ -123,7 +83,7 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
   LocalRefs<jclass> classes(agent.env, call.jni);
   jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
   if (error != JVMTI_ERROR_NONE) return error;
-  Texts texts;
+  Vector<char> texts;
   Numbered met_loaders(call.jni);
   Numbered met_modules(call.jni);
   Vector<jint> of_loader, of_module, flags, status;
@@ -132,7 +92,7 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
     // The class cannot be unloaded meanwhile: the list holds it.
     error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
-    bool room = texts.add(signature);
+    bool room = add(texts, signature);
     if (room && loaders_too.c() != 0) {
       jobject loader = nullptr;
       error = agent.env->GetClassLoader(classes[i], &loader);
@@ -152,10 +112,10 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
     }
     if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  error = texts.give(bytes, signatures);
-  if (error == JVMTI_ERROR_NONE) error = met_loaders.give(loader_count, loaders);
+  error = give(texts, bytes, signatures);
+  if (error == JVMTI_ERROR_NONE) error = met_loaders.give_all(loader_count, loaders);
   if (error == JVMTI_ERROR_NONE) error = give(of_loader, loader_of_count, loader_of);
-  if (error == JVMTI_ERROR_NONE) error = met_modules.give(module_count, modules);
+  if (error == JVMTI_ERROR_NONE) error = met_modules.give_all(module_count, modules);
   if (error == JVMTI_ERROR_NONE) error = give(of_module, module_of_count, module_of);
   if (error == JVMTI_ERROR_NONE) error = give(flags, modifiers_count, modifiers);
   if (error == JVMTI_ERROR_NONE) error = give(status, status_count, statuses);
@@ -167,8 +127,7 @@ jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jcl
   const char* text = reinterpret_cast<const char*>(signatures.data());
   size_t size = static_cast<size_t>(signatures.size());
   if (size != 0 && text[size - 1] != '\0') {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the last signature does not end");
-    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the last signature does not end");
   }
   // Two signatures of one hash would be taken for each other: then the text decides.
   Index wanted;
@@ -190,8 +149,7 @@ jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jcl
     bool fits = at != 0 && std::strcmp(text + at - 1, signature) == 0;
     if (fits && !chosen.push(i)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  error = agent.env->Allocate(static_cast<jlong>((chosen.size() + 1) * sizeof(jclass)),
-                              reinterpret_cast<unsigned char**>(found));
+  error = allocate_list(chosen.size(), found);
   if (error != JVMTI_ERROR_NONE) return error;
   for (jint i : chosen) (*found)[(*count)++] = classes.take(i);
   return JVMTI_ERROR_NONE;
@@ -203,7 +161,7 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
                     jint* interface_count, jint** interfaces) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   Numbered met(call.jni);
-  Texts texts;
+  Vector<char> texts;
   Vector<jint> above, having, had;
   bool room = met.number(call.jni->NewLocalRef(klass.c())) > 0;
   for (size_t i = 0; room && i < met.size(); ++i) {
@@ -211,7 +169,7 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
     Deallocated<char> signature(agent.env);
     jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
-    room = texts.add(signature);
+    room = add(texts, signature);
     jint super = met.number(call.jni->GetSuperclass(one));
     room = room && super >= 0 && above.push(super);
     jint direct = 0;
@@ -227,9 +185,9 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
     room = room && having.push(direct);
   }
   if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
-  jvmtiError error = texts.give(bytes, signatures);
+  jvmtiError error = give(texts, bytes, signatures);
   if (error == JVMTI_ERROR_NONE)
-    error = met.give(class_count, reinterpret_cast<jobject**>(classes));
+    error = met.give_all(class_count, reinterpret_cast<jobject**>(classes));
   if (error == JVMTI_ERROR_NONE) error = give(above, superclass_count, superclasses);
   if (error == JVMTI_ERROR_NONE) error = give(having, count_count, counts);
   if (error == JVMTI_ERROR_NONE) error = give(had, interface_count, interfaces);
@@ -237,10 +195,9 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
 }
 
 jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass) {
-  *klass = static_cast<jclass>(call.jni->NewLocalRef(field.record()->klass));
+  *klass = class_behind(call.jni, field.record()->klass).release();
   if (*klass != nullptr) return JVMTI_ERROR_NONE;
-  call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the class of the field has been unloaded");
-  return JVMTI_ERROR_INVALID_FIELDID;
+  return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the class of the field has been unloaded");
 }
 
 }  // namespace own

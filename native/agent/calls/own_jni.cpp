@@ -11,41 +11,14 @@
 namespace jvmti {
 namespace own {
 
-jmethodID GetMethodID(Call& call, const In<kinds::Class>& klass, const In<Text>& name,
-                      const In<Text>& signature) {
-  return call.jni->GetMethodID(klass.c(), name.c(), signature.c());
-}
-jmethodID GetStaticMethodID(Call& call, const In<kinds::Class>& klass, const In<Text>& name,
-                            const In<Text>& signature) {
-  return call.jni->GetStaticMethodID(klass.c(), name.c(), signature.c());
-}
-ClassField GetFieldID(Call& call, const In<kinds::Class>& klass, const In<Text>& name,
-                      const In<Text>& signature) {
-  return {klass.c(), call.jni->GetFieldID(klass.c(), name.c(), signature.c())};
-}
-ClassField GetStaticFieldID(Call& call, const In<kinds::Class>& klass, const In<Text>& name,
-                            const In<Text>& signature) {
-  return {klass.c(), call.jni->GetStaticFieldID(klass.c(), name.c(), signature.c())};
-}
-
 namespace {
 
 // Whether the object is of the class or one of the two; the VM believes it without a look.
-bool is_a(Call& call, jobject object, const char* first, const char* second) {
-  bool is = false;
-  const char* names[] = {first, second};
-  for (const char* name : names) {
-    if (name == nullptr || is) continue;
-    LocalRef<jclass> klass = class_named(call.jni, name);
-    if (klass == nullptr) break;
-    is = call.jni->IsInstanceOf(object, klass);
-  }
-  return is;
+bool is_a(Call& call, jobject object, const char* first, const char* second = nullptr) {
+  LocalRef<jclass> klass = class_named(call.jni, first);
+  if (klass == nullptr) return false;
+  return call.jni->IsInstanceOf(object, klass) || (second != nullptr && is_a(call, object, second));
 }
-
-}  // namespace
-
-namespace {
 
 // The class that a reflection object says it is of.  One that no constructor ran on (AllocObject
 // makes such) has none, and the VM would follow the null.
@@ -64,19 +37,17 @@ jclass declaring_class(Call& call, jobject reflected) {
 
 jmethodID FromReflectedMethod(Call& call, const In<kinds::Object>& method) {
   if (!is_a(call, method.c(), "java/lang/reflect/Method", "java/lang/reflect/Constructor")) {
-    call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a java.lang.reflect.Method or Constructor");
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a java.lang.reflect.Method or Constructor");
   }
   LocalRef<jclass> declaring(call.jni, declaring_class(call, method.c()));
   return declaring == nullptr ? nullptr : call.jni->FromReflectedMethod(method.c());
 }
 
 ClassField FromReflectedField(Call& call, const In<kinds::Object>& field) {
-  ClassField found{nullptr, nullptr};
-  if (!is_a(call, field.c(), "java/lang/reflect/Field", nullptr)) {
-    call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a java.lang.reflect.Field");
-    return found;
+  if (!is_a(call, field.c(), "java/lang/reflect/Field")) {
+    return call.refuse(JVMTI_ERROR_INVALID_OBJECT, "not a java.lang.reflect.Field");
   }
+  ClassField found{nullptr, nullptr};
   found.klass = declaring_class(call, field.c());
   if (found.klass != nullptr) found.field = call.jni->FromReflectedField(field.c());
   return found;
@@ -113,16 +84,12 @@ namespace {
 // controller made the VM gets it at its end.
 bool can_throw(Call& call) {
   const Serving* serving = Serving::innermost();
-  if (serving != nullptr && serving->handler) {
-    call.throws = carries_exceptions(serving->event);
-    if (!call.throws) {
-      call.refuse(JVMTI_ERROR_UNSUPPORTED_OPERATION,
-                  "the VM does not bring an exception from a handler of this event to the program");
-    }
-    return call.throws;
-  }
-  call.throws = call.channel.of_agent_thread;
-  return true;
+  bool handles = serving != nullptr && serving->handler;
+  call.throws = handles ? carries_exceptions(serving->event) : call.channel.of_agent_thread;
+  if (!handles || call.throws) return true;
+  return call.refuse(JVMTI_ERROR_UNSUPPORTED_OPERATION,
+                     "the VM does not bring an exception from a handler of this event to the "
+                     "program");
 }
 
 }  // namespace
@@ -140,19 +107,16 @@ jboolean ExceptionCheck(Call& call) { return call.channel.pending != nullptr; }
 // A frame is a scope of handles: what this thread receives inside is given up at its end.
 jint PushLocalFrame(Call& call, const In<jint>& capacity) {
   if (capacity.c() < 0) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the capacity is negative");
-    return JNI_ERR;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the capacity is negative");
   }
   if (call.channel.frames.push(static_cast<uint32_t>(call.channel.issued.size()))) return JNI_OK;
-  call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-  return JNI_ERR;
+  return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
 }
 
 jobject PopLocalFrame(Call& call, const In<Nullable<kinds::Object>>& result) {
   Channel& channel = call.channel;
   if (channel.frames.empty()) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no local frame of this thread is open");
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no local frame of this thread is open");
   }
   jobject kept = result.c() == nullptr ? nullptr : call.jni->NewLocalRef(result.c());
   size_t start = channel.frames.pop();
@@ -218,10 +182,6 @@ void* symbol_of_any_library(const char* symbol) {
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 // Past one type of a descriptor; null where there is none.
 const char* past_type(const char* at) {
   int dimensions = 0;
@@ -252,14 +212,10 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
                      const In<List<Text>>& signatures, const In<List<Text>>& symbols) {
   jint count = names.count();
   if (signatures.count() != count || symbols.count() != count) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the lists are not of one length");
-    return JNI_ERR;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the lists are not of one length");
   }
   Array<JNINativeMethod> methods(static_cast<size_t>(count));
-  if (!methods) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return JNI_ERR;
-  }
+  if (!methods) return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   for (jint i = 0; i < count; ++i) {
     // The message in which the VM says that there is no such method takes a signature for good,
     // and runs over the end of one that is not.
@@ -285,10 +241,7 @@ jint RegisterNatives(Call& call, const In<kinds::Class>& klass, const In<List<Te
 static jint enter(Call& call, jobject object, jlong key) {
   Vector<HeldObject>& held = call.channel.objects_held;
   jobject kept = held.reserve(held.size() + 1) ? hold(call.jni, object) : nullptr;
-  if (kept == nullptr) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return JNI_ERR;
-  }
+  if (kept == nullptr) return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   jint result = call.jni->MonitorEnter(object);
   if (result == JNI_OK) {
     held.put({kept, key});
@@ -321,7 +274,7 @@ jint MonitorExit(Call& call, const In<kinds::Object>& object) {
 
 jvmtiError EnterMonitor(Call& call, const In<kinds::Object>& object, const In<jlong>& key) {
   if (enter(call, object.c(), key.c()) == JNI_OK) return JVMTI_ERROR_NONE;
-  return call.refused() ? static_cast<jvmtiError>(call.status) : JVMTI_ERROR_INTERNAL;
+  return call.refuse(JVMTI_ERROR_INTERNAL);
 }
 
 jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {
@@ -341,19 +294,14 @@ jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {
 jobject NewDirectByteBuffer(Call& call, const In<kinds::Memory>& memory,
                             const In<jlong>& capacity) {
   if (capacity.c() < 0 || capacity.c() > memory.size()) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the memory has %lld bytes",
-                static_cast<long long>(memory.size()));
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the memory has %lld bytes",
+                       static_cast<long long>(memory.size()));
   }
   jobject buffer = call.jni->NewDirectByteBuffer(memory.c(), capacity.c());
   if (buffer != nullptr && !lent::lend(call.jni, memory.c(), buffer)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
   return buffer;
-}
-
-void* GetDirectBufferAddress(Call& call, const In<kinds::Object>& buffer) {
-  return call.jni->GetDirectBufferAddress(buffer.c());
 }
 
 }  // namespace own

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "agent/calls/lent_memory.h"
+#include "agent/core/class_names.h"
+#include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
 #include "generated/own.h"
@@ -24,33 +26,13 @@ jvmtiError Deallocate(Call& call, const In<Nullable<kinds::Memory>>& memory) {
   return lent::give_back(call.jni, taken);
 }
 
-jvmtiError GetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                 void** data) {
-  return call.env->GetThreadLocalStorage(thread.c(), data);
-}
-
-jvmtiError SetThreadLocalStorage(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                 const In<Stored>& data) {
-  return call.env->SetThreadLocalStorage(thread.c(), data.c());
-}
-
 namespace {
 
-// Whether it is the current thread, which null stands for, in a handler: a service thread on its
-// own is refused before.
-bool is_current_thread(Call& call, jthread thread) {
-  if (thread == nullptr) return true;
-  LocalRef<jthread> current = current_thread(call.env, call.jni);
-  return current != nullptr && call.jni->IsSameObject(current, thread);
-}
-
 // The places where threads are noted that are about to be suspended, all or none.
-class Places {
+class Places : NoCopy {
  public:
   explicit Places(Call& call) : call_(call) {}
   ~Places() { settle(nullptr); }
-  Places(const Places&) = delete;
-  Places& operator=(const Places&) = delete;
 
   bool prepare(jint count, const jthread* threads) {
     if (!places_.reserve(static_cast<size_t>(count) + 1)) return false;
@@ -83,7 +65,10 @@ class Places {
 
 jvmtiError SuspendThread(Call& call, const In<Nullable<kinds::Thread>>& thread) {
   if (!agent.live) return call.env->SuspendThread(thread.c());
-  if (is_current_thread(call, thread.c())) return suspend_when_handled(call);
+  // A service thread on its own is refused before: this one is in a handler.
+  if (thread.c() == nullptr || is_current(call.env, call.jni, thread.c())) {
+    return suspend_when_handled(call);
+  }
   if (is_to_be_suspended(call.jni, thread.c())) return JVMTI_ERROR_THREAD_SUSPENDED;
   size_t place = call.session.suspensions.prepare(call.jni, thread.c());
   if (place == KnownThreads::kNone) return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -114,7 +99,7 @@ jvmtiError SuspendThreadList(Call& call, const In<List<Nullable<kinds::Thread>>>
     // A service thread of the agent would never come back.
     if (is_service_thread(call.jni, thread)) {
       threads.set_null(i);
-    } else if (is_current_thread(call, thread)) {
+    } else if (is_current(call.env, call.jni, thread)) {
       threads.set_null(i);
       own = i;
     }
@@ -176,11 +161,8 @@ namespace {
 // What the VM says of threads that have ended: their state, and no frames.
 jvmtiError without_frames(Call& call, const In<List<kinds::Thread>>& threads,
                           jvmtiStackInfo** traces) {
-  jlong size = static_cast<jlong>(threads.count()) * static_cast<jlong>(sizeof(jvmtiStackInfo));
-  unsigned char* made = nullptr;
-  jvmtiError error = call.env->Allocate(size + 1, &made);
+  jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), traces);
   if (error != JVMTI_ERROR_NONE) return error;
-  *traces = reinterpret_cast<jvmtiStackInfo*>(made);
   for (jint i = 0; i < threads.count(); ++i) {
     jvmtiStackInfo& info = (*traces)[i] = jvmtiStackInfo{};
     info.thread = static_cast<jthread>(call.jni->NewLocalRef(threads.items()[i]));
@@ -255,12 +237,10 @@ namespace {
 void names_of(uint64_t bits, char* text, size_t room) {
   size_t at = 0;
   text[0] = '\0';
-  for (unsigned bit = 0; bit < protocol::kCapabilityCount; ++bit) {
+  for (unsigned bit = 0; bit < protocol::kCapabilityCount && at < room; ++bit) {
     if ((bits >> bit & 1) == 0) continue;
-    int written = snprintf(text + at, room - at, "%s%s", at == 0 ? "" : ", ",
-                           protocol::kCapabilityNames[bit]);
-    if (written < 0 || static_cast<size_t>(written) >= room - at) return;
-    at += static_cast<size_t>(written);
+    at += static_cast<size_t>(snprintf(text + at, room - at, "%s%s", at == 0 ? "" : ", ",
+                                       protocol::kCapabilityNames[bit]));
   }
 }
 
@@ -269,10 +249,6 @@ uint64_t bits_of(const jvmtiCapabilities& capabilities) {
   std::memcpy(&bits, &capabilities, sizeof bits);
   return bits;
 }
-
-}  // namespace
-
-namespace {
 
 // Kept by us as well, for those who ask who has what.
 void note_capabilities(Call& call) {
@@ -303,12 +279,8 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   if (holder[0] == '\0' && (call.session.environments.capabilities() & missing) != 0) {
     snprintf(holder, sizeof holder, "another environment of this session");
   }
-  if (holder[0] != '\0') {
-    call.refuse(error, "%s: held by %s", names, holder);
-  } else {
-    call.refuse(error, "%s", names);
-  }
-  return error;
+  bool held = holder[0] != '\0';
+  return call.refuse(error, "%s%s%s", names, held ? ": held by " : "", holder);
 }
 
 jvmtiError RelinquishCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities) {
@@ -322,10 +294,7 @@ jvmtiError GetJNIFunctionTable(Call& call, jint* count, void*** entries) {
   jvmtiError error = call.env->GetJNIFunctionTable(&table);
   if (error != JVMTI_ERROR_NONE) return error;
   // The VM's own copy is as long as its version's table; the four reserved entries are null.
-  size_t known = call.jni->GetVersion() >= 0x00180000   ? 236
-                 : call.jni->GetVersion() >= 0x00150000 ? 235
-                                                        : 234;
-  *count = static_cast<jint>(known);
+  *count = static_cast<jint>(slots_of(call.jni));
   *entries = reinterpret_cast<void**>(table);
   return JVMTI_ERROR_NONE;
 }
@@ -341,21 +310,12 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
   char names[256] = "";
   size_t length = 0;
   for (jint i = 0; i < count && length < sizeof names; ++i) {
-    Deallocated<char> signature(agent.env);
-    if (call.env->GetClassSignature(class_at(i), signature.out(), nullptr) != JVMTI_ERROR_NONE) {
-      continue;
-    }
-    size_t size = std::strlen(signature);
-    bool object = size > 2 && signature[0] == 'L';
-    if (object) signature[size - 1] = '\0';
-    for (char* at = signature; *at != '\0'; ++at) {
-      if (*at == '/') *at = '.';
-    }
-    length += static_cast<size_t>(snprintf(names + length, sizeof names - length, "%s%s",
-                                           length == 0 ? "" : ", ", signature.get() + object));
+    char name[sizeof names];
+    if (!class_name(call.env, class_at(i), name, sizeof name)) continue;
+    length += static_cast<size_t>(
+        snprintf(names + length, sizeof names - length, "%s%s", length == 0 ? "" : ", ", name));
   }
-  call.refuse(error, count == 1 ? "class %s" : "one of the classes %s", names);
-  return error;
+  return call.refuse(error, count == 1 ? "class %s" : "one of the classes %s", names);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 // A raw monitor in use by this channel.  The VM frees a destroyed monitor even while threads wait
 // for it, so the session counts its users, and looks up and counts a monitor in one step. When
 // the session ends, no thread can enter one any more.
-class MonitorUse {
+class MonitorUse : NoCopy {
  public:
   MonitorUse(Call& call, const In<kinds::RawMonitor>& monitor) : call_(call) {
     Locked locked(call.session.mutex());
@@ -22,8 +22,6 @@ class MonitorUse {
     Locked locked(call_.session.mutex());
     call_.channel.monitor_in_use = nullptr;
   }
-  MonitorUse(const MonitorUse&) = delete;
-  MonitorUse& operator=(const MonitorUse&) = delete;
   bool valid() const { return valid_; }
 
  private:
@@ -50,8 +48,8 @@ jvmtiError DestroyRawMonitor(Call& call, const In<kinds::RawMonitor>& monitor) {
   {
     Locked locked(call.session.mutex());
     if (call.session.monitor_used(monitor.c(), call.channel)) {
-      call.refuse(JVMTI_ERROR_NOT_MONITOR_OWNER, "other threads have the monitor or wait for it");
-      return JVMTI_ERROR_NOT_MONITOR_OWNER;
+      return call.refuse(JVMTI_ERROR_NOT_MONITOR_OWNER,
+                         "other threads have the monitor or wait for it");
     }
     if (!call.session.pointers.hide(monitor.handle(), kinds::RawMonitor::kind)) {
       return JVMTI_ERROR_INVALID_MONITOR;
@@ -79,8 +77,7 @@ jvmtiError RawMonitorEnter(Call& call, const In<kinds::RawMonitor>& monitor) {
     if (!entered.reserve(entered.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   if (call.channel.walking() && call.session.monitor_held_outside(call.channel, monitor.c())) {
-    call.refuse(layouts::Status::kInHeapCallback, "the monitor's owner cannot leave it");
-    return JVMTI_ERROR_NONE;
+    return call.refuse(layouts::Status::kInHeapCallback, "the monitor's owner cannot leave it");
   }
   jvmtiError error = call.env->RawMonitorEnter(monitor.c());
   if (error != JVMTI_ERROR_NONE) return error;
@@ -111,8 +108,7 @@ jvmtiError RawMonitorWait(Call& call, const In<kinds::RawMonitor>& monitor,
   if (!use.valid()) return JVMTI_ERROR_INVALID_MONITOR;
   if (held_by(call.channel, monitor.c()) == nullptr) return JVMTI_ERROR_NOT_MONITOR_OWNER;
   if (call.channel.walking()) {
-    call.refuse(layouts::Status::kInHeapCallback, "no thread could notify");
-    return JVMTI_ERROR_NONE;
+    return call.refuse(layouts::Status::kInHeapCallback, "no thread could notify");
   }
   // Noted before the wait, so that a session that ends meanwhile finds and wakes us.
   call.channel.waiting = true;

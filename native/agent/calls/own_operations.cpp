@@ -14,8 +14,7 @@ namespace own {
 
 jvmtiError Proceed(Call& call) {
   if (!call.session.held()) {
-    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
-    return JVMTI_ERROR_WRONG_PHASE;
+    return call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
   }
   call.session.proceed();
   return JVMTI_ERROR_NONE;
@@ -23,12 +22,11 @@ jvmtiError Proceed(Call& call) {
 
 jvmtiError Refuse(Call& call, const In<jint>& result) {
   if (!call.session.held()) {
-    call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
-    return JVMTI_ERROR_WRONG_PHASE;
+    return call.refuse(JVMTI_ERROR_WRONG_PHASE, "the VM is not held in OnLoad");
   }
   if (result.c() == 0) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "0 is the result of an agent that lets the VM start");
-    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
+                       "0 is the result of an agent that lets the VM start");
   }
   call.session.refuse(result.c());
   return JVMTI_ERROR_NONE;
@@ -38,8 +36,8 @@ jvmtiError NewEnv(Call& call, const In<jint>& version, jint* number) {
   jvmtiPhase phase = JVMTI_PHASE_PRIMORDIAL;
   agent.env->GetPhase(&phase);
   if (phase != JVMTI_PHASE_ONLOAD && phase != JVMTI_PHASE_LIVE) {
-    call.refuse(JVMTI_ERROR_WRONG_PHASE, "environments are made in OnLoad and in the live phase");
-    return JVMTI_ERROR_WRONG_PHASE;
+    return call.refuse(JVMTI_ERROR_WRONG_PHASE,
+                       "environments are made in OnLoad and in the live phase");
   }
   // GetEnv knows other interfaces too, JNI among them, whose tables are no JVM TI environments.
   bool is_jvmti = version.c() == 0 || (version.c() & JVMTI_VERSION_MASK_INTERFACE_TYPE) ==
@@ -66,11 +64,7 @@ jvmtiError ServiceThreads(Call& call, jint* count, jthread** threads) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   Vector<jobject> copies;
   if (!agent.service_threads.copy(call.jni, &copies)) return JVMTI_ERROR_OUT_OF_MEMORY;
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>((copies.size() + 1) * sizeof(jthread)),
-                                         reinterpret_cast<unsigned char**>(threads));
-  if (error != JVMTI_ERROR_NONE) return error;
-  for (jobject copy : copies) (*threads)[(*count)++] = copy;
-  return JVMTI_ERROR_NONE;
+  return give(copies, count, threads);
 }
 
 jvmtiError Stats(Call& call, jlong* sessions, jlong* service_threads, jlong* channels,
@@ -132,7 +126,7 @@ jvmtiError OpenStream(Call& call, const In<List<jint>>& events, const In<jint>& 
                         threads.count(), classes.c(),     methods.c(),  exceptions.c()};
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   Stream* stream = Stream::open(call, request, call.channel.take_descriptor());
-  if (stream == nullptr) return static_cast<jvmtiError>(call.status);
+  if (stream == nullptr) return call.outcome();
   if (!call.session.streams.keep(stream)) {
     stream->unlink();
     stream->free(call.jni, 1000);
@@ -152,9 +146,7 @@ jvmtiError CloseStream(Call& call, const In<jlong>& number) {
 jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
                    jint* count, jint** errors) {
   if (call.environment == nullptr || call.env == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
-  size_t size = (static_cast<size_t>(threads.count()) + 1) * sizeof(jint);
-  jvmtiError error =
-      agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(errors));
+  jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), errors);
   if (error != JVMTI_ERROR_NONE) return error;
   *count = threads.count();
   LocalRef<jthread> current = current_thread(call.env, call.jni);
@@ -202,10 +194,7 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
   const char* text = string == nullptr ? nullptr : jni->GetStringUTFChars(string, nullptr);
   jni->ExceptionClear();
   if (text != nullptr) {
-    size_t size = std::strlen(text) + 1;
-    error =
-        agent.env->Allocate(static_cast<jlong>(size), reinterpret_cast<unsigned char**>(message));
-    if (error == JVMTI_ERROR_NONE) std::memcpy(*message, text, size);
+    error = give_text(text, message);
     jni->ReleaseStringUTFChars(string, text);
   }
   return error;
@@ -213,39 +202,30 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
 
 jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
   int descriptor = call.channel.take_descriptor();
-  if (descriptor < 0) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file came along");
-    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  }
+  if (descriptor < 0) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file came along");
   char found[LentFiles::kLongestName];
   if (!call.session.files.lend(descriptor, room.c(), found)) {
     jvmtiError why = errno == ENOSPC   ? JVMTI_ERROR_NOT_AVAILABLE  // the user can make room
                      : errno == ENOMEM ? JVMTI_ERROR_OUT_OF_MEMORY
                                        : JVMTI_ERROR_ACCESS_DENIED;
-    call.refuse(why, "the VM has no name for the file: %s", strerror(errno));
-    return why;
+    return call.refuse(why, "the VM has no name for the file: %s", strerror(errno));
   }
-  jvmtiError error = agent.env->Allocate(sizeof found, reinterpret_cast<unsigned char**>(name));
-  if (error != JVMTI_ERROR_NONE) {
-    call.session.files.give_back(found);
-    return error;
-  }
-  std::memcpy(*name, found, sizeof found);
-  return JVMTI_ERROR_NONE;
+  jvmtiError error = give_text(found, name);
+  if (error != JVMTI_ERROR_NONE) call.session.files.give_back(found);
+  return error;
 }
 
 jvmtiError GiveBackFile(Call& call, const In<Text>& name) {
   if (call.session.files.give_back(name.c())) return JVMTI_ERROR_NONE;
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file was lent under this name");
-  return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file was lent under this name");
 }
 
 namespace {
 
 bool within(Call& call, int64_t offset, int64_t length, int64_t size) {
   if (offset >= 0 && length >= 0 && length <= size && offset <= size - length) return true;
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there are %lld bytes", static_cast<long long>(size));
-  return false;
+  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there are %lld bytes",
+                     static_cast<long long>(size));
 }
 
 // Copies without a fault: a buffer may be mapped over a file that has become shorter.  The system
@@ -267,7 +247,7 @@ jvmtiError read(Call& call, const void* from, int64_t size, int64_t offset, int6
   if (!within(call, offset, length, size) || length > INT32_MAX) {
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  jvmtiError error = agent.env->Allocate(length + 1, bytes);
+  jvmtiError error = allocate_list(static_cast<size_t>(length), bytes);
   if (error != JVMTI_ERROR_NONE) return error;
   if (!copy_carefully(*bytes, static_cast<const uint8_t*>(from) + offset,
                       static_cast<size_t>(length), false)) {
@@ -316,8 +296,8 @@ const JniBuffer* jni_buffer(Call& call, jint number) {
       told_of->buffers[number].at != nullptr) {
     return &told_of->buffers[number];
   }
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the call that handed this memory over has gone on");
-  return nullptr;
+  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
+                     "the call that handed this memory over has gone on");
 }
 
 }  // namespace
@@ -338,8 +318,7 @@ jvmtiError WriteJniBuffer(Call& call, const In<jint>& number, const In<jlong>& o
                                          bytes.data(), static_cast<size_t>(bytes.size()), true)) {
     return JVMTI_ERROR_NONE;
   }
-  call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the memory is for reading");
-  return JVMTI_ERROR_ACCESS_DENIED;
+  return call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the memory is for reading");
 }
 
 jvmtiError ReadDirectBuffer(Call& call, const In<kinds::Object>& buffer, const In<jlong>& offset,
@@ -359,8 +338,7 @@ jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const 
   jmethodID read_only =
       call.jni->GetMethodID(call.jni->GetObjectClass(buffer.c()), "isReadOnly", "()Z");
   if (read_only == nullptr || call.jni->CallBooleanMethodA(buffer.c(), read_only, nullptr)) {
-    call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the buffer is read-only");
-    return JVMTI_ERROR_ACCESS_DENIED;
+    return call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the buffer is read-only");
   }
   bool written = copy_carefully(static_cast<uint8_t*>(address) + offset.c(), bytes.data(),
                                 static_cast<size_t>(bytes.size()), true);

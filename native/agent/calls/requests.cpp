@@ -10,19 +10,17 @@ namespace {
 void prepare(Call& call, const Header& header, const Function& function) {
   call.environment_number = header.environment;
   call.environment = call.session.environments.enter(header.environment);
-  if (call.environment == nullptr && function.table != Table::kJvmti &&
-      call.session.environments.disposed(header.environment)) {
+  if (call.environment != nullptr) {
+    call.env = call.environment->env;
+  } else if (function.table != Table::kJvmti &&
+             call.session.environments.disposed(header.environment)) {
     // JNI and the agent's own operations outlive the environment that they are named with.
     call.env = agent.env;
-    call.session.calls.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  if (call.environment == nullptr) {
+  } else {
     call.refuse(JVMTI_ERROR_INVALID_ENVIRONMENT, "environment %u is not one of this session",
                 header.environment);
     return;
   }
-  call.env = call.environment->env;
   call.session.calls.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -40,9 +38,8 @@ void finish(Call& call) {
 }
 
 // What a reply that could not be written says.
-constexpr uint16_t trouble(bool exhausted) {
-  return exhausted ? static_cast<uint16_t>(JVMTI_ERROR_OUT_OF_MEMORY)
-                   : static_cast<uint16_t>(layouts::Status::kReplyTooLarge);
+constexpr int trouble(bool exhausted) {
+  return exhausted ? int{JVMTI_ERROR_OUT_OF_MEMORY} : int{layouts::Status::kReplyTooLarge};
 }
 
 // One call with its arguments in one stream and its results appended to `out`.
@@ -111,14 +108,7 @@ void Channel::call(const Header& header) {
   }
   Call made(*this, jni);
   single(made, header, arguments, outbox_);
-  Header reply{static_cast<uint32_t>(outbox_.size()),
-               layouts::Kind::kReturn,
-               flags_of(made),
-               static_cast<uint16_t>(made.status),
-               header.sequence,
-               0,
-               0};
-  send(reply, outbox_.data(), outbox_.size());
+  reply(header, made.status, &outbox_, flags_of(made));
 }
 
 // Several calls in one frame: each a function, an environment and its arguments; each reply a
@@ -145,15 +135,8 @@ void Channel::batch(const Header& header) {
     outbox_.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
                                             static_cast<uint32_t>(outbox_.size() - start)});
   }
-  bool fits = !outbox_.failed();
-  Header reply{fits ? static_cast<uint32_t>(outbox_.size()) : 0,
-               layouts::Kind::kReturn,
-               0,
-               static_cast<uint16_t>(fits ? 0 : trouble(outbox_.exhausted())),
-               header.sequence,
-               0,
-               0};
-  send(reply, outbox_.data(), reply.size);
+  if (outbox_.failed()) return reply(header, trouble(outbox_.exhausted()));
+  reply(header, 0, &outbox_);
 }
 
 // One function over columns of arguments.  The request: rows, then for each parameter whether it
@@ -179,7 +162,7 @@ void Channel::map(const Header& header) {
     if (said > layouts::FrameLimits::kReply) return malformed(header, "the request is too large");
     // Copied once, so that nothing changes between its check and its use.
     request_size = static_cast<size_t>(said);
-    if (!copy.allocate(request_size)) return exhausted(header);
+    if (!copy.allocate(request_size)) return reply(header, JVMTI_ERROR_OUT_OF_MEMORY);
     std::memcpy(copy.get(), shared.data() + sizeof said, request_size);
     request = copy.get();
   }
@@ -261,21 +244,13 @@ void Channel::map(const Header& header) {
     status = trouble(exhausted);
   }
   if (status != 0) outbox_.truncate(0);
-  Header reply{static_cast<uint32_t>(outbox_.size()),
-               layouts::Kind::kReturn,
-               0,
-               static_cast<uint16_t>(status),
-               header.sequence,
-               0,
-               0};
-  if (shared.data() != nullptr && status == 0 && outbox_.size() + 8 <= shared.size()) {
-    uint64_t size = outbox_.size();
+  uint64_t size = outbox_.size();
+  if (shared.data() != nullptr && status == 0 && size + sizeof size <= shared.size()) {
     std::memcpy(shared.data(), &size, sizeof size);
     std::memcpy(shared.data() + sizeof size, outbox_.data(), outbox_.size());
-    reply.size = 0;
-    reply.flags = layouts::Flag::kShared;
+    return reply(header, status, nullptr, layouts::Flag::kShared);
   }
-  send(reply, outbox_.data(), reply.size);
+  reply(header, status, &outbox_);
 }
 
 }  // namespace jvmti

@@ -5,60 +5,78 @@
 
 namespace jvmti {
 
+// Memory of the VM's for a list that is a result.  Without items it has some, too.
+template <class T>
+jvmtiError allocate_list(size_t count, T** list) {
+  jlong size = static_cast<jlong>((count + 1) * sizeof(T));
+  return agent.env->Allocate(size, reinterpret_cast<unsigned char**>(list));
+}
+
+// A copy of items as a result; the count is of `T`s, of which an item may have several.
+template <class T, class Item>
+jvmtiError give(const Item* from, size_t items, jint* count, T** list) {
+  static_assert(sizeof(Item) % sizeof(T) == 0);
+  size_t size = items * (sizeof(Item) / sizeof(T));
+  jvmtiError error = size > INT32_MAX ? JVMTI_ERROR_OUT_OF_MEMORY : allocate_list(size, list);
+  if (error != JVMTI_ERROR_NONE) return error;
+  if (size > 0) std::memcpy(*list, from, size * sizeof(T));
+  *count = static_cast<jint>(size);
+  return JVMTI_ERROR_NONE;
+}
+template <class T, class Item>
+jvmtiError give(const Vector<Item>& from, jint* count, T** list) {
+  return give(from.begin(), from.size(), count, list);
+}
+
+inline jvmtiError give_text(const char* text, char** copy) {
+  jvmtiError error = allocate_list(std::strlen(text), copy);
+  if (error == JVMTI_ERROR_NONE) std::memcpy(*copy, text, std::strlen(text) + 1);
+  return error;
+}
+
 template <class T, class = void>
 struct Wire;
 
-template <class T>
-struct Wire<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> {
-  using C = T;
+// Of a result that is one leaf, a `Leaf` on the way.
+template <class Result, class Leaf = Result>
+struct OneLeaf {
+  using C = Result;
   static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, C value) { sink.leaf(0).number(value); }
-  static void blank(Sink sink) { sink.leaf(0).template number<T>(0); }
-  static void dispose(Call&, C) {}
+  static void blank(Sink sink) { sink.leaf(0).template number<Leaf>(0); }
+  static void dispose(Call&, const C&) {}
 };
 
 template <class T>
-struct Wire<T, typename std::enable_if<std::is_enum<T>::value>::type> {
-  using C = T;
-  static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, C value) { sink.leaf(0).number(static_cast<int32_t>(value)); }
-  static void blank(Sink sink) { sink.leaf(0).template number<int32_t>(0); }
-  static void dispose(Call&, C) {}
+struct Wire<T, std::enable_if_t<std::is_arithmetic_v<T>>> : OneLeaf<T> {
+  static void write(Call&, Sink sink, T value) { sink.leaf(0).number(value); }
+};
+
+template <class T>
+struct Wire<T, std::enable_if_t<std::is_enum_v<T>>> : OneLeaf<T, int32_t> {
+  static void write(Call&, Sink sink, T value) { sink.leaf(0).number(static_cast<int32_t>(value)); }
 };
 
 template <class Kind>
-struct Wire<Kind, typename std::enable_if<Kind::is_object>::type> {
-  using C = typename Kind::C;
-  static constexpr int leaves = 1;
-  static void write(Call& call, Sink sink, C value) {
+struct Wire<Kind, std::enable_if_t<Kind::is_object>> : OneLeaf<typename Kind::C, uint64_t> {
+  static void write(Call& call, Sink sink, typename Kind::C value) {
     LocalRef<> owned(call.jni, value);
     sink.leaf(0).number(call.issue(value, Kind::kind == kinds::Object::kind ? 0 : Kind::kind));
   }
-  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
 };
 
 template <>
-struct Wire<kinds::WeakReference> {
-  using C = jweak;
-  static constexpr int leaves = 1;
-  static void write(Call& call, Sink sink, C value) {
+struct Wire<kinds::WeakReference> : OneLeaf<jweak, uint64_t> {
+  static void write(Call& call, Sink sink, jweak value) {
     LocalRef<> owned(call.jni, value);
     sink.leaf(0).number(call.session.objects.issue_weak(call.jni, value));
   }
-  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
 };
 
 template <>
-struct Wire<kinds::Method> {
-  using C = jmethodID;
-  static constexpr int leaves = 1;
-  static void write(Call& call, Sink sink, C value) {
+struct Wire<kinds::Method> : OneLeaf<jmethodID, uint64_t> {
+  static void write(Call& call, Sink sink, jmethodID value) {
     sink.leaf(0).handle(call.session.methods.issue(value), value != nullptr);
   }
-  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
 };
 
 struct ClassField {
@@ -66,23 +84,17 @@ struct ClassField {
   jfieldID field;
 };
 template <>
-struct Wire<kinds::Field> {
-  using C = ClassField;
-  static constexpr int leaves = 1;
+struct Wire<kinds::Field> : OneLeaf<ClassField, uint64_t> {
   static void write(Call& call, Sink sink, ClassField value) {
     sink.leaf(0).handle(
         call.session.fields.issue(call.jni, call.session.tags(), value.klass, value.field),
         value.field != nullptr);
   }
-  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
-  static void dispose(Call&, ClassField) {}
 };
 
 template <class Kind>
-struct Wire<Kind, typename std::enable_if<Kind::is_pointer>::type> {
-  using C = typename Kind::C;
-  static constexpr int leaves = 1;
-  static void write(Call& call, Sink sink, C value) {
+struct Wire<Kind, std::enable_if_t<Kind::is_pointer>> : OneLeaf<typename Kind::C, uint64_t> {
+  static void write(Call& call, Sink sink, typename Kind::C value) {
     void* pointer = reinterpret_cast<void*>(value);
     uint64_t handle = call.session.pointers.issue(pointer, Kind::kind, call.issued_size);
     sink.leaf(0).handle(handle, pointer != nullptr);
@@ -93,8 +105,6 @@ struct Wire<Kind, typename std::enable_if<Kind::is_pointer>::type> {
       call.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
     }
   }
-  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
 };
 
 template <>
@@ -112,39 +122,23 @@ struct Wire<Text> {
 };
 
 template <class T>
-struct Wire<T*,
-            typename std::enable_if<std::is_void<T>::value || std::is_function<T>::value>::type> {
-  using C = T*;
-  static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, C value) {
+struct Wire<T*, std::enable_if_t<std::is_void_v<T> || std::is_function_v<T>>>
+    : OneLeaf<T*, uint64_t> {
+  static void write(Call&, Sink sink, T* value) {
     sink.leaf(0).number(reinterpret_cast<uint64_t>(value));
   }
-  static void blank(Sink sink) { sink.leaf(0).template number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
 };
 
 template <>
-struct Wire<Stored> {
-  using C = void*;
-  static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, C value) {
-    sink.leaf(0).number(reinterpret_cast<uint64_t>(value));
-  }
-  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
-  static void dispose(Call&, C) {}
-};
+struct Wire<Stored> : Wire<void*> {};
 
 template <>
-struct Wire<jvmtiCapabilities> {
-  using C = jvmtiCapabilities;
-  static constexpr int leaves = 1;
-  static void write(Call&, Sink sink, const C& value) {
+struct Wire<jvmtiCapabilities> : OneLeaf<jvmtiCapabilities, uint64_t> {
+  static void write(Call&, Sink sink, const jvmtiCapabilities& value) {
     uint64_t bits;
     std::memcpy(&bits, &value, sizeof bits);
     sink.leaf(0).number(bits);
   }
-  static void blank(Sink sink) { sink.leaf(0).number<uint64_t>(0); }
-  static void dispose(Call&, const C&) {}
 };
 
 // Memory that the agent itself made for a result: data and a length in bytes.
@@ -209,7 +203,7 @@ class Out {
   typename Wire<T>::C* argument() { return &value_; }
   typename Wire<T>::C& value() { return value_; }
   void write(Call& call, int leaf) {
-    Wire<T>::write(call, Sink{call.writers, call.writer_step}.from(leaf), value_);
+    Wire<T>::write(call, call.sink(leaf), value_);
     Wire<T>::dispose(call, value_);
   }
 
@@ -220,7 +214,7 @@ class Out {
 // What a JNI function returned.
 template <class T>
 void write_result(Call& call, int leaf, const typename Wire<T>::C& value) {
-  Wire<T>::write(call, Sink{call.writers, call.writer_step}.from(leaf), value);
+  Wire<T>::write(call, call.sink(leaf), value);
 }
 
 template <class T>
@@ -241,8 +235,7 @@ class OutList {
   void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
   void write_counted(Call& call, int leaf, jint count) {
     count_ = count;
-    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count, items_,
-                         true);
+    Wire<List<T>>::write(call, call.sink(leaf), count, items_, true);
   }
   jint counted() const { return count_; }
 
@@ -257,7 +250,7 @@ class OutFields {
   jint* count() { return &count_; }
   jfieldID** items() { return &items_; }
   void write(Call& call, int leaf, jclass klass) {
-    Sink sink = Sink{call.writers, call.writer_step}.from(leaf);
+    Sink sink = call.sink(leaf);
     if (items_ == nullptr || count_ < 0) count_ = 0;
     sink.leaf(0).number(static_cast<int32_t>(count_));
     for (jint i = 0; i < count_; ++i) {
@@ -283,8 +276,7 @@ class OutBuffer {
   typename Wire<T>::C* items() { return items_.get(); }
   void write(Call& call, int leaf) { write_counted(call, leaf, count_); }
   void write_counted(Call& call, int leaf, jint count) {
-    Wire<List<T>>::write(call, Sink{call.writers, call.writer_step}.from(leaf), count, items_.get(),
-                         false);
+    Wire<List<T>>::write(call, call.sink(leaf), count, items_.get(), false);
   }
 
  private:

@@ -72,15 +72,13 @@ bool find_known(JNIEnv* jni) {
 using layouts::Letter;
 
 // The streams of `Values`, as they grow.
-class ValueWriter {
+class ValueWriter : NoCopy {
  public:
   ValueWriter(Call& call, bool unbox, jint text, bool same)
       : call_(call), jni_(call.jni), unbox_(unbox), most_text_(text), class_(call.jni) {
     // Handles by the thousand are not identified: that takes a tag for each.
     if (!same) call.identify = false;
   }
-  ValueWriter(const ValueWriter&) = delete;
-  ValueWriter& operator=(const ValueWriter&) = delete;
 
   bool good() const { return good_; }
   // For want of memory, which the result says then.
@@ -130,7 +128,7 @@ class ValueWriter {
   }
 
   jvmtiError finish(jint* size, unsigned char** data, jint* count, jobject** objects) {
-    if (call_.refused()) return static_cast<jvmtiError>(call_.status);
+    if (call_.refused()) return call_.outcome();
     const layouts::ValueCounts counts{static_cast<uint32_t>(letters_.size()),
                                       static_cast<uint32_t>(numbers_.size()),
                                       static_cast<uint32_t>(lengths_.size())};
@@ -139,17 +137,14 @@ class ValueWriter {
     if (!good_ || whole > layouts::FrameLimits::kReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
     jvmtiError error = agent.env->Allocate(static_cast<jlong>(whole), data);
     if (error != JVMTI_ERROR_NONE) return error;
-    error = agent.env->Allocate(static_cast<jlong>(bytes_of(objects_) + 1),
-                                reinterpret_cast<unsigned char**>(objects));
+    error = give(objects_, count, objects);
     if (error != JVMTI_ERROR_NONE) return error;
     *size = static_cast<jint>(whole);
-    *count = static_cast<jint>(objects_.size());
     unsigned char* to = *data;
     std::memcpy(to, &counts, sizeof counts);
     to = copy(numbers_, to + sizeof counts);
     to = copy(letters_, copy(lengths_, to));
     copy(text_, to);
-    copy(objects_, reinterpret_cast<unsigned char*>(*objects));
     return JVMTI_ERROR_NONE;
   }
 
@@ -251,15 +246,11 @@ class ValueWriter {
 };
 
 bool ready(Call& call) {
-  if (call.jni == nullptr) {
-    call.refuse(JVMTI_ERROR_WRONG_PHASE, "there are no objects yet");
-    return false;
-  }
+  if (call.jni == nullptr) return call.refuse(JVMTI_ERROR_WRONG_PHASE, "there are no objects yet");
   if (find_known(call.jni)) return true;
   if (is_leaving()) call.refuse(layouts::Status::kLeavingFrame);
   call.jni->ExceptionClear();
-  call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not available");
-  return false;
+  return call.refuse(JVMTI_ERROR_INTERNAL, "the classes of strings and boxes are not available");
 }
 
 }  // namespace
@@ -268,7 +259,7 @@ jvmtiError ReadFields(Call& call, const In<kinds::Object>& object,
                       const In<List<kinds::Field>>& fields, const In<jboolean>& unbox,
                       const In<jint>& text, const In<jboolean>& same, jint* size,
                       unsigned char** data, jint* count, jobject** objects) {
-  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  if (!ready(call)) return call.outcome();
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   writer.begin(object.c());
   writer.expect(static_cast<size_t>(fields.count()));
@@ -280,7 +271,7 @@ jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const I
                         const In<jint>& length, const In<jboolean>& unbox, const In<jint>& text,
                         const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
                         jobject** objects) {
-  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  if (!ready(call)) return call.outcome();
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   jsize there = call.jni->GetArrayLength(array.c());
   jint first = start.c() < 0 ? 0 : start.c();
@@ -293,7 +284,7 @@ jvmtiError ReadElements(Call& call, const In<kinds::ObjectArray>& array, const I
 namespace {
 
 // Walks over objects that refer to each other, and writes fields of each.
-class Walk {
+class Walk : NoCopy {
  public:
   Walk(Call& call, ValueWriter& writer, const In<List<kinds::Field>>& fields, jint most)
       : call_(call),
@@ -307,8 +298,6 @@ class Walk {
     delete_local(jni_, next_.of);
     delete_local(jni_, before_.of);
   }
-  Walk(const Walk&) = delete;
-  Walk& operator=(const Walk&) = delete;
 
   bool follow(const FieldRecord* next) { return open(next, &next_); }
   bool follow_first(const FieldRecord* before) { return open(before, &before_); }
@@ -319,8 +308,7 @@ class Walk {
       if (!open(aside.record(i), &link)) return false;
       if (!aside_.push(link)) {
         delete_local(jni_, link.of);
-        call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-        return false;
+        return call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
       }
     }
     return true;
@@ -397,8 +385,7 @@ class Walk {
       link->id = record->id;
     }
     if (link->of != nullptr) return true;
-    call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field refers to no further object");
-    return false;
+    return call_.refuse(JVMTI_ERROR_INVALID_FIELDID, "the field refers to no further object");
   }
 
   const Link* aside_of(jobject at) {
@@ -447,11 +434,11 @@ jvmtiError ReadLinked(Call& call, const In<kinds::Object>& start, const In<kinds
                       const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
                       const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
                       jobject** objects) {
-  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  if (!ready(call)) return call.outcome();
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   Walk walk(call, writer, fields, most.c());
   if (!walk.follow(next.record()) || !walk.lead_aside(aside)) {
-    return static_cast<jvmtiError>(call.status);
+    return call.outcome();
   }
   if (kind_of(start.handle()) == kinds::ObjectArray::kind) {
     walk.chains(static_cast<jobjectArray>(start.c()));
@@ -466,11 +453,11 @@ jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::F
                     const In<jint>& most, const In<jboolean>& unbox, const In<jint>& text,
                     const In<jboolean>& same, jint* size, unsigned char** data, jint* count,
                     jobject** objects) {
-  if (!ready(call)) return static_cast<jvmtiError>(call.status);
+  if (!ready(call)) return call.outcome();
   ValueWriter writer(call, unbox.c() != 0, text.c(), same.c() != 0);
   Walk walk(call, writer, fields, most.c());
   if (!walk.follow(right.record()) || !walk.follow_first(left.record())) {
-    return static_cast<jvmtiError>(call.status);
+    return call.outcome();
   }
   walk.tree(call.jni->NewLocalRef(root.c()));
   return writer.finish(size, data, count, objects);

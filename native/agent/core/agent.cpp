@@ -179,6 +179,20 @@ jint refused(const Session& session) {
   return session.refused();
 }
 
+// One that is served on this thread until its controller lets the VM start; null without memory.
+Session* waiting_session(int descriptor, const char* token, pid_t script) {
+  Session* session = Session::make_session(descriptor);
+  if (session == nullptr) return nullptr;
+  session->script = script;
+  snprintf(session->token, sizeof session->token, "%s", token);
+  if (session->enlist() && agent.waiting.reserve(agent.waiting.size() + 1) &&
+      session->begin(true)) {
+    return session;
+  }
+  session->abandon(nullptr);
+  return nullptr;
+}
+
 // Who asks for a script gets a VM with it or none: it does not run without being watched.
 jint load_script(Options& options, const char* text) {
   if (!script_is_for_us(options, text)) {
@@ -189,12 +203,8 @@ jint load_script(Options& options, const char* text) {
   pid_t process = 0;
   int descriptor = start_script(options, &process);
   if (descriptor < 0) return JNI_ERR;
-  Session* session = Session::make_session(descriptor);
+  Session* session = waiting_session(descriptor, options.token, process);
   if (session == nullptr) return JNI_ERR;
-  session->script = process;
-  std::memcpy(session->token, options.token, sizeof session->token);
-  if (!session->enlist() || !agent.waiting.reserve(agent.waiting.size() + 1)) return JNI_ERR;
-  if (!session->begin(true)) return JNI_ERR;
   Session::Hold hold = session->serve_onload(options.timeout, true);
   if (hold == Session::Hold::kLetGo) {
     agent.waiting.put(session);
@@ -231,14 +241,8 @@ jint load(JavaVM* vm, const char* text) {
     log("no controller at %s: %s", options.connect, strerror(errno));
     return JNI_OK;
   }
-  Session* session = Session::make_session(descriptor);
+  Session* session = waiting_session(descriptor, options.token, 0);
   if (session == nullptr) return JNI_OK;
-  std::memcpy(session->token, options.token, sizeof session->token);
-  if (!session->enlist() || !agent.waiting.reserve(agent.waiting.size() + 1) ||
-      !session->begin(true)) {
-    session->abandon(nullptr);
-    return JNI_OK;
-  }
   int limit = options.timeout != 0 ? options.timeout : kFirstMessage;
   if (session->serve_onload(limit, false) == Session::Hold::kRefused) return refused(*session);
   agent.waiting.put(session);

@@ -147,11 +147,7 @@ Channel::Next Channel::serve(const Header& header) {
   if (header.conversation != conversation_ && header.kind != layouts::Kind::kRelease &&
       header.kind != layouts::Kind::kAbandon) {
     // It comes from a handler whose thread has gone on without it.
-    if (header.kind != layouts::Kind::kAnswer) {
-      Header reply{
-          0, layouts::Kind::kReturn, 0, layouts::Status::kHandlerOverran, header.sequence, 0, 0};
-      send(reply, nullptr, 0);
-    }
+    if (header.kind != layouts::Kind::kAnswer) reply(header, layouts::Status::kHandlerOverran);
     if (passed_ >= 0) close(take_descriptor());
     return Next::kGoOn;
   }
@@ -189,12 +185,9 @@ Channel::Next Channel::serve(const Header& header) {
         opened = session.open_channel(jni, descriptor);
       }
       bool early = !agent.live || jni == nullptr;
-      jvmtiError error = opened  ? JVMTI_ERROR_NONE
-                         : early ? JVMTI_ERROR_WRONG_PHASE
-                                 : JVMTI_ERROR_OUT_OF_MEMORY;
-      Header reply{0, layouts::Kind::kReturn, 0, static_cast<uint16_t>(error), header.sequence, 0,
-                   0};
-      send(reply, nullptr, 0);
+      reply(header, opened  ? JVMTI_ERROR_NONE
+                    : early ? JVMTI_ERROR_WRONG_PHASE
+                            : JVMTI_ERROR_OUT_OF_MEMORY);
       break;
     }
     case layouts::Kind::kHello:
@@ -221,8 +214,7 @@ void Channel::hello(const Header& header) {
     if (process >= 0) close(process);
     process = descriptor;
   }
-  Header reply{0, layouts::Kind::kReturn, 0, 0, header.sequence, 0, 0};
-  send(reply, nullptr, 0);
+  reply(header, 0);
 }
 
 void Channel::release_monitors(JNIEnv* environment) {

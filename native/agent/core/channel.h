@@ -27,14 +27,12 @@ struct HeldObject {
 
 // What the current thread is doing for which session: an entry on its stack for each channel it
 // serves and each handler it is in, the innermost first.
-class Serving {
+class Serving : NoCopy {
  public:
   explicit Serving(Channel& channel) : Serving(channel, 0, nullptr) {}
   // In a handler of an event.
   Serving(Channel& channel, int event, jvmtiEnv* env);
   ~Serving();
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
   // The current thread's innermost entry of a session; null without one.
   static Serving* of(const Session* session);
   // How many handlers of a session the current thread is in, one within the other.
@@ -53,12 +51,10 @@ class Serving {
   Serving* outer_;
 };
 // While it lasts, what the current thread does is the program's again.
-class Unserved {
+class Unserved : NoCopy {
  public:
   Unserved();
   ~Unserved();
-  Unserved(const Unserved&) = delete;
-  Unserved& operator=(const Unserved&) = delete;
 
  private:
   void* kept_;
@@ -72,12 +68,10 @@ bool is_socket(int descriptor);
 
 struct JniCall;
 
-class Channel {
+class Channel : NoCopy {
  public:
   Channel(Session& session, int descriptor) : session(session), descriptor_(descriptor) {}
   ~Channel();
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
 
   // The conversation: serves frames until the other side goes or the hold of OnLoad ends.
   void converse(JNIEnv* jni);
@@ -150,9 +144,9 @@ class Channel {
   void batch(const Header& header);
   void map(const Header& header);
   void hello(const Header& header);
+  // Answers a frame.
+  void reply(const Header& to, int status, const Writer* results = nullptr, uint8_t flags = 0);
   void malformed(const Header& header, const char* why);
-  // There is no memory for the frame.
-  void exhausted(const Header& header);
 
   // What the frame in progress has read and written, and stays as it is while a conversation goes
   // on within it.

@@ -239,7 +239,7 @@ bool Channel::receive(Header* header) {
   }
   while (!reserve(sizeof *header + header->size)) {
     if (!skip(*header)) return false;
-    exhausted(*header);
+    reply(*header, JVMTI_ERROR_OUT_OF_MEMORY);
     if (!fill(sizeof *header)) return false;
     std::memcpy(header, inbox_.data + inbox_.start, sizeof *header);
     if (header->size > layouts::FrameLimits::kRequest) return false;
@@ -271,21 +271,28 @@ bool Channel::skip(const Header& header) {
   return true;
 }
 
-void Channel::exhausted(const Header& header) {
-  Header reply{0, layouts::Kind::kReturn, 0, JVMTI_ERROR_OUT_OF_MEMORY, header.sequence, 0, 0};
-  send(reply, nullptr, 0);
+void Channel::reply(const Header& to, int status, const Writer* results, uint8_t flags) {
+  size_t size = results == nullptr ? 0 : results->size();
+  Header header{static_cast<uint32_t>(size),
+                layouts::Kind::kReturn,
+                flags,
+                static_cast<uint16_t>(status),
+                to.sequence,
+                0,
+                0};
+  send(header, size == 0 ? nullptr : results->data(), size);
 }
 
 void Channel::malformed(const Header& header, const char* why) {
   log("malformed frame: %s", why);
-  Header reply{static_cast<uint32_t>(std::strlen(why)),
-               layouts::Kind::kMalformed,
-               0,
-               0,
-               header.sequence,
-               0,
-               0};
-  send(reply, why, reply.size);
+  Header answer{static_cast<uint32_t>(std::strlen(why)),
+                layouts::Kind::kMalformed,
+                0,
+                0,
+                header.sequence,
+                0,
+                0};
+  send(answer, why, answer.size);
 }
 
 bool is_socket(int descriptor) {

@@ -6,6 +6,15 @@
 
 namespace jvmti {
 
+size_t write_dotted(const char* slashed, char* dotted, size_t room) {
+  size_t at = 0;
+  for (; slashed[at] != '\0' && slashed[at] != ';' && at + 1 < room; ++at) {
+    dotted[at] = slashed[at] == '/' ? '.' : slashed[at];
+  }
+  dotted[at] = '\0';
+  return at;
+}
+
 void write_class_name(const char* signature, char* name, size_t room) {
   static const char* const kPrimitives[26] = {
       nullptr, "byte",  "char",  "double", nullptr, "float", nullptr, nullptr,  "int",
@@ -22,10 +31,7 @@ void write_class_name(const char* signature, char* name, size_t room) {
   if (primitive != nullptr && signature[1] == '\0') {
     at = static_cast<size_t>(snprintf(name, room, "%s", primitive));
   } else {
-    if (*signature == 'L') ++signature;
-    for (; *signature != '\0' && *signature != ';' && at + 1 < room; ++signature) {
-      name[at++] = *signature == '/' ? '.' : *signature;
-    }
+    at = write_dotted(*signature == 'L' ? signature + 1 : signature, name, room);
   }
   for (; dimensions > 0 && at + 3 < room; --dimensions) {
     name[at++] = '[';

@@ -11,6 +11,9 @@ namespace jvmti {
 
 constexpr size_t kLongestClassName = 4096;  // with the zero at its end; the rest is cut off
 
+// `java.util.List` of `java/util/List`, up to a semicolon; its length.
+size_t write_dotted(const char* slashed, char* dotted, size_t room);
+
 // `java.util.List` of `Ljava/util/List;`, `int[]` of `[I`.
 void write_class_name(const char* signature, char* name, size_t room);
 

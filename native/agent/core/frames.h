@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/no_copy.h"
 #include "generated/layouts.h"
 #include "generated/protocol.h"
 
@@ -36,6 +37,12 @@ class Reader {
     at_ += size;
     return from;
   }
+  // How many items come, each of at least this many bytes; false where they cannot all be there.
+  bool count(uint32_t* items, size_t each) {
+    *items = number<uint32_t>();
+    if (*items > remaining() / each) failed_ = true;
+    return *items <= remaining() / each;
+  }
   void rewind() { at_ = start_; }
   size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   bool failed() const { return failed_; }
@@ -49,12 +56,10 @@ class Reader {
 };
 
 // Builds a payload; a failed allocation sets `failed`.
-class Writer {
+class Writer : NoCopy {
  public:
   Writer() = default;
   ~Writer() { std::free(data_); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
 
   template <class T>
   void number(T value) {

@@ -234,17 +234,7 @@ uint64_t Methods::issue(jmethodID method) {
     index = static_cast<uint32_t>(records_.size());
     if (!index_.insert(key, index)) return 0;
   }
-  return make_handle(kinds::Method::kind, 0, index);
-}
-
-MethodRecord* Methods::find(uint64_t handle) {
-  uint32_t index = index_of(handle);
-  Locked locked(mutex_);
-  if (index == 0 || index > records_.size() ||
-      handle != make_handle(kinds::Method::kind, 0, index)) {
-    return nullptr;
-  }
-  return records_.at(index - 1);
+  return handle_of(index);
 }
 
 void Methods::clear(JNIEnv* jni) {
@@ -283,7 +273,7 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
       record = records_.at(candidate - 1);
     }
     if (record->id == field && jni->IsSameObject(record->klass, klass)) {
-      return make_handle(kinds::Field::kind, 0, candidate);
+      return handle_of(candidate);
     }
     candidate = record->next;
   }
@@ -308,7 +298,7 @@ uint64_t Fields::issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field)
   if (weak == nullptr) return 0;
   bool is_static = (modifiers & 0x0008) != 0;
   uint32_t index = keep(FieldRecord{field, weak, !shared, first, type, is_static}, key);
-  if (index != 0) return make_handle(kinds::Field::kind, 0, index);
+  if (index != 0) return handle_of(index);
   if (!shared) jni->DeleteWeakGlobalRef(weak);
   return 0;
 }
@@ -326,16 +316,6 @@ uint32_t Fields::keep(const FieldRecord& made, uint64_t key) {
   }
   *record = made;
   return index;
-}
-
-FieldRecord* Fields::find(uint64_t handle) {
-  uint32_t index = index_of(handle);
-  Locked locked(mutex_);
-  if (index == 0 || index > records_.size() ||
-      handle != make_handle(kinds::Field::kind, 0, index)) {
-    return nullptr;
-  }
-  return records_.at(index - 1);
 }
 
 void Fields::clear(JNIEnv* jni) {

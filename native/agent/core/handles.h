@@ -71,19 +71,31 @@ struct MethodRecord {
   MethodDetails* details;
 };
 
-class Methods {
+// What was issued stays for as long as the session: its handles have no generations.
+template <class Kind, class Record>
+class Issued {
  public:
-  ~Methods();
-  uint64_t issue(jmethodID method);
-  MethodRecord* find(uint64_t handle);
-  void clear(JNIEnv* jni);
+  Record* find(uint64_t handle) {
+    uint32_t index = index_of(handle);
+    Locked locked(mutex_);
+    bool issued = index != 0 && index <= records_.size() && handle == handle_of(index);
+    return issued ? records_.at(index - 1) : nullptr;
+  }
   size_t size() const { return records_.size(); }
   Mutex& mutex() { return mutex_; }
 
- private:
+ protected:
+  static uint64_t handle_of(uint32_t index) { return make_handle(Kind::kind, 0, index); }
   Mutex mutex_{Guards::kLists};
-  Stable<MethodRecord> records_;
-  Index index_;
+  Stable<Record> records_;
+  Index index_;  // their places plus one
+};
+
+class Methods : public Issued<kinds::Method, MethodRecord> {
+ public:
+  ~Methods();
+  uint64_t issue(jmethodID method);
+  void clear(JNIEnv* jni);
 };
 
 struct FieldRecord {
@@ -95,19 +107,13 @@ struct FieldRecord {
   bool is_static;
 };
 
-class Fields {
+class Fields : public Issued<kinds::Field, FieldRecord> {
  public:
   uint64_t issue(JNIEnv* jni, jvmtiEnv* env, jclass klass, jfieldID field);
-  FieldRecord* find(uint64_t handle);
   void clear(JNIEnv* jni);
-  size_t size() const { return records_.size(); }
 
  private:
   uint32_t keep(const FieldRecord& made, uint64_t key);
-
-  Mutex mutex_{Guards::kLists};
-  Stable<FieldRecord> records_;
-  Index index_;
 };
 
 // Raw monitors, memory and extension functions: plain pointers behind generations.

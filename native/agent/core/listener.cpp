@@ -13,7 +13,6 @@
 
 #include "agent/core/agent.h"
 #include "base/log.h"
-#include "generated/protocol.h"
 
 namespace jvmti {
 
@@ -124,24 +123,6 @@ void stop_listening() {
     unlink(listening_address.sun_path);
   }
   shutdown(descriptor, SHUT_RDWR);
-}
-
-void select_capabilities(const char* names, jvmtiCapabilities* wanted) {
-  jvmtiCapabilities selected{};
-  auto* from = reinterpret_cast<unsigned char*>(wanted);
-  auto* to = reinterpret_cast<unsigned char*>(&selected);
-  for (const char* name = names; *name != '\0';) {
-    size_t length = strcspn(name, "+");
-    for (unsigned bit = 0; bit < protocol::kCapabilityCount; ++bit) {
-      if (strlen(protocol::kCapabilityNames[bit]) == length &&
-          strncmp(protocol::kCapabilityNames[bit], name, length) == 0) {
-        to[bit / 8] = static_cast<unsigned char>(to[bit / 8] | (from[bit / 8] & 1u << bit % 8));
-      }
-    }
-    name += length;
-    if (*name == '+') ++name;
-  }
-  *wanted = selected;
 }
 
 }  // namespace jvmti

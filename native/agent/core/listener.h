@@ -14,7 +14,4 @@ void stop_listening();
 // `script` is the process that was started for it, if one was.
 bool begin_session(JNIEnv* jni, int descriptor, const char* token, pid_t script = 0);
 
-// Narrows `wanted` to the capabilities named in `names`, joined by '+'.
-void select_capabilities(const char* names, jvmtiCapabilities* wanted);
-
 }  // namespace jvmti

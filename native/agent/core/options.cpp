@@ -1,5 +1,6 @@
 #include "agent/core/options.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,22 @@ const char* decode(const char* from, size_t length, char* to, size_t room) {
   return nullptr;
 }
 
+// Calls `visit` with the bit of each capability that is named, -1 where there is no such.
+template <class Visit>
+void each_capability(const char* names, Visit visit) {
+  for (const char* name = names;; ++name) {
+    size_t length = strcspn(name, "+");
+    int found = -1;
+    for (unsigned bit = 0; bit < protocol::kCapabilityCount; ++bit) {
+      const char* one = protocol::kCapabilityNames[bit];
+      if (strlen(one) == length && strncmp(one, name, length) == 0) found = static_cast<int>(bit);
+    }
+    visit(found);
+    name += length;
+    if (*name == '\0') return;
+  }
+}
+
 const char* read_seconds(const char* text, int* seconds) {
   size_t digits = strspn(text, "0123456789");
   if (digits == 0 || digits > 6 || text[digits] != '\0' || atoi(text) == 0) {
@@ -60,19 +77,10 @@ const char* check_token(const char* text) {
 }
 
 const char* check_capabilities(const char* names) {
-  for (const char* name = names;; ++name) {
-    size_t length = strcspn(name, "+");
-    bool known = false;
-    for (unsigned bit = 0; bit < protocol::kCapabilityCount; ++bit) {
-      const char* one = protocol::kCapabilityNames[bit];
-      if (strlen(one) == length && strncmp(one, name, length) == 0) known = true;
-    }
-    if (!known) {
-      return "reserve= needs names of capabilities, such as can_pop_frame, joined by +";
-    }
-    name += length;
-    if (*name == '\0') return nullptr;
-  }
+  bool known = true;
+  each_capability(names, [&](int bit) { known = known && bit >= 0; });
+  return known ? nullptr
+               : "reserve= needs names of capabilities, such as can_pop_frame, joined by +";
 }
 
 const char* check_script(const Options& options) {
@@ -146,6 +154,15 @@ const char* parse_options(const char* text, Options* options) {
     if (*text == '\0') return check_script(*options);
     ++text;
   }
+}
+
+void select_capabilities(const char* names, jvmtiCapabilities* wanted) {
+  uint64_t all;
+  uint64_t selected = 0;
+  memcpy(&all, wanted, sizeof all);
+  each_capability(names, [&](int bit) { selected |= bit < 0 ? 0 : all & uint64_t{1} << bit; });
+  *wanted = jvmtiCapabilities{};
+  memcpy(wanted, &selected, sizeof selected);
 }
 
 }  // namespace jvmti

@@ -2,6 +2,8 @@
 // is that of jvmti.target.options, where it is described and tested.
 #pragma once
 
+#include <jvmti.h>
+
 namespace jvmti {
 
 // Up to 64 bytes in hexadecimal.
@@ -30,5 +32,8 @@ struct Options {
 
 // Null when the text is understood, else what is wrong with it.
 const char* parse_options(const char* text, Options* options);
+
+// Narrows `wanted` to the capabilities named in `names`, joined by '+'.
+void select_capabilities(const char* names, jvmtiCapabilities* wanted);
 
 }  // namespace jvmti

@@ -12,12 +12,10 @@ namespace {
 constexpr uintptr_t kMarkBits = 7;
 
 // Open addressing; what follows a removed item moves up, so nothing marks its place.
-class References {
+class References : NoCopy {
  public:
   constexpr References() = default;
   ~References() { std::free(slots_); }
-  References(const References&) = delete;
-  References& operator=(const References&) = delete;
 
   bool add(uintptr_t item) {
     if ((size_ + 1) * 2 > capacity_ && !resize(capacity_ == 0 ? 64 : capacity_ * 2)) return false;
@@ -160,9 +158,8 @@ bool FrozenReferences::copy(Vector<jobject>* references) const {
 
 namespace own {
 
-static jvmtiError give(Vector<jobject>& all, jint* count, jlong** addresses) {
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>((all.size() + 1) * sizeof(jlong)),
-                                         reinterpret_cast<unsigned char**>(addresses));
+static jvmtiError give_addresses(const Vector<jobject>& all, jint* count, jlong** addresses) {
+  jvmtiError error = allocate_list(all.size(), addresses);
   if (error != JVMTI_ERROR_NONE) return error;
   for (jobject one : all) {
     (*addresses)[(*count)++] = static_cast<jlong>(reinterpret_cast<uintptr_t>(one) & ~kMarkBits);
@@ -181,8 +178,8 @@ jvmtiError OwnReferences(Call& call, jint* count, jlong** references, jint* thre
     copied = state.held.copy(&all) && copied;
   }
   if (!copied) return JVMTI_ERROR_OUT_OF_MEMORY;
-  jvmtiError error = give(all, count, references);
-  return error != JVMTI_ERROR_NONE ? error : give(of_threads, thread_count, threads);
+  jvmtiError error = give_addresses(all, count, references);
+  return error != JVMTI_ERROR_NONE ? error : give_addresses(of_threads, thread_count, threads);
 }
 
 }  // namespace own

@@ -14,12 +14,10 @@ void let_go(JNIEnv* jni, jobject reference);
 
 // While one exists no reference is freed, so that those copied stay good; what is let go meanwhile
 // is freed with the last.
-class FrozenReferences {
+class FrozenReferences : NoCopy {
  public:
   explicit FrozenReferences(JNIEnv* jni);
   ~FrozenReferences();
-  FrozenReferences(const FrozenReferences&) = delete;
-  FrozenReferences& operator=(const FrozenReferences&) = delete;
 
   // All of them; false without memory.
   bool copy(Vector<jobject>* references) const;

@@ -9,41 +9,34 @@ namespace record {
 inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
   call.session.suspensions.all_virtual = false;
 }
-inline void breakpoint(Call& call, MethodRecord* method, jlocation location, bool placed) {
-  const Placed one{Placed::kBreakpoint, call.env, method->id, location, nullptr};
-  if (!placed) {
+inline void note(Call& call, const VmSetting& one, jclass klass, bool set) {
+  if (!set) {
     call.session.undo_list.forget(call.jni, one);
-    return;
-  }
-  LocalRef<jclass> klass(call.jni);
-  if (call.env->GetMethodDeclaringClass(method->id, klass.out()) != JVMTI_ERROR_NONE) {
-    call.env->ClearBreakpoint(method->id, location);
-    call.refuse(JVMTI_ERROR_INVALID_METHODID);
-    return;
-  }
-  if (!call.session.undo_list.note(call.jni, one, klass)) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-}
-inline void set_breakpoint(Call& call, const In<kinds::Method>& method,
-                           const In<jlocation>& location) {
-  breakpoint(call, method.record(), location.c(), true);
-}
-inline void clear_breakpoint(Call& call, const In<kinds::Method>& method,
-                             const In<jlocation>& location) {
-  breakpoint(call, method.record(), location.c(), false);
-}
-template <Placed::What what, bool placed>
-void watch(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
-  const Placed one{what, call.env, field.c(), 0, nullptr};
-  if (!placed) {
-    call.session.undo_list.forget(call.jni, one);
-  } else if (!call.session.undo_list.note(call.jni, one, klass.c())) {
+  } else if (!call.session.undo_list.note(call.jni, one, klass)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
 }
-constexpr auto set_field_access_watch = watch<Placed::kAccessWatch, true>;
-constexpr auto clear_field_access_watch = watch<Placed::kAccessWatch, false>;
-constexpr auto set_field_modification_watch = watch<Placed::kModificationWatch, true>;
-constexpr auto clear_field_modification_watch = watch<Placed::kModificationWatch, false>;
+template <bool set>
+void breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocation>& location) {
+  const VmSetting one{JVMTI_EVENT_BREAKPOINT, call.env, method.c(), location.c(), nullptr};
+  LocalRef<jclass> klass(call.jni);
+  if (set && call.env->GetMethodDeclaringClass(method.c(), klass.out()) != JVMTI_ERROR_NONE) {
+    one.clear(nullptr);
+    call.refuse(JVMTI_ERROR_INVALID_METHODID);
+  } else {
+    note(call, one, klass, set);
+  }
+}
+template <jvmtiEvent event, bool set>
+void watch(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field) {
+  note(call, VmSetting{event, call.env, field.c(), 0, nullptr}, klass.c(), set);
+}
+constexpr auto set_breakpoint = breakpoint<true>;
+constexpr auto clear_breakpoint = breakpoint<false>;
+constexpr auto set_field_access_watch = watch<JVMTI_EVENT_FIELD_ACCESS, true>;
+constexpr auto clear_field_access_watch = watch<JVMTI_EVENT_FIELD_ACCESS, false>;
+constexpr auto set_field_modification_watch = watch<JVMTI_EVENT_FIELD_MODIFICATION, true>;
+constexpr auto clear_field_modification_watch = watch<JVMTI_EVENT_FIELD_MODIFICATION, false>;
 
 inline void set_verbose_flag(Call& call, const In<jvmtiVerboseFlag>& flag,
                              const In<jboolean>& value) {

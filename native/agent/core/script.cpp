@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hashes.h"
 #include "base/log.h"
 
 extern char** environ;
@@ -80,14 +81,6 @@ void close_others(posix_spawn_file_actions_t* actions) {
     if (descriptor > kSocket) posix_spawn_file_actions_addclose(actions, descriptor);
   }
   closedir(directory);
-}
-
-uint64_t hash_of(const char* text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (; *text != '\0'; ++text) {
-    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001B3u;
-  }
-  return hash;
 }
 
 }  // namespace

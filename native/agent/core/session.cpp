@@ -173,12 +173,7 @@ jvmtiError Session::run_thread(jvmtiEnv* env, jthread thread, int descriptor, ji
 void Session::close_channel(Channel* channel) {
   {
     Locked locked(mutex_);
-    for (size_t i = 0; i < channels_.size(); ++i) {
-      if (channels_[i] == channel) {
-        channels_.remove(i);
-        break;
-      }
-    }
+    channels_.take_out(channel);
     unmake(channel);
     // Notified inside the lock: once the count is zero, the session may go.
     changed_.notify_all();
@@ -241,16 +236,11 @@ jvmtiEnv* Session::tags() {
   wanted.can_get_line_numbers = 1;
   env->AddCapabilities(&wanted);
   if (held_) enable_early(env);
-  jvmtiEnv* surplus = nullptr;
   {
     Locked locked(mutex_);
-    if (tags_ == nullptr) {
-      tags_ = env;
-    } else {
-      surplus = env;
-    }
+    if (tags_ == nullptr) tags_ = std::exchange(env, nullptr);
   }
-  if (surplus != nullptr) surplus->DisposeEnvironment();
+  if (env != nullptr) env->DisposeEnvironment();  // another thread was first
   return tags_;
 }
 
@@ -266,6 +256,10 @@ void Session::shut_down() {
   ending_ = true;
   if (control_channel_ != nullptr) control_channel_->shut_down();
   Locked locked(mutex_);
+  shut_down_channels();
+}
+
+void Session::shut_down_channels() {
   for (Channel* channel : channels_) channel->shut_down();
   for (Channel* channel : event_channels.all()) channel->shut_down();
   event_channels.wake();

@@ -130,6 +130,7 @@ class Session {
   template <class Fits>
   bool any_channel(Fits fits);  // hold the mutex
   bool greet();
+  void shut_down_channels();  // hold the mutex
   Channel* add_channel(int descriptor);
   void end(JNIEnv* jni);
   bool end_stage(JNIEnv* jni, Stage stage);

@@ -77,9 +77,7 @@ bool Session::end_own(JNIEnv* jni, Session& session, Stage stage) {
   switch (stage) {
     case Stage::kHangUp: {
       Locked locked(session.mutex_);
-      for (Channel* channel : session.channels_) channel->shut_down();
-      for (Channel* channel : session.event_channels.all()) channel->shut_down();
-      session.event_channels.wake();
+      session.shut_down_channels();
       break;
     }
     case Stage::kUndo:
@@ -123,11 +121,7 @@ bool Session::take_off_list() {
   Locked locked(agent.mutex);
   if (environments.in_flight() > 0) return false;
   off_list_ = true;
-  for (size_t i = 0; i < agent.sessions.size(); ++i) {
-    if (agent.sessions[i] != this) continue;
-    agent.sessions.remove(i);
-    break;
-  }
+  agent.sessions.take_out(this);
   return true;
 }
 

@@ -9,15 +9,18 @@
 
 namespace jvmti {
 
-struct Placed {
-  enum What { kBreakpoint, kAccessWatch, kModificationWatch } what;
+// A breakpoint or a watch in the VM.
+struct VmSetting {
+  jvmtiEvent event;  // the one that comes of it
   jvmtiEnv* env;
   void* member;
   jlocation location;
-  jweak klass;
+  jweak klass;  // of what is in an undo list
 
-  bool operator==(const Placed& other) const {
-    return what == other.what && env == other.env && member == other.member &&
+  jvmtiError set(jclass of) const;
+  void clear(jclass of) const;
+  bool operator==(const VmSetting& other) const {
+    return event == other.event && env == other.env && member == other.member &&
            location == other.location;
   }
 };
@@ -25,24 +28,24 @@ struct Placed {
 class UndoList {
  public:
   // After the VM has set it; false where it could not be noted and has been taken back.
-  [[nodiscard]] bool note(JNIEnv* jni, Placed made, jclass klass);
+  [[nodiscard]] bool note(JNIEnv* jni, VmSetting made, jclass klass);
   // After it has been cleared.
-  void forget(JNIEnv* jni, const Placed& one);
+  void forget(JNIEnv* jni, const VmSetting& one);
   // Clears what an environment has set; null stands for all environments.
   void undo(JNIEnv* jni, jvmtiEnv* env);
 
  private:
   // One in a chain of those with the same hash.
   struct Entry {
-    Placed placed;
-    uint32_t next;  // its place plus one; 0 is none
+    VmSetting setting;
+    uint32_t next;  // the number of its entry plus one; 0 is none
   };
-  bool add(const Placed& made);
-  bool take(const Placed& one, Placed* taken);
-  bool take_any(jvmtiEnv* env, size_t* before, Placed* taken);
-  Placed remove(size_t place);
+  bool add(const VmSetting& made);
+  bool take(const VmSetting& one, VmSetting* taken);
+  bool take_any(jvmtiEnv* env, size_t* before, VmSetting* taken);
+  VmSetting remove(size_t place);
   bool grow();
-  uint32_t* head_of(const Placed& one);
+  uint32_t* head_of(const VmSetting& one);
   uint32_t* link_to(size_t place);
 
   Mutex mutex_{Guards::kLists};

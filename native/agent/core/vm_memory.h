@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
 struct DeleteByJni {
@@ -46,6 +48,28 @@ class LocalRef {
 // Of a list that owns none of its references.
 inline void delete_local(JNIEnv* jni, jobject reference) { LocalRef<> last(jni, reference); }
 
+inline jvmtiCapabilities held(jvmtiEnv* env) {
+  jvmtiCapabilities capabilities{};
+  env->GetCapabilities(&capabilities);
+  return capabilities;
+}
+
+// Everything made while it lasts is deleted at its end; false where the VM has no memory for it,
+// with an exception.
+class LocalFrame : NoCopy {
+ public:
+  LocalFrame(JNIEnv* jni, jint capacity)
+      : jni_(jni), pushed_(jni->PushLocalFrame(capacity) == JNI_OK) {}
+  ~LocalFrame() {
+    if (pushed_) jni_->PopLocalFrame(nullptr);
+  }
+  explicit operator bool() const { return pushed_; }
+
+ private:
+  JNIEnv* jni_;
+  const bool pushed_;
+};
+
 // The class of a weak reference, or null when it has been unloaded.
 inline LocalRef<jclass> class_behind(JNIEnv* jni, jweak weak) {
   return LocalRef<jclass>(jni, jni->NewLocalRef(weak));
@@ -68,11 +92,9 @@ inline bool is_current(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
 
 // Memory of a result, given back with the environment that allocated it.
 template <class T>
-class Deallocated {
+class Deallocated : NoCopy {
  public:
   explicit Deallocated(jvmtiEnv* env, T* memory = nullptr) : env_(env), memory_(memory) {}
-  Deallocated(const Deallocated&) = delete;
-  Deallocated& operator=(const Deallocated&) = delete;
   ~Deallocated() { reset(); }
   T* get() const { return memory_; }
   operator T*() const { return memory_; }

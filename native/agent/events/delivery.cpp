@@ -59,35 +59,7 @@ void Delivery::bytes(jint size, const unsigned char* data) {
 void Delivery::value(char type, const jvalue& value) {
   if (type == '[') type = 'L';
   layouts::Value out{type, 0};
-  switch (type) {
-    case 'L':
-      out.bits = handle<kinds::Object>(value.l);
-      break;
-    case 'Z':
-      out.bits = value.z != 0;
-      break;
-    case 'B':
-      out.bits = static_cast<uint64_t>(value.b);
-      break;
-    case 'C':
-      out.bits = value.c;
-      break;
-    case 'S':
-      out.bits = static_cast<uint64_t>(value.s);
-      break;
-    case 'I':
-      out.bits = static_cast<uint64_t>(value.i);
-      break;
-    case 'F': {
-      double wide = static_cast<double>(value.f);
-      std::memcpy(&out.bits, &wide, sizeof wide);
-      break;
-    }
-    case 'V':
-      break;
-    default:  // J and D
-      out.bits = static_cast<uint64_t>(value.j);
-  }
+  if (type != 'V') out.bits = type == 'L' ? handle<kinds::Object>(value.l) : bits_of(type, value);
   payload_.number(out);
 }
 

@@ -8,15 +8,13 @@ namespace jvmti {
 
 // One opening of a conversation inside an event's scope.  The trampoline writes what the event
 // brings, in the order of its declaration, and asks; what the handler answers is read after that.
-class Delivery {
+class Delivery : NoCopy {
  public:
   // Of the event itself, to its handler.
   Delivery(EventScope& scope, JNIEnv* jni);
   // Of something that is made of it: `number` is the opening's; `limit` is in milliseconds, -1 is
   // for ever.
   Delivery(EventScope& scope, JNIEnv* jni, int number, int event, int64_t limit);
-  Delivery(const Delivery&) = delete;
-  Delivery& operator=(const Delivery&) = delete;
   // There is a channel to speak on.
   bool ready() const { return channel_ != nullptr; }
   // The handler threw an exception, which the thread has when the scope ends.

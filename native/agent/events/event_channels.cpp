@@ -70,12 +70,7 @@ void EventChannels::give_back(Channel* channel, bool good) {
     changed_.notify_one();
     return;
   }
-  for (size_t i = 0; i < all_.size(); ++i) {
-    if (all_[i] == channel) {
-      all_.remove(i);
-      break;
-    }
-  }
+  all_.take_out(channel);
   unmake(channel);
 }
 

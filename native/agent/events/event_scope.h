@@ -20,7 +20,7 @@ struct Environment;
 // numbers are those of OwnWork in src/jvmti/layouts.
 using layouts::OwnWork;
 
-class EventScope {
+class EventScope : NoCopy {
  public:
   // A tap, and what holds for it where our own work causes the event.
   struct Wish {
@@ -37,8 +37,6 @@ class EventScope {
     if (!wants(*environment) || !enter()) unpin();
   }
   ~EventScope() { leave(); }
-  EventScope(const EventScope&) = delete;
-  EventScope& operator=(const EventScope&) = delete;
 
   // The environment that belongs to one of the VM's; null without.
   static Environment* environment_of(jvmtiEnv* env);

@@ -38,7 +38,7 @@ from protocol_header import protocol_header  # noqa: E402
 from recorders import recorders_header, recorders_source  # noqa: E402
 from structures import structures_header  # noqa: E402
 from thunks import thunks_source  # noqa: E402
-from trampolines import trampolines_source  # noqa: E402
+from trampolines import taps_header, trampolines_source  # noqa: E402
 
 
 def main(output: Path) -> None:
@@ -55,6 +55,7 @@ def main(output: Path) -> None:
         "recorders.h": recorders_header(),
         "recorders.cpp": recorders_source(),
         "structures.h": structures_header(),
+        "taps.h": taps_header(),
         "thunks.cpp": thunks_source(),
         "trampolines.cpp": trampolines_source(),
         "jni_wrappers.cpp": jni_wrappers_source(),

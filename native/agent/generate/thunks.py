@@ -12,6 +12,7 @@ from interface_text import functions, interface_digest
 from jvmti.interface import shapes
 from jvmti.interface.declaration import Declaration, Table
 from jvmti.interface.types import ArrayBeforeCount, CallerBuffer, CountIs, ResultPerItem, SameCount
+from jvmti.refs import handles
 
 
 class Thunk:
@@ -64,6 +65,9 @@ class Thunk:
         if not self.results:
             return [f"  {callee};", "  call.settled();"]
         shape = self.results[0][1]
+        if not self.declaration.own and isinstance(shape, shapes.Reference):
+            if shape.python is handles.Field:
+                callee = f"ClassField{{{self.in_arguments()[0]}, {callee}}}"
         return [
             f"  auto result = {callee};",
             "  if (!call.settled()) return;",

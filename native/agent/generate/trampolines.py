@@ -24,7 +24,6 @@ class EventTap:
     """
 
     name: str
-    header: str
     prefix: str
     of: Callable[[EventDeclaration], OwnWork | None]
 
@@ -39,7 +38,7 @@ class EventTap:
         return own.name
 
 
-TAPS = (EventTap("Stops", "agent/engines/stops/stops.h", "stop", lambda one: one.stops),)
+TAPS = (EventTap("Stops", "stop", lambda one: one.stops),)
 
 
 class Trampoline:
@@ -219,6 +218,21 @@ class Trampoline:
         return "\n".join(lines)
 
 
+def taps_header() -> str:
+    """What engines do with the events that they tap: trampolines call it."""
+    made = [Trampoline(event.declaration) for event in EVENTS.values()]
+    functions = [
+        f"void {tap.prefix}_{one.declaration.name}"
+        f"({', '.join(['EventScope& scope', *one.c_parameters()])});"
+        for tap in TAPS
+        for one in made
+        if tap.sees(one.declaration)
+    ]
+    lines = [HEAD, "#pragma once\n", "#include <jvmti.h>\n", "namespace jvmti {\n"]
+    lines += ["class EventScope;", *functions, "\n}  // namespace jvmti\n"]
+    return "\n".join(lines)
+
+
 def trampolines_source() -> str:
     """All trampolines, and what fills the VM's table of callbacks with them and the recorders."""
     made = [Trampoline(event.declaration) for event in EVENTS.values()]
@@ -231,7 +245,7 @@ def trampolines_source() -> str:
         '#include "agent/events/events.h"',
         '#include "generated/recorders.h"',
         '#include "generated/structures.h"',
-        *(f'#include "{one.header}"' for one in TAPS),
+        '#include "generated/taps.h"',
         "",
         "namespace jvmti {",
         "namespace {\n",

@@ -14,7 +14,7 @@ from jvmti.refs import Class, Field, Object
 class InstanceFieldFunctions(Calling):
     """The functions of the chapter "Accessing fields of objects"."""
 
-    @jni_function(94, own=True, guard="loaded_class", c_name="GetFieldID")
+    @jni_function(94, guard="loaded_class", c_name="GetFieldID")
     def get_field_id(self, clazz: Class, name: Text, sig: Text) -> Field:
         """Find a non-static field of the class or its supertypes by name and signature.
 

@@ -25,7 +25,7 @@ from jvmti.refs import Class, Method, Object
 class InstanceMethodFunctions(Calling):
     """The functions of the chapter "Calling instance methods"."""
 
-    @jni_function(33, own=True, guard="loaded_class", c_name="GetMethodID")
+    @jni_function(33, guard="loaded_class", c_name="GetMethodID")
     def get_method_id(self, clazz: Class, name: Text, sig: Text) -> Method:
         """Find a non-static method of the class or its supertypes by name and signature.
 

@@ -40,7 +40,7 @@ class BufferFunctions(Calling):
         JNI: NewDirectByteBuffer.
         """
 
-    @jni_function(230, since="1.4", own=True)
+    @jni_function(230, since="1.4")
     def get_direct_buffer_address(self, buf: Object) -> Address:
         """Return the address of a direct buffer's memory.
 

@@ -14,7 +14,7 @@ from jvmti.refs import Class, Field, Object
 class StaticFieldFunctions(Calling):
     """The functions of the chapter "Accessing static fields"."""
 
-    @jni_function(144, own=True, guard="loaded_class", c_name="GetStaticFieldID")
+    @jni_function(144, guard="loaded_class", c_name="GetStaticFieldID")
     def get_static_field_id(self, clazz: Class, name: Text, sig: Text) -> Field:
         """Find a static field of the class or its supertypes by name and signature.
 

@@ -25,7 +25,7 @@ from jvmti.refs import Class, Method, Object
 class StaticMethodFunctions(Calling):
     """The functions of the chapter "Calling static methods"."""
 
-    @jni_function(113, own=True, guard="loaded_class", c_name="GetStaticMethodID")
+    @jni_function(113, guard="loaded_class", c_name="GetStaticMethodID")
     def get_static_method_id(self, clazz: Class, name: Text, sig: Text) -> Method:
         """Find a static method of the class or its supertypes by name and signature.
 

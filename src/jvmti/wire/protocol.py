@@ -15,7 +15,7 @@ import enum
 
 from jvmti.layouts.declare import Constants, Record, shared
 
-VERSION = 3
+VERSION = 4
 """The protocol's version: every change increases it, so that the sides detect a mismatch."""
 MAGIC = 0x49544D564A  # "JVMTI", little-endian
 

@@ -98,10 +98,9 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
     if (env->SetTag(listed[i], 0) != JVMTI_ERROR_NONE) tags.tagging();
   }
   size_t room = static_cast<size_t>(*count) + static_cast<size_t>(extra);
-  *objects = result_list<jobject>(room);
-  *found = result_list<jlong>(room);
-  if (*objects == nullptr || *found == nullptr) {
-    error = JVMTI_ERROR_OUT_OF_MEMORY;
+  error = allocate_list(room, objects);
+  if (error == JVMTI_ERROR_NONE) error = allocate_list(room, found);
+  if (error != JVMTI_ERROR_NONE) {
     for (jint i = 0; i < *count; ++i) delete_local(call.jni, listed[i]);
     *count = 0;
   } else if (*count > 0) {
@@ -130,8 +129,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
              (before == of.items()[i] && ordinals.items()[i - 1] < ordinals.items()[i]);
     }
     if (!fine) {
-      call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "what is looked for must be in order");
-      return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+      return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "what is looked for must be in order");
     }
   }
   PassControl control(call, limit.c());
@@ -142,53 +140,44 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
 
   size_t class_room = static_cast<size_t>(classes.count()) + 1;
   size_t wanted_room = static_cast<size_t>(wanted) + 1;
-  Array<jlong> all_seen(class_room);
-  Array<jint> all_next(class_room);
-  Array<jint> all_tags(wanted_room);
-  Array<jlong> all_asked(wanted_room);
-  jlong* seen = all_seen.get();
-  jint* next = all_next.get();
-  jint* own_tags = all_tags.get();
-  jlong* asked = all_asked.get();
-  if (seen != nullptr && next != nullptr && own_tags != nullptr && asked != nullptr) {
-    for (jint i = wanted - 1; i >= 0; --i) next[of.items()[i]] = i;
-    // A class of which nothing is looked for has nothing next either.
-    for (jint i = 1; i <= classes.count(); ++i) {
-      if (next[i] == 0 && (wanted == 0 || of.items()[0] != i)) next[i] = wanted;
-    }
-    HeapFind find{control,       classes.count(), of.items(), ordinals.items(),
-                  sizes.items(), lengths.items(), wanted,     seen,
-                  next,          own_tags,        0,          0};
-    jvmtiHeapCallbacks callbacks{};
-    callbacks.heap_iteration_callback = find_object;
-    tags.tagging();
-    control.begin();
-    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &find);
-    control.finish();
-    jint ask = 0;
-    jint extra = 0;
-    for (jint i = 0; i < wanted; ++i) {
-      extra += own_tags[i] != 0;
-      if (own_tags[i] == 0) asked[ask++] = kFoundTag + i;
-    }
-    if (error == JVMTI_ERROR_NONE) {
-      error = find_all(call, tags, find.found == 0 ? 0 : ask, asked, find.found - extra, extra,
-                       count, objects, places);
-    }
-    if (error == JVMTI_ERROR_NONE) {
-      for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
-      for (jint i = 0; i < wanted; ++i) {
-        if (own_tags[i] <= 0 || own_tags[i] > classes.count()) continue;
-        (*objects)[*count] = call.jni->NewLocalRef(classes.items()[own_tags[i] - 1]);
-        (*places)[(*count)++] = i;
-      }
-    }
-    *stopped = control.stopped();
-    *different = find.different;
-    *whole = !control.over();
-  } else {
-    error = JVMTI_ERROR_OUT_OF_MEMORY;
+  Array<jlong> seen(class_room);
+  Array<jint> next(class_room);
+  Array<jint> own_tags(wanted_room);
+  Array<jlong> asked(wanted_room);
+  if (!seen || !next || !own_tags || !asked) return JVMTI_ERROR_OUT_OF_MEMORY;
+  for (jint i = wanted - 1; i >= 0; --i) next.get()[of.items()[i]] = i;
+  // A class of which nothing is looked for has nothing next either.
+  for (jint i = 1; i <= classes.count(); ++i) {
+    if (next.get()[i] == 0 && (wanted == 0 || of.items()[0] != i)) next.get()[i] = wanted;
   }
+  HeapFind find{control,       classes.count(), of.items(), ordinals.items(),
+                sizes.items(), lengths.items(), wanted,     seen.get(),
+                next.get(),    own_tags.get(),  0,          0};
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_iteration_callback = find_object;
+  tags.tagging();
+  error = control.iterate(tags.env(), kOnlyTaggedClasses, single(classes), callbacks, &find);
+  jint ask = 0;
+  jint extra = 0;
+  for (jint i = 0; i < wanted; ++i) {
+    extra += own_tags.get()[i] != 0;
+    if (own_tags.get()[i] == 0) asked.get()[ask++] = kFoundTag + i;
+  }
+  if (error == JVMTI_ERROR_NONE) {
+    error = find_all(call, tags, find.found == 0 ? 0 : ask, asked.get(), find.found - extra, extra,
+                     count, objects, places);
+  }
+  if (error == JVMTI_ERROR_NONE) {
+    for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
+    for (jint i = 0; i < wanted; ++i) {
+      jint tag = own_tags.get()[i];
+      if (tag <= 0 || tag > classes.count()) continue;
+      (*objects)[*count] = call.jni->NewLocalRef(classes.items()[tag - 1]);
+      (*places)[(*count)++] = i;
+    }
+  }
+  control.report(stopped, whole);
+  *different = find.different;
   return error;
 }
 
@@ -204,11 +193,9 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = take_object;
   tags.tagging();
-  control.begin();
   if (most.c() > 0) {
-    error = tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks, &take);
+    error = control.iterate(tags.env(), kOnlyTaggedClasses, single(classes), callbacks, &take);
   }
-  control.finish();
   if (error == JVMTI_ERROR_NONE && !take.room) error = JVMTI_ERROR_OUT_OF_MEMORY;
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
@@ -221,8 +208,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
     if (number <= 0 || number > classes.count()) continue;
     (*objects)[(*count)++] = call.jni->NewLocalRef(classes.items()[number - 1]);
   }
-  *stopped = control.stopped();
-  *whole = !control.over();
+  control.report(stopped, whole);
   return JVMTI_ERROR_NONE;
 }
 

@@ -153,16 +153,11 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
   if (error != JVMTI_ERROR_NONE) return error;
   Walk walk{control, tags.marks, {}, false, false};
-  jvmtiHeapCallbacks callbacks{};
-  callbacks.heap_reference_callback = note_variable;
-  control.begin();
-  error = tags.env()->FollowReferences(0, nullptr, nullptr, &callbacks, &walk);
-  control.finish();
+  error = control.follow(tags.env(), note_variable, nullptr, &walk);
   if (error != JVMTI_ERROR_NONE) return error;
   *stopped = control.stopped();
   if (!align(tags.env(), thread.c(), &walk.variables)) {
-    call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
-    return JVMTI_ERROR_THREAD_NOT_SUSPENDED;
+    return call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
   }
   if (depth.c() < 0 && is_current(call, thread.c()) && !note_entered(call, tags.env(), &walk)) {
     return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -190,9 +185,8 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
     if (!known) fine = fine && wanted.push(one.mark);
     known = true;
   }
-  *places = fine ? as_result(numbers, place_count) : nullptr;
-  if (*places == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  if (wanted.empty()) return JVMTI_ERROR_NONE;
+  error = fine ? give(numbers, place_count, places) : JVMTI_ERROR_OUT_OF_MEMORY;
+  if (error != JVMTI_ERROR_NONE || wanted.empty()) return error;
   return tags.env()->GetObjectsWithTags(static_cast<jint>(wanted.size()), wanted.begin(), count,
                                         objects, marks);
 }

@@ -29,17 +29,13 @@ bool PassControl::open(uint64_t size) {
   int descriptor = call_.channel.take_descriptor();
   if (descriptor < 0 && size == 0) return true;
   if (descriptor < 0) {
-    call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no shared memory came with the request");
-    return false;
+    return call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no shared memory came with the request");
   }
   const char* why = memory_.open(descriptor);
   if (why == nullptr && memory_.size() < Page::kSize + size) {
     why = "the shared memory is too short";
   }
-  if (why != nullptr) {
-    call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
-    return false;
-  }
+  if (why != nullptr) return call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
   // The controller has made the pages; mapping them now spares their faults while the VM is
   // stopped.
   madvise(memory_.data(), memory_.size(), MADV_POPULATE_WRITE);
@@ -70,6 +66,24 @@ void PassControl::finish() {
   if (memory_.data() != nullptr) {
     word(memory_.data(), Page::kVisited)->store(visited_, std::memory_order_relaxed);
   }
+}
+
+jvmtiError PassControl::iterate(jvmtiEnv* env, jint filter, jclass klass,
+                                const jvmtiHeapCallbacks& callbacks, void* data) {
+  begin();
+  jvmtiError error = env->IterateThroughHeap(filter, klass, &callbacks, data);
+  finish();
+  return error;
+}
+
+jvmtiError PassControl::follow(jvmtiEnv* env, jvmtiHeapReferenceCallback callback, jobject from,
+                               void* data) {
+  jvmtiHeapCallbacks callbacks{};
+  callbacks.heap_reference_callback = callback;
+  begin();
+  jvmtiError error = env->FollowReferences(0, nullptr, from, &callbacks, data);
+  finish();
+  return error;
 }
 
 PassTags::PassTags() : env_(nullptr) {

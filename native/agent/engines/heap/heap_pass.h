@@ -12,12 +12,10 @@
 namespace jvmti {
 
 // The controller's memory, if any came with the call, begins with a page of 64-bit words.
-class PassControl {
+class PassControl : NoCopy {
  public:
   // `limit` is in milliseconds, -1 for none.
   PassControl(Call& call, int64_t limit);
-  PassControl(const PassControl&) = delete;
-  PassControl& operator=(const PassControl&) = delete;
 
   // False, with a refusal, when the memory that came cannot be used or has less than `size` bytes.
   bool open(uint64_t size);
@@ -29,9 +27,15 @@ class PassControl {
   }
   bool over() const { return over_; }
   void end() { over_ = true; }
-  // Around the call that stops the VM.
-  void begin();
-  void finish();
+  // The calls that stop the VM.
+  jvmtiError iterate(jvmtiEnv* env, jint filter, jclass klass, const jvmtiHeapCallbacks& callbacks,
+                     void* data);
+  jvmtiError follow(jvmtiEnv* env, jvmtiHeapReferenceCallback callback, jobject from, void* data);
+  // What every pass says of itself.
+  void report(jlong* stopped, jboolean* whole) const {
+    *stopped = stopped_;
+    *whole = !over_;
+  }
   int64_t stopped() const { return stopped_; }  // nanoseconds, all passes together
   int64_t longest() const { return longest_; }
   uint64_t visited() const { return visited_; }
@@ -39,6 +43,8 @@ class PassControl {
  private:
   static constexpr uint64_t kStep = 1024;
   bool look();
+  void begin();
+  void finish();
 
   Call& call_;
   SharedMemory memory_;
@@ -54,12 +60,10 @@ class PassControl {
 // next garbage collection, 1 to 9 KB; so it serves the next pass when nothing is tagged any more.
 // That is so only when the VM has shown every object that was tagged: one that it left out may
 // carry its tag still.  A pass all the same believes no tag that it cannot have given itself.
-class PassTags {
+class PassTags : NoCopy {
  public:
   PassTags();
   ~PassTags();
-  PassTags(const PassTags&) = delete;
-  PassTags& operator=(const PassTags&) = delete;
   jvmtiEnv* env() const { return env_; }
   // Tags classes with 1, 2, 3 …; the list must outlive this.
   jvmtiError number(const jclass* classes, jint count);
@@ -81,33 +85,45 @@ class PassTags {
   bool left_ = false;  // classes that may be tagged still
 };
 
+// Where a reference is, in what its kind has.
+struct ReferencePlace {
+  jint index;
+  jlong thread_tag = 0;
+  jlong thread_id = 0;
+  jint depth = 0;
+  jmethodID method = nullptr;
+  jlocation location = 0;
+};
+inline ReferencePlace place_of(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
+                               jint no_index) {
+  switch (kind) {
+    case JVMTI_HEAP_REFERENCE_FIELD:
+    case JVMTI_HEAP_REFERENCE_STATIC_FIELD:
+      return {info->field.index};
+    case JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT:
+      return {info->array.index};
+    case JVMTI_HEAP_REFERENCE_CONSTANT_POOL:
+      return {info->constant_pool.index};
+    case JVMTI_HEAP_REFERENCE_STACK_LOCAL: {
+      const jvmtiHeapReferenceInfoStackLocal& local = info->stack_local;
+      return {local.slot,  local.thread_tag, local.thread_id,
+              local.depth, local.method,     local.location};
+    }
+    case JVMTI_HEAP_REFERENCE_JNI_LOCAL: {
+      const jvmtiHeapReferenceInfoJniLocal& local = info->jni_local;
+      return {no_index, local.thread_tag, local.thread_id, local.depth, local.method, 0};
+    }
+    default:
+      return {no_index};
+  }
+}
+
 // Leaves out objects of classes that are not tagged.
 constexpr jint kOnlyTaggedClasses = JVMTI_HEAP_FILTER_CLASS_UNTAGGED;
 
 // The VM passes over objects of other classes than a single one without looking up any tag.
 inline jclass single(const In<List<kinds::Class>>& classes) {
   return classes.count() == 1 ? classes.items()[0] : nullptr;
-}
-
-// Memory of the VM's for a list that is a result; null without memory.
-template <class T>
-T* result_list(size_t count) {
-  unsigned char* memory = nullptr;
-  jlong size = static_cast<jlong>((count + 1) * sizeof(T));
-  if (agent.env->Allocate(size, &memory) != JVMTI_ERROR_NONE) return nullptr;
-  return reinterpret_cast<T*>(memory);
-}
-
-// Numbers, or rows that are made of numbers, as a result of a call; null without memory.
-template <class Row>
-jlong* as_result(const Vector<Row>& from, jint* count) {
-  static_assert(sizeof(Row) % sizeof(jlong) == 0);
-  size_t numbers = from.size() * (sizeof(Row) / sizeof(jlong));
-  jlong* made = result_list<jlong>(numbers);
-  if (made == nullptr) return nullptr;
-  if (numbers > 0) std::memcpy(made, from.begin(), numbers * sizeof(jlong));
-  *count = static_cast<jint>(numbers);
-  return made;
 }
 
 }  // namespace jvmti

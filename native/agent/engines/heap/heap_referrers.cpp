@@ -51,31 +51,16 @@ jint JNICALL step_back(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
     trace.arrived = true;
   } else {
     if (!trace.marked(referrer)) {
-      if (trace.total >= trace.most) {
-        trace.too_many = true;
-        return kAbort;
-      }
+      referrer = *referrer_tag = trace.add_within_limit();
+      if (referrer == 0) return kAbort;
       ++trace.total;
-      referrer = trace.add();
-      if (referrer == 0) {
-        trace.failed = true;
-        return kAbort;
-      }
-      *referrer_tag = referrer;
     }
     Mark& mark = trace[referrer];
     if (mark.level >= 0) return kFollow;
     mark.level = trace.level;
     mark.held = static_cast<uint32_t>(held);
     mark.kind = kind;
-    mark.index = -1;
-    if (kind == JVMTI_HEAP_REFERENCE_FIELD || kind == JVMTI_HEAP_REFERENCE_STATIC_FIELD) {
-      mark.index = info->field.index;
-    } else if (kind == JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT) {
-      mark.index = info->array.index;
-    } else if (kind == JVMTI_HEAP_REFERENCE_CONSTANT_POOL) {
-      mark.index = info->constant_pool.index;
-    }
+    mark.index = place_of(kind, info, -1).index;
     // A class that is never unloaded is as good as a root.
     trace.arrived = (mark.flags & kPermanent) != 0;
     held = referrer;
@@ -94,15 +79,8 @@ jint JNICALL reach(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* in
   if (referrer_tag != nullptr && trace.weak(kind, info, referrer_class_tag)) return 0;
   if (trace.flagged(*tag, kPermanent | kOurThread)) return 0;
   if (!trace.marked(*tag)) {
-    if (trace.total >= trace.most) {
-      trace.too_many = true;
-      return kAbort;
-    }
-    *tag = trace.add();
-    if (*tag == 0) {
-      trace.failed = true;
-      return kAbort;
-    }
+    *tag = trace.add_within_limit();
+    if (*tag == 0) return kAbort;
   }
   Mark& mark = trace[*tag];
   if ((mark.flags & (kReachable | kTarget)) == 0) {
@@ -167,15 +145,14 @@ jvmtiError FindReferrers(Call& call, const In<kinds::Object>& object, const In<j
   error = trace.follow(refer, nullptr);
   if (error != JVMTI_ERROR_NONE) return error;
   *total = trace.total;
-  *stopped = control.stopped();
-  *whole = !control.over();
+  control.report(stopped, whole);
   Vector<jlong> referrers;
   for (const layouts::Edge& edge : trace.edges) {
     if (!referrers.push(edge.referrer)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  *edges = as_result(trace.edges, edge_count);
-  if (*edges == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  return objects_behind(trace, referrers, count, objects, marks);
+  error = give(trace.edges, edge_count, edges);
+  return error != JVMTI_ERROR_NONE ? error
+                                   : objects_behind(trace, referrers, count, objects, marks);
 }
 
 jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>& most,
@@ -207,9 +184,8 @@ jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>
   }
   *found = trace.arrived;
   *too_many = trace.too_many;
-  *stopped = control.stopped();
+  control.report(stopped, whole);
   *longest = control.longest();
-  *whole = !control.over();
   Vector<layouts::Edge> steps;
   Vector<jlong> way;
   if (trace.arrived) {
@@ -223,9 +199,8 @@ jvmtiError FindPath(Call& call, const In<kinds::Object>& object, const In<jlong>
     }
     if (!fine) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  *edges = as_result(steps, edge_count);
-  if (*edges == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-  return objects_behind(trace, way, count, objects, marks);
+  error = give(steps, edge_count, edges);
+  return error != JVMTI_ERROR_NONE ? error : objects_behind(trace, way, count, objects, marks);
 }
 
 jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In<jlong>& most,
@@ -253,9 +228,8 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
     *bytes += mark.size;
     ++*retained;
   }
-  *stopped = control.stopped();
+  control.report(stopped, whole);
   *longest = control.longest();
-  *whole = !control.over();
   return error;
 }
 

@@ -234,20 +234,17 @@ jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In
   jvmtiError error = tags.number(classes.items(), classes.count());
   if (error != JVMTI_ERROR_NONE) return error;
   size_t places = static_cast<size_t>(classes.count()) + 1;
-  *counts = result_list<jlong>(places);
-  *bytes = result_list<jlong>(places);
-  if (*counts == nullptr || *bytes == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  error = allocate_list(places, counts);
+  if (error == JVMTI_ERROR_NONE) error = allocate_list(places, bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
   std::memset(*counts, 0, places * sizeof(jlong));
   std::memset(*bytes, 0, places * sizeof(jlong));
   HeapCount counted{control, classes.count(), *counts, *bytes};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = count_object;
-  control.begin();
-  error = tags.env()->IterateThroughHeap(0, nullptr, &callbacks, &counted);
-  control.finish();
+  error = control.iterate(tags.env(), 0, nullptr, callbacks, &counted);
   *count = *byte_count = static_cast<jint>(places);
-  *stopped = control.stopped();
-  *whole = !control.over();
+  control.report(stopped, whole);
   return error;
 }
 
@@ -290,16 +287,13 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
     callbacks.primitive_field_callback = scan_value;
     scan.with_values();
   }
-  control.begin();
-  error = all.c() ? tags.env()->IterateThroughHeap(0, nullptr, &callbacks, &scan)
-                  : tags.env()->IterateThroughHeap(kOnlyTaggedClasses, single(classes), &callbacks,
-                                                   &scan);
-  control.finish();
+  error = control.iterate(tags.env(), all.c() ? 0 : kOnlyTaggedClasses,
+                          all.c() ? nullptr : single(classes), callbacks, &scan);
   if (error != JVMTI_ERROR_NONE) return error;
   scan.close_values();
 
-  *found = as_result(scan.fields, count);
-  if (*found == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
+  error = give(scan.fields, count, found);
+  if (error != JVMTI_ERROR_NONE) return error;
   *rows = static_cast<jlong>(scan.rows);
   *missed = static_cast<jlong>(scan.missed);
   *strings = static_cast<jlong>(scan.strings);
@@ -307,8 +301,7 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
   *text = static_cast<jlong>(scan.text_size);
   *values = static_cast<jlong>(scan.values_size);
   *elements = static_cast<jlong>(scan.elements_size);
-  *stopped = control.stopped();
-  *whole = !control.over();
+  control.report(stopped, whole);
   return JVMTI_ERROR_NONE;
 }
 

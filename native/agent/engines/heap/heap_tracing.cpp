@@ -76,14 +76,13 @@ int32_t Tracing::referent_of(jclass klass) {
   bool weakly = (weak_ != nullptr && jni->IsAssignableFrom(klass, weak_)) ||
                 (phantom_ != nullptr && jni->IsAssignableFrom(klass, phantom_));
   if (!weakly || referent_place_ < 0) return -1;
-  if (jni->PushLocalFrame(64) != JNI_OK) {
+  LocalFrame frame(jni, 64);
+  if (!frame) {
     jni->ExceptionClear();
     return -1;
   }
   Vector<jclass> seen;
-  jint before = interface_fields(klass, &seen);
-  jni->PopLocalFrame(nullptr);
-  return before + referent_place_;
+  return interface_fields(klass, &seen) + referent_place_;
 }
 
 jvmtiError Tracing::mark_classes() {
@@ -164,45 +163,18 @@ jvmtiError Tracing::prepare(jobject object) {
 
 jvmtiError Tracing::follow(jvmtiHeapReferenceCallback callback, jobject from) {
   for (Mark& mark : marks_) mark.own_left = mark.own;
-  jvmtiHeapCallbacks callbacks{};
-  callbacks.heap_reference_callback = callback;
-  control.begin();
-  jvmtiError error = env()->FollowReferences(0, nullptr, from, &callbacks, this);
-  control.finish();
+  jvmtiError error = control.follow(env(), callback, from, this);
   if (error == JVMTI_ERROR_NONE && failed) error = JVMTI_ERROR_OUT_OF_MEMORY;
   return error;
 }
 
 void Tracing::note(jlong referrer, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
                    bool weakly) {
-  layouts::Edge edge{referrer, kind, -1, 0, 0, 0, weakly};
-  jmethodID method = nullptr;
-  switch (kind) {
-    case JVMTI_HEAP_REFERENCE_FIELD:
-    case JVMTI_HEAP_REFERENCE_STATIC_FIELD:
-      edge.index = info->field.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT:
-      edge.index = info->array.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_CONSTANT_POOL:
-      edge.index = info->constant_pool.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_STACK_LOCAL:
-      edge.index = info->stack_local.slot;
-      edge.thread = info->stack_local.thread_id;
-      edge.depth = info->stack_local.depth;
-      method = info->stack_local.method;
-      break;
-    case JVMTI_HEAP_REFERENCE_JNI_LOCAL:
-      edge.thread = info->jni_local.thread_id;
-      edge.depth = info->jni_local.depth;
-      method = info->jni_local.method;
-      break;
-    default:
-      break;
+  ReferencePlace place = place_of(kind, info, -1);
+  layouts::Edge edge{referrer, kind, place.index, place.thread_id, place.depth, 0, weakly};
+  if (place.method != nullptr) {
+    edge.method = static_cast<jlong>(call.session.methods.issue(place.method));
   }
-  if (method != nullptr) edge.method = static_cast<jlong>(call.session.methods.issue(method));
   failed = failed || !edges.push(edge);
 }
 

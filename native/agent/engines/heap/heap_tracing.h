@@ -34,12 +34,10 @@ struct Mark {
   uint8_t flags;
 };
 
-class Tracing {
+class Tracing : NoCopy {
  public:
   Tracing(Call& call, PassControl& control) : call(call), control(control) {}
   ~Tracing();
-  Tracing(const Tracing&) = delete;
-  Tracing& operator=(const Tracing&) = delete;
 
   // Marks classes, our own references and the target.
   jvmtiError prepare(jobject target);
@@ -54,6 +52,14 @@ class Tracing {
   jlong add() {
     Mark made{0, 0, 0, -1, 0, 0, 0, -1, 0};
     return marks_.push(made) ? static_cast<jlong>(marks_.size()) - 1 : 0;
+  }
+  // The same where that is not too many; 0, and why, otherwise.
+  jlong add_within_limit() {
+    too_many = total >= most;
+    if (too_many) return 0;
+    jlong added = add();
+    failed = failed || added == 0;
+    return added;
   }
 
   // A root that is there because of us.

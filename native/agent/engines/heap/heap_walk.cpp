@@ -1,5 +1,6 @@
 #include "agent/engines/heap/heap_walk.h"
 
+#include "agent/engines/heap/heap_pass.h"
 #include "generated/own.h"
 
 namespace jvmti {
@@ -54,7 +55,7 @@ void HeapWalk::write_block() {
   data_.clear();
   if (!failed && !block_.failed()) return;
   over_ = true;
-  if (exhausted || block_.exhausted()) return call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+  if (exhausted || block_.exhausted()) call_.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   call_.refuse(layouts::Status::kReplyTooLarge,
                "an array of the heap is larger than a message may be");
 }
@@ -108,40 +109,7 @@ jint JNICALL reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
                        jlong* referrer_tag, jint length, void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  jlong thread_tag = 0;
-  jlong thread_id = 0;
-  jint depth = 0;
-  jmethodID method = nullptr;
-  jlocation location = 0;
-  jint index = 0;
-  switch (kind) {
-    case JVMTI_HEAP_REFERENCE_FIELD:
-    case JVMTI_HEAP_REFERENCE_STATIC_FIELD:
-      index = info->field.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT:
-      index = info->array.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_CONSTANT_POOL:
-      index = info->constant_pool.index;
-      break;
-    case JVMTI_HEAP_REFERENCE_STACK_LOCAL:
-      thread_tag = info->stack_local.thread_tag;
-      thread_id = info->stack_local.thread_id;
-      depth = info->stack_local.depth;
-      method = info->stack_local.method;
-      location = info->stack_local.location;
-      index = info->stack_local.slot;
-      break;
-    case JVMTI_HEAP_REFERENCE_JNI_LOCAL:
-      thread_tag = info->jni_local.thread_tag;
-      thread_id = info->jni_local.thread_id;
-      depth = info->jni_local.depth;
-      method = info->jni_local.method;
-      break;
-    default:
-      break;
-  }
+  ReferencePlace place = place_of(kind, info, 0);
   unsigned about = 0;
   if (referrer_tag != nullptr) about |= About::kHasReferrer;
   if (referrer_tag == tag) about |= About::kSameObject;
@@ -153,37 +121,13 @@ jint JNICALL reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo
                                 referrer_tag == nullptr ? jlong{0} : *referrer_tag,
                                 static_cast<uint8_t>(about),
                                 length,
-                                thread_tag,
-                                thread_id,
-                                depth,
-                                method == nullptr ? uint64_t{0} : walk.method(method),
-                                location,
-                                index};
+                                place.thread_tag,
+                                place.thread_id,
+                                place.depth,
+                                walk.method(place.method),
+                                place.location,
+                                place.index};
   return walk.visited(Visit::kReference, record, tag, referrer_tag);
-}
-
-// As its bits are, widened to those of a long or of a double.
-uint64_t bits_of(const jvalue& value, jvmtiPrimitiveType type) {
-  jdouble real;
-  uint64_t bits;
-  switch (type) {
-    case JVMTI_PRIMITIVE_TYPE_BOOLEAN:
-      return value.z != 0;
-    case JVMTI_PRIMITIVE_TYPE_BYTE:
-      return static_cast<uint64_t>(static_cast<jlong>(value.b));
-    case JVMTI_PRIMITIVE_TYPE_CHAR:
-      return value.c;
-    case JVMTI_PRIMITIVE_TYPE_SHORT:
-      return static_cast<uint64_t>(static_cast<jlong>(value.s));
-    case JVMTI_PRIMITIVE_TYPE_INT:
-      return static_cast<uint64_t>(static_cast<jlong>(value.i));
-    case JVMTI_PRIMITIVE_TYPE_FLOAT:
-      real = value.f;
-      std::memcpy(&bits, &real, sizeof bits);
-      return bits;
-    default:
-      return static_cast<uint64_t>(value.j);
-  }
 }
 
 jint JNICALL primitive_field(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info,
@@ -191,8 +135,12 @@ jint JNICALL primitive_field(jvmtiHeapReferenceKind kind, const jvmtiHeapReferen
                              void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return walk.abort();
-  layouts::WalkPrimitiveField record{static_cast<jint>(kind), info->field.index,   class_tag, *tag,
-                                     static_cast<jint>(type), bits_of(value, type)};
+  layouts::WalkPrimitiveField record{static_cast<jint>(kind),
+                                     info->field.index,
+                                     class_tag,
+                                     *tag,
+                                     static_cast<jint>(type),
+                                     bits_of(static_cast<char>(type), value)};
   return walk.visited(Visit::kPrimitiveField, record, tag);
 }
 
@@ -214,23 +162,21 @@ jint JNICALL string(jlong class_tag, jlong size, jlong* tag, const jchar* value,
   return walk.visited(Visit::kString, record, tag);
 }
 
-jvmtiIterationControl control_of(jint control) {
-  return static_cast<jvmtiIterationControl>(control);
+template <class Record>
+jvmtiIterationControl visit_10(void* user_data, Visit visit, const Record& record, jlong* tag) {
+  HeapWalk& walk = of(user_data);
+  if (walk.over()) return JVMTI_ITERATION_ABORT;
+  return static_cast<jvmtiIterationControl>(walk.visited(visit, record, tag));
 }
 
 jvmtiIterationControl JNICALL object_10(jlong class_tag, jlong size, jlong* tag, void* user_data) {
-  HeapWalk& walk = of(user_data);
-  if (walk.over()) return JVMTI_ITERATION_ABORT;
-  layouts::WalkObject10 record{class_tag, size, *tag};
-  return control_of(walk.visited(Visit::kObject10, record, tag));
+  return visit_10(user_data, Visit::kObject10, layouts::WalkObject10{class_tag, size, *tag}, tag);
 }
 
 jvmtiIterationControl JNICALL root_10(jvmtiHeapRootKind kind, jlong class_tag, jlong size,
                                       jlong* tag, void* user_data) {
-  HeapWalk& walk = of(user_data);
-  if (walk.over()) return JVMTI_ITERATION_ABORT;
   layouts::WalkRoot10 record{static_cast<jint>(kind), class_tag, size, *tag};
-  return control_of(walk.visited(Visit::kRoot10, record, tag));
+  return visit_10(user_data, Visit::kRoot10, record, tag);
 }
 
 jvmtiIterationControl JNICALL stack_reference_10(jvmtiHeapRootKind kind, jlong class_tag,
@@ -239,25 +185,17 @@ jvmtiIterationControl JNICALL stack_reference_10(jvmtiHeapRootKind kind, jlong c
                                                  void* user_data) {
   HeapWalk& walk = of(user_data);
   if (walk.over()) return JVMTI_ITERATION_ABORT;
-  layouts::WalkStackReference10 record{static_cast<jint>(kind),
-                                       class_tag,
-                                       size,
-                                       *tag,
-                                       thread_tag,
-                                       depth,
-                                       method == nullptr ? uint64_t{0} : walk.method(method),
-                                       slot};
-  return control_of(walk.visited(Visit::kStackReference10, record, tag));
+  layouts::WalkStackReference10 record{
+      static_cast<jint>(kind), class_tag, size, *tag, thread_tag, depth, walk.method(method), slot};
+  return visit_10(user_data, Visit::kStackReference10, record, tag);
 }
 
 jvmtiIterationControl JNICALL reference_10(jvmtiObjectReferenceKind kind, jlong class_tag,
                                            jlong size, jlong* tag, jlong referrer_tag,
                                            jint referrer_index, void* user_data) {
-  HeapWalk& walk = of(user_data);
-  if (walk.over()) return JVMTI_ITERATION_ABORT;
   layouts::WalkReference10 record{static_cast<jint>(kind), class_tag, size, *tag, referrer_tag,
                                   referrer_index};
-  return control_of(walk.visited(Visit::kReference10, record, tag));
+  return visit_10(user_data, Visit::kReference10, record, tag);
 }
 
 jvmtiHeapCallbacks callbacks_of(HeapWalk& walk, const In<jvmtiHeapCallbacks>& wanted) {
@@ -328,8 +266,7 @@ namespace {
 // HotSpot takes any number for "all objects".
 bool known(Call& call, jvmtiHeapObjectFilter filter) {
   if (filter >= JVMTI_HEAP_OBJECT_TAGGED && filter <= JVMTI_HEAP_OBJECT_EITHER) return true;
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not a filter of objects", filter);
-  return false;
+  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%d is not a filter of objects", filter);
 }
 
 }  // namespace

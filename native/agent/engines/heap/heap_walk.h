@@ -14,13 +14,11 @@ namespace jvmti {
 
 using layouts::Visit;
 
-class HeapWalk {
+class HeapWalk : NoCopy {
  public:
   // What a callback returns by itself to go on, and to end the walk.
   HeapWalk(Call& call, jint go_on, jint abort);
   ~HeapWalk();
-  HeapWalk(const HeapWalk&) = delete;
-  HeapWalk& operator=(const HeapWalk&) = delete;
 
   void call_for(Visit visit, const In<Callback>& how) {
     modes_[static_cast<int>(visit)] = how.mode();

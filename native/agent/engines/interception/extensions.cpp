@@ -263,10 +263,7 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
       values.put(static_cast<jlong>(out));
     }
   }
-  *count = static_cast<jint>(results.size());
-  error = agent.env->Allocate(*count + 1, bytes);
-  if (error == JVMTI_ERROR_NONE && *count > 0) std::memcpy(*bytes, results.data(), results.size());
-  return error;
+  return give(results.data(), results.size(), count, bytes);
 }
 
 }  // namespace own

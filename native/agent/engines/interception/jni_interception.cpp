@@ -243,10 +243,9 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
     Locked locked(mutex);
     Environment* has = holder.load();
     if (has != nullptr && has != call.environment) {
-      call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
-                  has->session == &call.session ? "another environment of this session"
-                                                : has->session->name());
-      return JVMTI_ERROR_NOT_AVAILABLE;
+      return call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
+                         has->session == &call.session ? "another environment of this session"
+                                                       : has->session->name());
     }
     for (int slot = 0; slot < kJniSlots; ++slot) wanted[slot] = false;
     for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
@@ -280,9 +279,8 @@ jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
   // calls that begin or end one can be counted, but not taken over.
   for (jint i = 0; i < slots.count(); ++i) {
     if (slots.items()[i] < kFirstCritical || slots.items()[i] > kLastCritical) continue;
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "slot %d begins or ends a critical region",
-                slots.items()[i]);
-    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "slot %d begins or ends a critical region",
+                       slots.items()[i]);
   }
   return want(call, slots, python_has);
 }
@@ -292,36 +290,25 @@ jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {
   return want(call, slots, counted);
 }
 
-jvmtiError JniCounts(Call& call, jint* count, jlong** calls, jint* times, jlong** nanoseconds) {
-  jlong** const both[] = {calls, nanoseconds};
-  for (jlong** list : both) {
-    unsigned char* memory = nullptr;
-    jvmtiError error = agent.env->Allocate(kJniSlots * sizeof(jlong), &memory);
-    if (error != JVMTI_ERROR_NONE) return error;
-    *list = reinterpret_cast<jlong*>(memory);
-  }
-  (void)call;
-  *count = *times = kJniSlots;
+jvmtiError JniCounts(Call&, jint* count, jlong** calls, jint* times, jlong** nanoseconds) {
+  jlong so_far[kJniSlots];
+  jlong spent[kJniSlots];
   for (int slot = 0; slot < kJniSlots; ++slot) {
-    (*calls)[slot] = static_cast<jlong>(tallies[slot].calls.load());
-    (*nanoseconds)[slot] = static_cast<jlong>(tallies[slot].nanoseconds.load());
+    so_far[slot] = static_cast<jlong>(tallies[slot].calls.load());
+    spent[slot] = static_cast<jlong>(tallies[slot].nanoseconds.load());
   }
-  return JVMTI_ERROR_NONE;
+  jvmtiError error = give(so_far, kJniSlots, count, calls);
+  return error != JVMTI_ERROR_NONE ? error : give(spent, kJniSlots, times, nanoseconds);
 }
 
 jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes) {
   JniCall* told_of = call.channel.jni_call;
   if (told_of == nullptr) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no intercepted call is in progress here");
-    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no intercepted call is in progress here");
   }
   Writer out;
   told_of->proceed(told_of->state, call, out);
-  jvmtiError error = agent.env->Allocate(static_cast<jlong>(out.size()) + 1, bytes);
-  if (error != JVMTI_ERROR_NONE) return error;
-  *count = static_cast<jint>(out.size());
-  if (out.size() > 0) std::memcpy(*bytes, out.data(), out.size());
-  return JVMTI_ERROR_NONE;
+  return give(out.data(), out.size(), count, bytes);
 }
 
 }  // namespace own

@@ -151,11 +151,9 @@ class JniValues {
 };
 
 // The arguments of a variadic call, by the method's signature.
-class JniArguments {
+class JniArguments : NoCopy {
  public:
   JniArguments(jmethodID method, va_list* given);
-  JniArguments(const JniArguments&) = delete;
-  JniArguments& operator=(const JniArguments&) = delete;
   const jvalue* values() const { return values_.get(); }
 
  private:

@@ -67,11 +67,11 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
                            const In<Bytes>& texts) {
   EnteredRequest stop(call, number.c());
   if (!stop.is(kBreakpointEvent) || !guard::set_breakpoint(call, method, location)) {
-    return outcome(call);
+    return call.outcome();
   }
   StopCondition* read =
       StopCondition::read(call, condition.items(), condition.count(), texts.data(), texts.size());
-  if (call.refused()) return outcome(call);
+  if (call.refused()) return call.outcome();
   LocalRef<jclass> klass(call.jni);
   jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), klass.out());
   if (error != JVMTI_ERROR_NONE) {
@@ -79,27 +79,27 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
     return error;
   }
   call.session.stops.place(call, stop.get(), klass, method.c(), method.c(), location.c(), read);
-  return outcome(call);
+  return call.outcome();
 }
 
 jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
                        const In<jlocation>& location) {
   EnteredRequest stop(call, number.c());
-  if (!stop.is(kBreakpointEvent)) return outcome(call);
+  if (!stop.is(kBreakpointEvent)) return call.outcome();
   if (!call.session.stops.remove_place(call, stop.get(), method.c(), location.c())) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "the stop has no such place");
   }
-  return outcome(call);
+  return call.outcome();
 }
 
 jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
                       const In<kinds::Field>& field) {
   EnteredRequest stop(call, number.c());
   if (!stop.is(kAccessEvent, kModificationEvent) || !guard::field_of_class(call, klass, field)) {
-    return outcome(call);
+    return call.outcome();
   }
   call.session.stops.place(call, stop.get(), klass.c(), field.record(), field.c(), 0, nullptr);
-  return outcome(call);
+  return call.outcome();
 }
 
 }  // namespace own

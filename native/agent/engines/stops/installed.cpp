@@ -6,39 +6,6 @@
 
 namespace jvmti {
 
-namespace {
-
-jvmtiError set_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
-  switch (event) {
-    case kBreakpointEvent:
-      return env->SetBreakpoint(static_cast<jmethodID>(place.member), place.location);
-    case kAccessEvent:
-      return env->SetFieldAccessWatch(klass, static_cast<jfieldID>(place.member));
-    default:
-      return env->SetFieldModificationWatch(klass, static_cast<jfieldID>(place.member));
-  }
-}
-
-void clear_place(jvmtiEnv* env, int event, jclass klass, const Installed& place) {
-  switch (event) {
-    case kBreakpointEvent:
-      env->ClearBreakpoint(static_cast<jmethodID>(place.member), place.location);
-      break;
-    case kAccessEvent:
-      env->ClearFieldAccessWatch(klass, static_cast<jfieldID>(place.member));
-      break;
-    default:
-      env->ClearFieldModificationWatch(klass, static_cast<jfieldID>(place.member));
-  }
-}
-
-Placed::What what_of(int event) {
-  if (event == kBreakpointEvent) return Placed::kBreakpoint;
-  return event == kAccessEvent ? Placed::kAccessWatch : Placed::kModificationWatch;
-}
-
-}  // namespace
-
 Installed** Stops::bucket(const void* member) {
   uint64_t key = reinterpret_cast<uint64_t>(member) * 0x9E3779B97F4A7C15u;
   return &buckets_[key >> 56];
@@ -53,6 +20,13 @@ bool Stops::shared(const Installed& place) {
     }
   }
   return false;
+}
+
+// Threads that come by do not find it any more; hold the mutex.
+void Stops::uninstall(Installed* place) {
+  Installed** at = bucket(place->member);
+  while (*at != nullptr && *at != place) at = &(*at)->next;
+  if (*at == place) *at = place->next;
 }
 
 bool Stops::remove(Call& call, uint32_t number) {
@@ -73,9 +47,7 @@ bool Stops::remove(Call& call, uint32_t number) {
     bool last;
     {
       Locked locked(mutex_);
-      Installed** at = bucket(place->member);
-      while (*at != nullptr && *at != place) at = &(*at)->next;
-      if (*at == place) *at = place->next;
+      uninstall(place);
       last = !shared(*place);
     }
     if (call.jni == nullptr) continue;  // there are no classes yet
@@ -83,9 +55,9 @@ bool Stops::remove(Call& call, uint32_t number) {
     LocalRef<jclass> klass = class_behind(call.jni, place->klass);
     if (klass == nullptr) continue;
     if (last && env != nullptr) {
-      clear_place(env, stop->event, klass, *place);
-      call.session.undo_list.forget(
-          call.jni, Placed{what_of(stop->event), env, place->member, place->location, nullptr});
+      VmSetting setting = place->setting(env);
+      setting.clear(klass);
+      call.session.undo_list.forget(call.jni, setting);
     }
   }
   if (stop->event == kStepEvent && env != nullptr) {
@@ -135,28 +107,23 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
                 static_cast<int>(others));
     return;
   }
-  jvmtiEnv* env = call.env;
-  jvmtiError error = set_place(env, stop->event, klass, *made);
+  VmSetting setting = made->setting(call.env);
+  jvmtiError error = setting.set(klass);
   // Redefining a class clears breakpoints that other stops still have.
   if (!first && error == JVMTI_ERROR_DUPLICATE) return;
   // Another thread may just be taking the last stop away from the place.
   for (int attempt = 0; error == JVMTI_ERROR_DUPLICATE && attempt < 20; ++attempt) {
     usleep(1000);
-    error = set_place(env, stop->event, klass, *made);
+    error = setting.set(klass);
   }
   if (error == JVMTI_ERROR_NONE) {
-    if (call.session.undo_list.note(
-            call.jni, Placed{what_of(stop->event), env, member, location, nullptr}, klass)) {
-      return;
-    }
+    if (call.session.undo_list.note(call.jni, setting, klass)) return;
     error = JVMTI_ERROR_OUT_OF_MEMORY;
   }
   {
     // It stays in the stop's list, in which nothing looks for threads, and goes with the stop.
     Locked locked(mutex_);
-    Installed** at = bucket(member);
-    while (*at != nullptr && *at != made) at = &(*at)->next;
-    if (*at == made) *at = made->next;
+    uninstall(made);
     made->key = made;
   }
   call.refuse(error);
@@ -173,16 +140,14 @@ bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocati
     }
     found = *of_stop;
     if (found == nullptr) return false;
-    Installed** at = bucket(found->member);
-    while (*at != nullptr && *at != found) at = &(*at)->next;
-    if (*at == found) *at = found->next;
+    uninstall(found);
     last = !shared(*found);
   }
   if (last) {
     LocalRef<jclass> klass = class_behind(call.jni, found->klass);
-    if (klass != nullptr) clear_place(call.env, stop->event, klass, *found);
-    call.session.undo_list.forget(
-        call.jni, Placed{what_of(stop->event), call.env, found->member, location, nullptr});
+    VmSetting setting = found->setting(call.env);
+    if (klass != nullptr) setting.clear(klass);
+    call.session.undo_list.forget(call.jni, setting);
   }
   // Threads that have met it may still look at its condition: it goes with the stop.
   found->key = found;
@@ -193,9 +158,7 @@ size_t Stops::at_place(int event, const void* member, jlocation location, StopHi
   size_t count = 0;
   Locked locked(mutex_);
   for (Installed* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
-    if (place->member != member || place->location != location || place->stop->event != event) {
-      continue;
-    }
+    if (!place->is(event, member, location)) continue;
     ++place->stop->uses;
     hits[count++] = StopHit{place->stop, place->condition, place->klass};
   }
@@ -204,12 +167,9 @@ size_t Stops::at_place(int event, const void* member, jlocation location, StopHi
 
 bool Stops::has_place(int event, const void* member, jlocation location) {
   Locked locked(mutex_);
-  for (Installed* place = *bucket(member); place != nullptr; place = place->next) {
-    if (place->member == member && place->location == location && place->stop->event == event) {
-      return true;
-    }
-  }
-  return false;
+  const Installed* place = *bucket(member);
+  while (place != nullptr && !place->is(event, member, location)) place = place->next;
+  return place != nullptr;
 }
 
 }  // namespace jvmti

@@ -200,22 +200,18 @@ namespace own {
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line) {
   EnteredRequest stop(call, number.c());
-  if (!stop.is(kStepEvent)) return outcome(call);
+  if (!stop.is(kStepEvent)) return call.outcome();
   if (how.c() < 1 || how.c() > 3) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (is_service_thread(call.jni, thread.c()) && Serving::of(&call.session) != nullptr &&
       !Serving::of(&call.session)->handler) {
-    call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
-    return outcome(call);
+    return call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
   }
   StopHit hits[Stops::kMost];
   StopRequest* other = step_of(call.session, call.jni, thread.c(), hits);
   if (other != nullptr) {
     bool same = other == stop.get();
     Stops::leave(call.jni, other);
-    if (!same) {
-      call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
-      return outcome(call);
-    }
+    if (!same) return call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
   }
   Stepping begun;
   begun.how = static_cast<Step>(how.c());
@@ -247,10 +243,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   if (before != nullptr) {
     // The reference may be in use by the thread itself, so it stays for as long as the stop does.
     let_go(call.jni, kept);
-    if (!again) {
-      call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop steps another thread");
-      return outcome(call);
-    }
+    if (!again) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop steps another thread");
     kept = before;
   }
   begun.thread = kept;
@@ -262,8 +255,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   }
   if (lost) {
     let_go(call.jni, kept);
-    call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
-    return outcome(call);
+    return call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
   }
   if (arrival == Arrival::kStepAway && step_away(call.env, stop.get(), thread.c())) {
     return JVMTI_ERROR_NONE;

@@ -75,15 +75,11 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
   constexpr jint kLongestText = layouts::ConditionLimits::kText;
   if (count % kWords != 0 || count / kWords > kLongest || size % 2 != 0 ||
       size / 2 > kLongestText) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a condition has at most %d instructions",
-                static_cast<int>(kLongest));
-    return nullptr;
+    return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a condition has at most %d instructions",
+                       static_cast<int>(kLongest));
   }
   StopCondition* made = make<StopCondition>();
-  if (made == nullptr) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return nullptr;
-  }
+  if (made == nullptr) return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   jint instructions = count / kWords;
   bool good = made->instructions_.reserve(static_cast<size_t>(instructions));
   good = good && made->texts_.allocate(static_cast<size_t>(size) / sizeof(jchar));
@@ -139,45 +135,31 @@ StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value,
 
 StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thread,
                                          const Instruction& one) const {
-  bool holds = false;
-  jvmtiError error;
+  // Compared as whole numbers or as fractions, whatever is narrower is.
+  auto compare = [&](auto read, auto value, auto constant) {
+    if ((env->*read)(thread, 0, one.slot, &value) != JVMTI_ERROR_NONE) return Found::kUnreadable;
+    bool holds = related(one.relation, static_cast<decltype(constant)>(value), constant);
+    return holds ? Found::kTrue : Found::kFalse;
+  };
   switch (one.type) {
-    case 'I': {
-      jint value = 0;
-      error = env->GetLocalInt(thread, 0, one.slot, &value);
-      holds = related<jlong>(one.relation, value, one.constant);
-      break;
-    }
-    case 'J': {
-      jlong value = 0;
-      error = env->GetLocalLong(thread, 0, one.slot, &value);
-      holds = related<jlong>(one.relation, value, one.constant);
-      break;
-    }
-    case 'F': {
-      jfloat value = 0;
-      error = env->GetLocalFloat(thread, 0, one.slot, &value);
-      holds = related<double>(one.relation, static_cast<double>(value), double_of(one.constant));
-      break;
-    }
-    case 'D': {
-      jdouble value = 0;
-      error = env->GetLocalDouble(thread, 0, one.slot, &value);
-      holds = related<double>(one.relation, value, double_of(one.constant));
-      break;
-    }
+    case 'I':
+      return compare(&jvmtiEnv::GetLocalInt, jint{}, one.constant);
+    case 'J':
+      return compare(&jvmtiEnv::GetLocalLong, jlong{}, one.constant);
+    case 'F':
+      return compare(&jvmtiEnv::GetLocalFloat, jfloat{}, double_of(one.constant));
+    case 'D':
+      return compare(&jvmtiEnv::GetLocalDouble, jdouble{}, double_of(one.constant));
     default: {
       LocalRef<> value(jni);
-      error = env->GetLocalObject(thread, 0, one.slot, value.out());
-      if (error != JVMTI_ERROR_NONE) break;
-      Found found =
-          (value == nullptr) == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
-      if (one.type == 'T') found = test_text(jni, value, one);
-      return found;
+      if (env->GetLocalObject(thread, 0, one.slot, value.out()) != JVMTI_ERROR_NONE) {
+        return Found::kUnreadable;
+      }
+      if (one.type == 'T') return test_text(jni, value, one);
+      bool wanted = (value == nullptr) == (one.relation == Relation::kEqual);
+      return wanted ? Found::kTrue : Found::kFalse;
     }
   }
-  if (error != JVMTI_ERROR_NONE) return Found::kUnreadable;
-  return holds ? Found::kTrue : Found::kFalse;
 }
 
 bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {

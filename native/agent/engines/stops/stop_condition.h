@@ -13,11 +13,9 @@ struct Call;
 
 // There is one truth value.  A test sets it, `kNot` turns it round, the two jumps go forward only,
 // so that every condition comes to its end; what it is then decides.
-class StopCondition {
+class StopCondition : NoCopy {
  public:
   StopCondition() = default;
-  StopCondition(const StopCondition&) = delete;
-  StopCondition& operator=(const StopCondition&) = delete;
 
   // Null where there is no condition, or, with a refusal, one that makes no sense.
   static StopCondition* read(Call& call, const jlong* words, jint count, const unsigned char* texts,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/engines/stops/stop_requests.h"
+#include "generated/taps.h"
 
 namespace jvmti {
 

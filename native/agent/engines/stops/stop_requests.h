@@ -67,12 +67,19 @@ struct Installed {
   jlocation location;
   jweak klass;
   StopCondition* condition;
+
+  bool is(int event, const void* of, jlocation at) const {
+    return member == of && location == at && stop->event == event;
+  }
+  VmSetting setting(jvmtiEnv* env) const {
+    return VmSetting{static_cast<jvmtiEvent>(stop->event), env, member, location, nullptr};
+  }
 };
 
 void free_stop(JNIEnv* jni, StopRequest* stop);
 
 // A stop of this session and of the environment that the call names.
-class EnteredRequest {
+class EnteredRequest : NoCopy {
  public:
   EnteredRequest(Call& call, jint number)
       : call_(call), stop_(call.session.stops.enter(static_cast<uint32_t>(number))) {
@@ -82,13 +89,10 @@ class EnteredRequest {
   ~EnteredRequest() {
     if (stop_ != nullptr) Stops::leave(call_.jni, stop_);
   }
-  EnteredRequest(const EnteredRequest&) = delete;
-  EnteredRequest& operator=(const EnteredRequest&) = delete;
   bool is(int event, int or_event = 0) const {
     if (call_.refused()) return false;
     if (stop_->event == event || stop_->event == or_event) return true;
-    call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop is of another kind");
-    return false;
+    return call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop is of another kind");
   }
   StopRequest* operator->() const { return stop_; }
   StopRequest* get() const { return stop_; }
@@ -98,6 +102,6 @@ class EnteredRequest {
   StopRequest* stop_;
 };
 
-inline jvmtiError outcome(const Call& call) { return static_cast<jvmtiError>(call.status); }
+inline jvmtiError outcome(const Call& call) { return call.outcome(); }
 
 }  // namespace jvmti

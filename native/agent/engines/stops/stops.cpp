@@ -104,7 +104,7 @@ jvmtiError RemoveStop(Call& call, const In<jint>& number) {
   if (!call.session.stops.remove(call, static_cast<uint32_t>(number.c()))) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "there is no stop %d", number.c());
   }
-  return outcome(call);
+  return call.outcome();
 }
 
 jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes) {

@@ -19,7 +19,6 @@ using layouts::Step;
 struct Call;
 struct StopRequest;
 struct Installed;
-class EventScope;
 class Session;
 class StopCondition;
 
@@ -30,14 +29,12 @@ struct StopHit {
   jweak klass;  // of a watched field
 };
 
-class Stops {
+class Stops : NoCopy {
  public:
   static constexpr size_t kMost = 32;  // stops at one place, and of one thread
 
   Stops() = default;
   ~Stops();
-  Stops(const Stops&) = delete;
-  Stops& operator=(const Stops&) = delete;
 
   // Takes the stop over and numbers it; 0 without memory.
   uint32_t add(StopRequest* stop);
@@ -68,34 +65,12 @@ class Stops {
   static constexpr size_t kBuckets = 256;
   Installed** bucket(const void* member);
   bool shared(const Installed& place);
+  void uninstall(Installed* place);
 
   Mutex mutex_{Guards::kLists};
   Vector<StopRequest*> stops_;
   uint32_t last_ = 0;
   Installed* buckets_[kBuckets] = {};
 };
-
-// The tap of stops: generated trampolines call these, with what they were called with.
-void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                     jmethodID method, jlocation location);
-void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                     jmethodID method, jlocation location);
-void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
-                   jboolean was_popped_by_exception);
-void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
-                    jlocation location, jobject exception, jmethodID catch_method,
-                    jlocation catch_location);
-void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                      jmethodID method, jlocation location, jclass field_klass, jobject object,
-                      jfieldID field);
-void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                            jmethodID method, jlocation location, jclass field_klass,
-                            jobject object, jfieldID field, char signature_type, jvalue new_value);
-void stop_ClassFileLoadHook(EventScope& scope, jvmtiEnv* env, JNIEnv* jni,
-                            jclass class_being_redefined, jobject loader, const char* name,
-                            jobject protection_domain, jint class_data_len,
-                            const unsigned char* class_data, jint* new_class_data_len,
-                            unsigned char** new_class_data);
-void stop_ClassPrepare(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
 
 }  // namespace jvmti

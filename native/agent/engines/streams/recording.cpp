@@ -63,11 +63,7 @@ bool Recording::wants_name(const char* name) {
   if (!stream_->class_patterns_) return true;
   if (name == nullptr) return false;
   char dotted[kLongestClassName];
-  size_t at = 0;
-  for (; name[at] != '\0' && at + 1 < sizeof dotted; ++at) {
-    dotted[at] = name[at] == '/' ? '.' : name[at];
-  }
-  dotted[at] = '\0';
+  write_dotted(name, dotted, sizeof dotted);
   return matches_any(stream_->class_patterns_.get(), dotted);
 }
 

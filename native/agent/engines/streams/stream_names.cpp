@@ -3,6 +3,7 @@
 
 #include "agent/core/class_names.h"
 #include "agent/engines/streams/streams.h"
+#include "base/hashes.h"
 #include "base/log.h"
 #include "base/patterns.h"
 
@@ -17,14 +18,6 @@ void put_text(Writer& payload, const char* text) {
   uint32_t length = text == nullptr ? 0 : static_cast<uint32_t>(std::strlen(text));
   payload.number(length);
   payload.bytes(text, length);
-}
-
-uint64_t key_of_text(const char* text) {
-  uint64_t key = 0xCBF29CE484222325u;
-  for (; *text != '\0'; ++text) {
-    key = (key ^ static_cast<uint8_t>(*text)) * 0x100000001B3u;
-  }
-  return Numbers::mix(key) | 1;
 }
 
 }  // namespace
@@ -217,7 +210,7 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
 }
 
 uint32_t Stream::text(const char* value) {
-  uint64_t key = key_of_text(value);
+  uint64_t key = Numbers::mix(hash_of(value)) | 1;
   uint64_t known = texts_.find(key);
   if (known != 0) return static_cast<uint32_t>(known);
   Writer payload;

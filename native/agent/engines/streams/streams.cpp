@@ -96,13 +96,9 @@ Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
   if (stream == nullptr) {
     std::free(memory);
     if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
-    if (memory == nullptr) {
-      call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-      return nullptr;
-    }
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY, "this JVM has %d streams already",
-                static_cast<int>(Streams::kMost));
-    return nullptr;
+    if (memory == nullptr) return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY, "this JVM has %d streams already",
+                       static_cast<int>(Streams::kMost));
   }
   if (stream->prepare(call, request, descriptor)) return stream;
   stream->unlink();
@@ -113,10 +109,7 @@ Stream* Stream::open(Call& call, const StreamRequest& request, int descriptor) {
 
 bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   const char* why = memory_.open(descriptor);
-  if (why != nullptr) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
-    return false;
-  }
+  if (why != nullptr) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
   bool fine = request.event_count > 0 && request.event_count <= kEventCount &&
               (request.words & ~layouts::Words::kAll) == 0 && request.stack_depth >= 0 &&
               request.stack_depth <= kMostFrames;
@@ -141,10 +134,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   uint64_t lane_size = (capacity_ * record_size_ + 63) / 64 * 64;
   fine = fine && memory_.size() >=
                      StreamCounters::kSize + Streams::kNamesSize + Streams::kLanes * lane_size;
-  if (!fine) {
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a stream cannot be of this shape");
-    return false;
-  }
+  if (!fine) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a stream cannot be of this shape");
 
   if ((request.classes != nullptr && !class_patterns_.copy(request.classes)) ||
       (request.methods != nullptr && !method_patterns_.copy(request.methods)) ||
@@ -159,9 +149,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   }
   unknown_thread_.wanted = !threads_;
 
-  jvmtiCapabilities held{};
-  environment.env.load()->GetCapabilities(&held);
-  virtual_threads_ = held.can_support_virtual_threads;
+  virtual_threads_ = held(environment.env).can_support_virtual_threads;
   EventClock::prepare();
   Producer::register_for_barrier();
   lookup_ = new_lookup_environment(virtual_threads_);

@@ -117,7 +117,7 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
     }
     leaving_turn.give_back();
   }
-  return call.refused() ? static_cast<jvmtiError>(call.status) : error;
+  return call.refused() ? call.outcome() : error;
 }
 
 }  // namespace
@@ -255,30 +255,17 @@ jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
   return JVMTI_ERROR_NONE;
 }
 
-jvmtiError ForceEarlyReturnObject(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<Nullable<kinds::Object>>& value) {
-  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnObject, value.c());
-}
-
-jvmtiError ForceEarlyReturnInt(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                               const In<jint>& value) {
-  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnInt, value.c());
-}
-
-jvmtiError ForceEarlyReturnLong(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                const In<jlong>& value) {
-  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnLong, value.c());
-}
-
-jvmtiError ForceEarlyReturnFloat(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                 const In<jfloat>& value) {
-  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnFloat, value.c());
-}
-
-jvmtiError ForceEarlyReturnDouble(Call& call, const In<Nullable<kinds::Thread>>& thread,
-                                  const In<jdouble>& value) {
-  return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnDouble, value.c());
-}
+#define JVMTI_FORCE_EARLY_RETURN(Name, Kind)                                               \
+  jvmtiError ForceEarlyReturn##Name(Call& call, const In<Nullable<kinds::Thread>>& thread, \
+                                    const In<Kind>& value) {                               \
+    return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturn##Name, value.c());  \
+  }
+JVMTI_FORCE_EARLY_RETURN(Object, Nullable<kinds::Object>)
+JVMTI_FORCE_EARLY_RETURN(Int, jint)
+JVMTI_FORCE_EARLY_RETURN(Long, jlong)
+JVMTI_FORCE_EARLY_RETURN(Float, jfloat)
+JVMTI_FORCE_EARLY_RETURN(Double, jdouble)
+#undef JVMTI_FORCE_EARLY_RETURN
 
 jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& thread) {
   return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnVoid);

@@ -4,6 +4,8 @@
 
 #include <jvmti.h>
 
+#include "base/no_copy.h"
+
 namespace jvmti {
 
 // After a resumption: waits briefly for the thread to leave the requested frame, so that one that
@@ -27,12 +29,10 @@ void expect_leaving();
 
 // While it lasts, the thread takes no request to leave a frame, or an early return only: the VM
 // calls us in the middle of its own work.  Null stands for the current thread.
-class FixedFrames {
+class FixedFrames : NoCopy {
  public:
   FixedFrames(JNIEnv* jni, jthread thread, bool returnable);
   ~FixedFrames();
-  FixedFrames(const FixedFrames&) = delete;
-  FixedFrames& operator=(const FixedFrames&) = delete;
   // Whether a thread refuses PopFrame, or else ForceEarlyReturn.
   static bool hold(jthread thread, bool pop);
 
@@ -47,12 +47,10 @@ class FixedFrames {
 // For a callback that must not return with an exception: the VM gives a thread the exception of
 // StopThread in whatever function of JNI it calls next, also in ours.  It is sent once more then,
 // and reaches the thread when the callback has returned.
-class StopThreadLater {
+class StopThreadLater : NoCopy {
  public:
   explicit StopThreadLater(JNIEnv* jni) : jni_(jni) {}
   ~StopThreadLater();
-  StopThreadLater(const StopThreadLater&) = delete;
-  StopThreadLater& operator=(const StopThreadLater&) = delete;
 
  private:
   JNIEnv* jni_;

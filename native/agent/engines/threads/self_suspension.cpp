@@ -60,9 +60,7 @@ void leave(SelfSuspension* one) {
 }  // namespace
 
 jvmtiError suspend_when_handled(Call& call) {
-  jvmtiCapabilities held{};
-  call.env->GetCapabilities(&held);
-  if (!held.can_suspend) return JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+  if (!held(call.env).can_suspend) return JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
   auto* made = make<SelfSuspension>();
   if (made == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   LocalRef<jthread> current = current_thread(call.env, call.jni);

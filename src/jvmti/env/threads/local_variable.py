@@ -324,7 +324,7 @@ class LocalVariableFunctions(Calling):
         phase=LIVE,
         capabilities=("can_access_local_variables",),
         errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
-        guard="set_local_long",
+        guard="set_local_of<'J'>",
     )
     def set_local_long(self, thread: Thread | None, depth: Int, slot: Int, value: Long) -> None:
         """Change a local variable that holds a long.
@@ -362,7 +362,7 @@ class LocalVariableFunctions(Calling):
         phase=LIVE,
         capabilities=("can_access_local_variables",),
         errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
-        guard="set_local_float",
+        guard="set_local_of<'F'>",
     )
     def set_local_float(self, thread: Thread | None, depth: Int, slot: Int, value: Float) -> None:
         """Change a local variable that holds a float.
@@ -400,7 +400,7 @@ class LocalVariableFunctions(Calling):
         phase=LIVE,
         capabilities=("can_access_local_variables",),
         errors=("INVALID_SLOT", "TYPE_MISMATCH", "OPAQUE_FRAME"),
-        guard="set_local_double",
+        guard="set_local_of<'D'>",
     )
     def set_local_double(self, thread: Thread | None, depth: Int, slot: Int, value: Double) -> None:
         """Change a local variable that holds a double.

@@ -436,7 +436,7 @@ class ThreadFunctions(Calling):
         JVM TI: RunAgentThread.
         """
 
-    @function(103, phase=START, own=True)
+    @function(103, phase=START)
     def set_thread_local_storage(self, thread: Thread | None, data: StoredObject = None) -> None:
         """Attach a Python object to a thread, within this environment.
 
@@ -459,7 +459,7 @@ class ThreadFunctions(Calling):
         JVM TI: SetThreadLocalStorage.
         """
 
-    @function(102, phase=START, own=True)
+    @function(102, phase=START)
     def get_thread_local_storage(self, thread: Thread | None = None) -> StoredObject:
         """Return the object that `set_thread_local_storage` attached to a thread.
 
