@@ -208,8 +208,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
         OwnWork.NEVER: "Not told where this controller's own calls or handlers cause it",
         OwnWork.IN_CALLS: "Not told where this controller's own handlers cause it",
     }.get(declaration.own_work)
-    if own and declaration.told_with:
-        own += f", unless it has a `{declaration.told_with}`"
+    if own and declaration.reported_with:
+        own += f", unless it has a `{declaration.reported_with}`"
     lines += [f"{own}."] if own else []
     if not declaration.vm_stopped:
         frames = declaration.frames.value

@@ -54,7 +54,7 @@ def test_locks_says_who_waits_for_what_how_long_where_and_who_holds_it(
     [keeper] = vault["owners"]
     assert keeper["thread"] == "keeper"
     assert keeper["place"].startswith("Contended.keep:")
-    assert keeper["looks"] == found["looks"]
+    assert keeper["samples"] == found["samples"]
     assert found["deadlocks"] == []
 
 
@@ -99,9 +99,9 @@ def test_a_lock_without_a_known_holder_says_how_often_it_looked(
 ) -> None:
     process = SimpleNamespace(pid=7, main="App", java_version="17")
     use = LockUse("monitor", "Cart", "1f", waits=1, total=0.02)
-    for looks, text in ((1, "the one sample"), (30, "any of 30 samples")):
+    for samples, text in ((1, "the one sample"), (30, "any of 30 samples")):
         watch = SimpleNamespace(
-            seconds=3.0, looks=looks, source="jvmti", reason="", deadlocks=[], threads=[]
+            seconds=3.0, samples=samples, source="jvmti", reason="", deadlocks=[], threads=[]
         )
         print_locks(SimpleNamespace(process=process), watch, [use], 5)
         assert f"not held in {text}; sample more often with --interval\n" in capsys.readouterr().out

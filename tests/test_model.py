@@ -226,7 +226,7 @@ def test_deadlocks_are_found_by_both_ways_of_looking(
     with jvmti.attach(program.pid, timeout=30) as vm:
         finder = LockFinder(vm)
         threads = vm.threads.snapshot()
-        look = finder.look(threads)
+        look = finder.sample(threads)
         assert look.source == ("jvmti" if reserved else "dump")
         names = {thread.id: thread.name for thread in threads}
         circles = [{names[one] for one in circle} for circle in finder.deadlocks(threads, look)]
@@ -246,7 +246,7 @@ def test_deadlocks_are_found_by_both_ways_of_looking(
 def test_no_deadlock_is_seen_where_threads_only_wait(vm: jvmti.VM) -> None:
     finder = LockFinder(vm)
     threads = vm.threads.snapshot()
-    look = finder.look(threads)
+    look = finder.sample(threads)
     assert finder.deadlocks(threads, look) == []
     ids = {thread.name: thread.id for thread in threads}
     assert look.threads[ids["blocked"]].owner == ids["holder"]

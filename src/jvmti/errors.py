@@ -47,7 +47,7 @@
      │   ├─ NoSuchClass          a pattern matches no class of the heap (also LookupError)
      │   ├─ NoSuchField          no object in a column has the field (also LookupError)
      │   ├─ TooManyObjects       more than numbers are available, or than the limit
-     │   ├─ NoRoom               not enough memory for it (also MemoryError)
+     │   ├─ NotEnoughMemory               not enough memory for it (also MemoryError)
      │   ├─ Cancelled            a long step was cancelled
      │   └─ QueryError           an expression over a heap cannot be evaluated
      ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
@@ -80,10 +80,10 @@ if TYPE_CHECKING:
     from jvmti.heap.errors import (
         Cancelled,
         HeapError,
-        NoRoom,
         NoSuchClass,
         NoSuchField,
         NotADump,
+        NotEnoughMemory,
         TooManyObjects,
     )
     from jvmti.heap.tables.query import QueryError
@@ -102,7 +102,7 @@ _LATE = {
     "FrameGone": "jvmti.model.threads.frames",
     "HeapError": "jvmti.heap.errors",
     "MalformedClassFile": "jvmti.classfile.reading",
-    "NoRoom": "jvmti.heap.errors",
+    "NotEnoughMemory": "jvmti.heap.errors",
     "NoSuchClass": "jvmti.heap.errors",
     "NoSuchField": "jvmti.heap.errors",
     "NotADump": "jvmti.heap.errors",
@@ -137,7 +137,7 @@ __all__ = [
     "FrameGone",
     "HeapError",
     "MalformedClassFile",
-    "NoRoom",
+    "NotEnoughMemory",
     "NoSuchClass",
     "NoSuchField",
     "NotADump",

@@ -185,13 +185,13 @@ def test_a_loader_has_one_name_everywhere(
         assert {name.rpartition("@")[2] for name in in_snapshot} == hashes
         counted = vm.heap.histogram(classes="Leaks$Shop")
         assert {row.loader for row in counted} == {None}
-        told = vm.heap.tell_apart(counted)
+        told = vm.heap.with_loaders(counted)
         assert {row.loader for row in told} == in_snapshot
         ages = {row.loader: row.age for row in told}
         current = vm.find_class("Leaks$Server")["current"]
         assert ages[current.description] == "newest of 4"
         with pytest.raises(PauseTooLong):
-            vm.heap.tell_apart(counted, max_pause=1e-9)
+            vm.heap.with_loaders(counted, max_pause=1e-9)
     of_file = {row.loader: row.age for row in snapshot.objects("Leaks$Shop").histogram()}
     assert of_file == ages
     for source in (all_of_them.pid, file):

@@ -15,7 +15,7 @@ import jvms
 import jvmti
 import programs
 from heap.conftest import attach_command, histogram_of
-from jvmti.heap.errors import NoRoom
+from jvmti.heap.errors import NotEnoughMemory
 from jvmti.liveheap.dumping import dump
 from jvmti.liveheap.pauses import PauseTooLong
 from jvmti.operations.agent import AgentOperations
@@ -111,7 +111,7 @@ def test_every_collector_dumps(
 def test_what_there_is_no_room_for_is_refused_before(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
-    with pytest.raises(NoRoom, match="nothing was done"):
+    with pytest.raises(NotEnoughMemory, match="nothing was done"):
         dump(vm, gc=False, used=1 << 50, timeout=10)
     assert left_behind(program.pid) == []
 

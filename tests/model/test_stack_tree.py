@@ -89,13 +89,13 @@ def test_sampling_sees_what_a_thread_does_and_none_of_the_agents(vm: jvmti.VM) -
     tree = vm.threads.sample(
         0.2, hz=100, by_thread=True, progress=lambda *numbers: told.append(numbers)
     )
-    assert tree.looks == len(told) >= 1
-    assert 0 < tree.longest_look
+    assert tree.samples == len(told) >= 1
+    assert 0 < tree.longest_sample
     names = {one.name for one in tree.root.children}
     assert {"busy", "blocked", "sleeping"} <= names
     assert not [name for name in names if name.startswith("jvmti")]
-    assert len(tree.under("busy")) == tree.looks
-    assert len(tree.under("busy").under("Witness.*")) == tree.looks
+    assert len(tree.under("busy")) == tree.samples
+    assert len(tree.under("busy").under("Witness.*")) == tree.samples
 
 
 def test_sampling_says_that_no_thread_was_chosen(
@@ -104,7 +104,7 @@ def test_sampling_says_that_no_thread_was_chosen(
     tree = vm.threads.sample(0, names="blokced")
     why = "no thread's name matches 'blokced'; did you mean 'blocked'?"
     assert (len(tree), tree.unseen) == (0, why)
-    assert str(tree) == repr(tree) == f"<StackTree of 0 stacks, one look: {why}>"
+    assert str(tree) == repr(tree) == f"<StackTree of 0 stacks, one sample: {why}>"
     html = tree._repr_html_()
     assert html is not None
     assert "did you mean" in html
@@ -119,13 +119,13 @@ def test_sampling_says_that_no_thread_was_chosen(
     assert chosen.unseen in str(chosen)
     assert caplog.records == []
     seen = vm.threads.sample(0, names="blocked")
-    assert repr(seen) == "<StackTree of 1 stacks, one look>"
+    assert repr(seen) == "<StackTree of 1 stacks, one sample>"
 
 
 def test_sampling_takes_the_threads_whose_names_fit(vm: jvmti.VM) -> None:
     tree = vm.threads.sample(0, names="block*", by_thread=True)
     assert [one.name for one in tree.root.children] == ["blocked"]
-    assert (tree.looks, len(tree)) == (1, 1)
+    assert (tree.samples, len(tree)) == (1, 1)
 
 
 @pytest.mark.parametrize("wrong", [{"hz": 0}, {"hz": 1e9}, {"seconds": -1}, {"share": 0}])
@@ -137,11 +137,11 @@ def test_sampling_has_bounds(vm: jvmti.VM, wrong: dict[str, float]) -> None:
 def test_looks_become_rare_where_they_would_take_too_much(vm: jvmti.VM) -> None:
     # Each takes more than a hundred-thousandth of a hundredth of a second.
     tree = vm.threads.sample(0.05, hz=100, share=0.00001)
-    assert tree.looks == 1
+    assert tree.samples == 1
 
 
 def test_sampling_takes_two_messages_a_look(vm: jvmti.VM) -> None:
     before = vm.stats.messages
     tree = vm.threads.sample(0.1, hz=100)
     # One for the count, three to learn of the threads, five for names at the end.
-    assert vm.stats.messages - before <= 2 * tree.looks + 12
+    assert vm.stats.messages - before <= 2 * tree.samples + 12

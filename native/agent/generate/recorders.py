@@ -30,7 +30,7 @@ class Recorder(Trampoline):
         """What the patterns for classes and methods are about."""
         for kind in (Holds.METHOD, Holds.CLASS, Holds.OBJECT):
             for field in self.of(kind):
-                if not (kind is Holds.CLASS and self.declaration.told_with == field.name):
+                if not (kind is Holds.CLASS and self.declaration.reported_with == field.name):
                     return field
         return None
 
@@ -50,7 +50,7 @@ class Recorder(Trampoline):
         if self.thread:
             lines.append(f"if (!it.thread({self.thread})) continue;")
         subject = self.subject()
-        if self.declaration.told_with:
+        if self.declaration.reported_with:
             lines.append("if (!it.wants_name(name)) continue;")
         elif subject is not None:
             lines.append(f"const uint64_t subject = {self.number(subject)};")
@@ -89,7 +89,7 @@ class Recorder(Trampoline):
                     value = f"it.method_number({name})"
                 case Holds.METHOD | Holds.CLASS | Holds.OBJECT:
                     value = "subject" if field is subject else self.number(field)
-                    if self.declaration.told_with:
+                    if self.declaration.reported_with:
                         value = self.number(field)
                     if name == self.declaration.thrown:
                         value = "thrown"

@@ -164,8 +164,8 @@ class Trampoline:
     def own_work(self) -> str:
         """Whether the event is reported if our own work causes it."""
         own = f"OwnWork::k{camel(self.declaration.own_work.name)}"
-        if self.declaration.told_with:
-            return f"{self.declaration.told_with} != nullptr ? OwnWork::kReported : {own}"
+        if self.declaration.reported_with:
+            return f"{self.declaration.reported_with} != nullptr ? OwnWork::kReported : {own}"
         return own
 
     def arguments(self) -> str:
@@ -194,7 +194,7 @@ class Trampoline:
         ]
         wishes.append(f"{{Tap::kHandler, {self.own_work()}}}")
         jni = "jni" if declaration.jni_env else "nullptr"
-        redefined = declaration.told_with
+        redefined = declaration.reported_with
         lines = [
             f"void JNICALL {self.symbol}({', '.join(self.c_parameters())}) {{",
             *(f"  {line}" for line in self.frames()),

@@ -245,7 +245,7 @@ def _place_of_mistake(error: BaseException) -> str | None:
     return f"{os.path.basename(last.filename)}, line {last.lineno}{within}"
 
 
-class HarmlessFormatter(logging.Formatter):
+class EscapingFormatter(logging.Formatter):
     """Formats records for a terminal: text from a target cannot control it."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -256,7 +256,7 @@ class HarmlessFormatter(logging.Formatter):
 def log_to_stderr() -> None:
     """Write the package's log, which reports failing handlers, to standard error."""
     handler = logging.StreamHandler()
-    handler.setFormatter(HarmlessFormatter("jvmti: %(message)s"))
+    handler.setFormatter(EscapingFormatter("jvmti: %(message)s"))
     logging.getLogger("jvmti").addHandler(handler)
     logging.getLogger("jvmti").propagate = False
 

@@ -30,7 +30,7 @@ from jvmti.commands.failure import (
 )
 from jvmti.commands.parsing import Parser, add_verbs, mistyped, program_without_dashes
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 VERBS = {
     "ps": "List the JVMs on this machine",
@@ -119,12 +119,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has closed the pipe; discard the rest of the buffer.
-        _write_no_more()
+        _discard_output()
         return 0
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in _DISK_FULL:
             raise
-        _write_no_more()
+        _discard_output()
         print(f"jvmti: the output cannot be written: {error.strerror}", file=sys.stderr)
         return FAILED
     except Exception as error:
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return failure.code
 
 
-def _write_no_more() -> None:
+def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import jvmti
 from jvmti.agents.script import Script, log_to_stderr, print_error
-from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import FAILED
 from jvmti.commands.options.targets import add_target, named_target
+from jvmti.commands.sigterm import end_at_sigterm
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import CommandFailed
 from jvmti.commands.options.probes import add_probing
 from jvmti.commands.options.targets import (
@@ -18,6 +17,7 @@ from jvmti.commands.options.targets import (
     opened,
     seconds,
 )
+from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.tables import print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
@@ -101,13 +101,13 @@ class Command:
             except LookupError as error:
                 raise CommandFailed(str(error)) from None
             with change:
-                _tell_beginning(change, time.monotonic() - began)
+                _report_beginning(change, time.monotonic() - began)
                 began = time.monotonic()
                 try:
                     change.wait(given.duration)
                 except KeyboardInterrupt:
                     pass  # the normal way to end it
-            _tell_end(change, time.monotonic() - began, given.json)
+            _report_end(change, time.monotonic() - began, given.json)
         return None
 
 
@@ -120,7 +120,7 @@ def _json_value(text: str) -> Any:
         ) from None
 
 
-def _tell_beginning(change: Change, passed: float) -> None:
+def _report_beginning(change: Change, passed: float) -> None:
     methods = "1 method" if change.methods == 1 else f"{change.methods:,} methods"
     classes = "1 class" if change.classes == 1 else f"{change.classes:,} classes"
     print(f"changing {methods} of {classes}, ready in {duration(passed)}", file=sys.stderr)
@@ -129,7 +129,7 @@ def _tell_beginning(change: Change, passed: float) -> None:
     sys.stderr.flush()
 
 
-def _tell_end(change: Change, passed: float, as_json: bool) -> None:
+def _report_end(change: Change, passed: float, as_json: bool) -> None:
     if as_json:
         counts = {"reached": change.reached, "changed": change.made, "failed": change.failed}
         print_json({"seconds": round(passed, 3), **counts})

@@ -15,7 +15,6 @@ from typing import Any
 import numpy
 
 import jvmti
-from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import (
@@ -30,6 +29,7 @@ from jvmti.commands.options.targets import (
     seconds,
     started,
 )
+from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.streams.layout import Holds, record_fields
 from jvmti.events.streams.names import NameColumn
@@ -156,7 +156,7 @@ class Command:
             except KeyboardInterrupt:
                 pass  # the normal way to end it
             watch.finish()
-        watch.tell()
+        watch.report()
 
 
 class _Watch:
@@ -175,12 +175,12 @@ class _Watch:
         self.seen = 0
         self._waits = Waits()
         self._filters = filters
-        self._look_again = _PATIENCE
+        self._next_check = _PATIENCE
         self._given = given
         self._clock = clock
         self._file = file
         self._began = time.monotonic()
-        self._told = self._began
+        self._reported = self._began
         self._progress = sys.stderr.isatty()
 
     def until_the_end(self) -> None:
@@ -197,7 +197,7 @@ class _Watch:
                 return
             self._show_progress()
             if self._filtering and not self.summary.total:
-                self._tell_what_there_is()
+                self._report_what_occurs()
 
     def finish(self) -> None:
         """Stop recording, and read the rest."""
@@ -212,7 +212,7 @@ class _Watch:
         if self._progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Print the summary, and how many events were recorded and dropped."""
         given, summary = self._given, self.summary
         passed = summary.seconds
@@ -301,12 +301,12 @@ class _Watch:
     def _filtering(self) -> bool:
         return bool(self._filters) or self._given.min_duration is not None
 
-    def _tell_what_there_is(self) -> None:
+    def _report_what_occurs(self) -> None:
         """Explain after a while why nothing is shown: which events occur, and that none matches."""
         passed = time.monotonic() - self._began
-        if passed < self._look_again:
+        if passed < self._next_check:
             return
-        self._look_again = 10 * passed
+        self._next_check = 10 * passed
         text = f"{self.seen:,} seen, 0 matched in {duration(passed)}"
         if not self.seen:
             seen, names = _probe(self.stream, self._filters)
@@ -323,9 +323,9 @@ class _Watch:
 
     def _show_progress(self) -> None:
         now = time.monotonic()
-        if not self._progress or now - self._told < _PROGRESS:
+        if not self._progress or now - self._reported < _PROGRESS:
             return
-        self._told = now
+        self._reported = now
         text = f"{self.summary.total} events, {self.stream.dropped} dropped"
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

@@ -79,7 +79,7 @@ def _as_json(vm: VM, watch: LockWatch, found: list[LockUse]) -> dict[str, Any]:
         "pid": vm.process.pid,
         "main": vm.process.main,
         "seconds": round(watch.seconds, 3),
-        "looks": watch.looks,
+        "samples": watch.samples,
         "monitors": {"source": watch.source, "reason": watch.reason},
         "deadlocks": watch.deadlocks,
         "locks": [
@@ -97,8 +97,8 @@ def _as_json(vm: VM, watch: LockWatch, found: list[LockUse]) -> dict[str, Any]:
                     for place, (waits, total) in _places(use)
                 ],
                 "owners": [
-                    {"thread": thread, "place": place, "looks": looks}
-                    for (thread, place), looks in use.owners.most_common()
+                    {"thread": thread, "place": place, "samples": samples}
+                    for (thread, place), samples in use.owners.most_common()
                 ],
                 "waiting": [vars(waiter) for waiter in use.waiting],
             }
@@ -134,11 +134,11 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
         for place, (waits, total) in _places(use)[:_PLACES]:
             said = f"{duration(total)}, " if watch.seconds else ""
             out.print(f"    in {printable(place)}  ({said}{int(waits)} ×)")
-        for (thread, place), looks in use.owners.most_common(_PLACES):
-            often = f"  ({looks} of {watch.looks} samples)" if watch.looks > 1 else ""
+        for (thread, place), samples in use.owners.most_common(_PLACES):
+            often = f"  ({samples} of {watch.samples} samples)" if watch.samples > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
         if not use.owners and watch.source:
-            asked = "the one sample" if watch.looks == 1 else f"any of {watch.looks} samples"
+            asked = "the one sample" if watch.samples == 1 else f"any of {watch.samples} samples"
             out.print(f"    not held in {asked}; sample more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"

@@ -7,12 +7,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import CommandFailed
 from jvmti.commands.options.outputs import output
 from jvmti.commands.options.probes import add_probing, add_recording
 from jvmti.commands.options.targets import add_target, no_target_but_the_program, opened
 from jvmti.commands.record_watch import RecordWatch, json_value
+from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
@@ -74,7 +74,7 @@ class Command:
             except LookupError as error:
                 raise CommandFailed(str(error)) from None
             with log:
-                _tell_beginning(log, time.monotonic() - began)
+                _report_beginning(log, time.monotonic() - began)
                 watch = _Watch(given, log, file)
                 try:
                     watch.until_the_end()
@@ -84,7 +84,7 @@ class Command:
         return None
 
 
-def _tell_beginning(log: Logpoint, passed: float) -> None:
+def _report_beginning(log: Logpoint, passed: float) -> None:
     places = "1 place" if log.places == 1 else f"{log.places:,} places"
     print(f"logging at {places}, ready in {duration(passed)}", file=sys.stderr)
     for name in log.running:

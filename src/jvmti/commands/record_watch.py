@@ -61,10 +61,10 @@ class RecordWatch(ABC):
                 left = min(left, self._began + given.duration - time.monotonic())
                 if left <= 0:
                     return
-            if self._look(left):
+            if self._poll(left):
                 return
 
-    def _look(self, seconds: float) -> bool:
+    def _poll(self, seconds: float) -> bool:
         """Read for a time; returns whether that was the end."""
         found = self._recorder.read(seconds)
         self._take(found)

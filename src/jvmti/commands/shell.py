@@ -85,9 +85,9 @@ def _names(text: str) -> list[str]:
 def _prompt(vm: VM, given: argparse.Namespace) -> None:
     from jvmti.shell.banner import banner
     from jvmti.shell.exit_watcher import ExitWatcher
-    from jvmti.shell.scripts import names_at_hand
+    from jvmti.shell.scripts import predefined_names
 
-    names = names_at_hand(vm, {})
+    names = predefined_names(vm, {})
     plain = is_plain(given)
     if not given.no_banner:
         coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -102,14 +102,14 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
         from jvmti.shell.ipython import prompt
 
         gc.enable()
-    with ExitWatcher(vm, _tell):
+    with ExitWatcher(vm, _report):
         prompt(vm, names)
     with contextlib.suppress(OSError):
         if not vm.closed and vm.popen is None and not given.no_banner:
             print(f"{vm.process.pid} keeps running.", flush=True)
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     # IPython draws its prompt again; Python's own must be printed again.
     prompt = getattr(sys, "ps1", "") if "IPython" not in sys.modules else ""
     print(f"\n{text}\n{prompt}", end="", flush=True)

@@ -99,7 +99,7 @@ class Command:
             look, circles = None, []
             if not given.no_locks:
                 finder = LockFinder(vm)
-                look = finder.look(threads, given.timeout)
+                look = finder.sample(threads, given.timeout)
                 circles = finder.deadlocks(threads, look)
             chosen = _chosen(threads, given)
             if given.json:
@@ -289,7 +289,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
     before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
     moment = time.monotonic()
 
-    def look(room: int | None) -> TableState:
+    def look(lines: int | None) -> TableState:
         nonlocal before, moment
         now = time.monotonic()
         threads = vm.threads.snapshot(1, virtual=given.virtual)

@@ -7,7 +7,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from jvmti.commands.ending import end_at_sigterm
 from jvmti.commands.failure import CommandFailed
 from jvmti.commands.options.outputs import output
 from jvmti.commands.options.probes import add_probing, add_recording
@@ -19,6 +18,7 @@ from jvmti.commands.options.targets import (
     seconds,
 )
 from jvmti.commands.record_watch import RecordWatch, json_value
+from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json, print_table
@@ -142,7 +142,7 @@ class Command:
             except LookupError as error:
                 raise CommandFailed(str(error)) from None
             with trace:
-                _tell_beginning(trace, time.monotonic() - began)
+                _report_beginning(trace, time.monotonic() - began)
                 watch = _Watch(given, trace, file)
                 try:
                     if given.watch:
@@ -155,7 +155,7 @@ class Command:
         return None
 
 
-def _tell_beginning(trace: Trace, passed: float) -> None:
+def _report_beginning(trace: Trace, passed: float) -> None:
     """Report what is traced, and what could not be."""
     methods = trace.methods
     number = "1 method" if methods == 1 else f"{methods:,} methods"
@@ -188,9 +188,9 @@ class _Watch(RecordWatch):
         self._trace = trace
         self._kept: list[Call] = []
 
-    def _look(self, seconds: float) -> bool:
+    def _poll(self, seconds: float) -> bool:
         if not self._given.summary:
-            return super()._look(seconds)
+            return super()._poll(seconds)
         time.sleep(seconds)
         return self._trace.ended
 

@@ -18,7 +18,7 @@ from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
 from jvmti.wire.codecs import F64, I64, U64
-from jvmti.wire.session import LentConversation
+from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
@@ -178,7 +178,7 @@ class BreakpointTable:
         made: list[tuple[StopRequest, Stop]] = []
         for owner in owners:
             if owner is not None and not owner._cancelled:
-                stop = Stop(owner, thread, method, location, LentConversation(lender, lock))
+                stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
                 stop.__dict__.update(about)
                 stop.field = getattr(owner, "field", None)
                 made.append((owner, stop))

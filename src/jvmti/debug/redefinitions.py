@@ -67,7 +67,7 @@ class Redefinitions:
     def _wait(self) -> None:
         pause = 0.002
         try:
-            while self._look():
+            while self._poll():
                 time.sleep(pause)
                 pause = min(2 * pause, 0.1)
         except Error as error:
@@ -76,7 +76,7 @@ class Redefinitions:
                 self._waiting = False
             log.debug("breakpoints of redefined classes are not placed again: %s", error)
 
-    def _look(self) -> bool:
+    def _poll(self) -> bool:
         """Handle redefinitions that are over; false if none is left."""
         with self._lock:
             begun = list(self._begun.items())

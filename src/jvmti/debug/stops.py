@@ -29,7 +29,7 @@ from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
 from jvmti.interface.signatures import fitting
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
-from jvmti.wire.session import LentConversation
+from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Field, Method
@@ -43,7 +43,7 @@ log = logging.getLogger("jvmti")
 
 Self = TypeVar("Self", bound="StopRequest")
 
-_LOOK_AGAIN = 0.25
+_CHECK_EVERY = 0.25
 """While waiting for a stop, check this often whether the JVM is still there, in seconds."""
 
 _ALSO = {
@@ -87,13 +87,13 @@ class Stop:
         thread: Thread,
         method: Method,
         location: int,
-        lent: LentConversation,
+        borrowed: BorrowedConversation,
     ) -> None:
         self.request = request
         self.thread = thread
         self.method = method
         self.location = location
-        self._lent = lent
+        self._borrowed = borrowed
         self._borrower: int | None = threading.get_ident()
         self._over = threading.Event()
         self._line: int | None = None
@@ -206,27 +206,27 @@ class Stop:
         """Run the calls inside the block on the stopped thread."""
         self._check()
         session = self._vm._session
-        lent = session.conversation
-        if lent is self._lent:
+        borrowed = session.conversation
+        if borrowed is self._borrowed:
             yield
             return
-        with session.within(self._lent):
+        with session.within(self._borrowed):
             yield
 
     def _borrow(self) -> None:
         self._borrower = threading.get_ident()
-        self._vm._session.borrow(self._lent)
+        self._vm._session.borrow(self._borrowed)
 
     def _release(self) -> None:
         """Let the thread resume; further calls do nothing."""
         if self._over.is_set():
             if self._borrower == threading.get_ident():
-                self._vm._session.give_back(self._lent)
+                self._vm._session.give_back(self._borrowed)
             return
-        with self._lent.lock:  # let a call of another thread finish
-            self._lent.over = True
+        with self._borrowed.lock:  # let a call of another thread finish
+            self._borrowed.over = True
         if self._borrower == threading.get_ident():
-            self._vm._session.give_back(self._lent)
+            self._vm._session.give_back(self._borrowed)
         self._over.set()
 
     @property
@@ -473,7 +473,7 @@ class StopRequest:
 
     def _wait(self, until: float | None) -> bool:
         """Wait for a change; false if the time is over, or nothing can come any more."""
-        left = _LOOK_AGAIN if until is None else min(until - time.monotonic(), _LOOK_AGAIN)
+        left = _CHECK_EVERY if until is None else min(until - time.monotonic(), _CHECK_EVERY)
         if left <= 0 or self._cancelled:
             return False
         if not self._changed.wait(left):

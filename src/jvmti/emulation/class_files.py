@@ -94,7 +94,7 @@ class ClassFileEngine:
         try:
             file = ClassFile(data)
             known: ClassFile = klass.class_file
-            return file if _outline(file) == _outline(known) else None
+            return file if _invariants(file) == _invariants(known) else None
         except (UnmodifiableClass, MalformedClassFile):
             return None
 
@@ -122,7 +122,7 @@ class ClassFileEngine:
             jni.call_void_method(stream, close)
 
 
-def _outline(file: ClassFile) -> set[Any]:
+def _invariants(file: ClassFile) -> set[Any]:
     """The parts of a class file that stay the same when the VM rebuilds it."""
     return {
         (

@@ -162,7 +162,7 @@ class MonitorEngine:
             exact = self._infos.locked(thread)
             if exact is not None:
                 return self._found(exact, owned)
-        return stack.placed(owned)
+        return stack.located(owned)
 
     def _found(self, exact: list[Locked], owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
         """What the VM reports without objects, with the objects."""
@@ -300,7 +300,7 @@ class _Locks:
         found = {one for one in self._synchronized.values() if one is not None} - known
         return [_Candidate(one, []) for one in found]
 
-    def placed(self, owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
+    def located(self, owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
         """Each with the depth of the most recent frame that has locked it."""
         depths: dict[int, int] = {}
         free = {depth for depth, cls in self._synchronized.items() if cls is None}

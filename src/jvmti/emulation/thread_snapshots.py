@@ -29,7 +29,7 @@ class ThreadSnapshots:
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
-        self._looked = False
+        self._searched = False
         self._classes: dict[str, Any] = {}
         self._fields: dict[tuple[str, str], Any] = {}
         self._create: Any = None
@@ -74,8 +74,8 @@ class ThreadSnapshots:
         return self._get(taken, "blockerObject", "Ljava/lang/Object;")
 
     def _take(self, thread: Any) -> Any:
-        if not self._looked:
-            self._looked = True
+        if not self._searched:
+            self._searched = True
             try:
                 self._look_up()
             except (JavaException, JvmtiError):

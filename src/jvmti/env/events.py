@@ -71,7 +71,7 @@ class EventDeclaration:
     answers: tuple[str, ...] = ()
     vm_stopped: bool = False
     own_work: OwnWork = OwnWork.REPORTED
-    told_with: str | None = None
+    reported_with: str | None = None
     limit: float | None = 10.0
     ends: str | None = None
     frequent: bool = False
@@ -128,7 +128,7 @@ def event(
     answers: tuple[str, ...] = (),
     vm_stopped: bool = False,
     own_work: OwnWork = OwnWork.REPORTED,
-    told_with: str | None = None,
+    reported_with: str | None = None,
     limit: float | None = 10.0,
     ends: str | None = None,
     frequent: bool = False,
@@ -155,7 +155,7 @@ def event(
         vm_stopped: whether the VM sends it while it is stopped, so that a handler could call
         nothing: such an event is for streams only.
         own_work: whether to report it if the controller's own work causes it.
-        told_with: an attribute; an event that has it is reported whatever ``own_work`` says.
+        reported_with: an attribute; an event that has it is reported whatever ``own_work`` says.
         limit: the default time limit of a handler in seconds; ``None`` is no limit.
         ends: the event that begins what this one ends.
         frequent: whether it is so frequent that a stream names the classes of its objects only on
@@ -186,7 +186,7 @@ def event(
             answers=answers,
             vm_stopped=vm_stopped,
             own_work=own_work,
-            told_with=told_with,
+            reported_with=reported_with,
             limit=limit,
             ends=ends,
             frequent=frequent,
@@ -409,7 +409,7 @@ class VirtualThreadEnd(JvmtiEvent):
     ),
     answers=("new_class_data",),
     own_work=OwnWork.NEVER,
-    told_with="class_being_redefined",
+    reported_with="class_being_redefined",
     stops=OwnWork.REPORTED,
 )
 @frozen(eq=False)

@@ -56,7 +56,7 @@ OTHERS = OPENING.JNI_CALL
 OWN = OPENING.OWN_WORK
 """In the number of an event: this controller's own work caused it."""
 
-_UNTIL_THERE_IS_ROOM = 0.1
+_RETRY_AFTER = 0.1
 """Seconds until a thread asks again, after the target had no channel for it."""
 
 CLASS_FILE = b"\xca\xfe\xba\xbe"
@@ -346,7 +346,7 @@ class Handlers:
             self._handlers[key] = (*self._handlers.get(key, ()), made)
             try:
                 self.open_pool()
-                self._tell(env, declaration)
+                self._send(env, declaration)
                 self._enabling.enable(env, declaration, thread)
             except BaseException:
                 self._forget(made)
@@ -364,7 +364,7 @@ class Handlers:
             if self._session.closed is not None:
                 return
             try:
-                self._tell(handler.env, declaration)
+                self._send(handler.env, declaration)
             except (SessionClosed, TargetLost):
                 pass
             except Error as error:
@@ -392,7 +392,7 @@ class Handlers:
             if wanted:
                 self.open_pool()
             for number in before | set(wanted):
-                self._tell(env, EVENTS[number].declaration)
+                self._send(env, EVENTS[number].declaration)
 
     def _forget(self, handler: Handler) -> None:
         key = (handler.env._number, int(handler.event))
@@ -422,7 +422,7 @@ class Handlers:
                 decoder = self._decoders[number] = _Decoder(EVENTS[number])
             self._plans[environment, told] = _Plan(decoder, env, tuple(called))
 
-    def _tell(self, env: Env, declaration: EventDeclaration) -> None:
+    def _send(self, env: Env, declaration: EventDeclaration) -> None:
         """Send the agent the current handlers and limits of an event."""
         key = (env._number, declaration.number)
         self._plan(env, key)
@@ -542,7 +542,7 @@ class Handlers:
                         channel = session.open(events=True)
                     except OutOfMemory as error:
                         log.debug("events: %s", error)
-                        time.sleep(_UNTIL_THERE_IS_ROOM)
+                        time.sleep(_RETRY_AFTER)
                         continue
                 try:
                     self._serve_channel(channel, me, last)

@@ -117,7 +117,7 @@ _object_reference_kind = presenter_of(ObjectReferenceKind)
 _root_kind = presenter_of(HeapRootKind)
 _primitive_type = presenter_of(PrimitiveType)
 _F64 = struct.Struct("<d")
-_BETWEEN_LOOKS = 32
+_CALLS_BETWEEN_CHECKS = 32
 """How many calls of a block to make between two checks of the time limit."""
 _I64 = struct.Struct("<q")
 _U64 = struct.Struct("<Q")
@@ -512,7 +512,7 @@ class HeapWalk:
             self._at = at + size
             visits = self.visits[kind]
             # All at once, or in parts if there is a time limit.
-            step = size if self._deadline is None else _BETWEEN_LOOKS * visits.record.size
+            step = size if self._deadline is None else _CALLS_BETWEEN_CHECKS * visits.record.size
             control = 0
             for start in range(at, at + size, step):
                 control = visits.all(payload[start : min(start + step, at + size)])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-_ROOM = 8 << 20
+_RING_SIZE = 8 << 20
 """Bytes for the records of one thread: some hundred thousand objects freed at once."""
 
 _PATIENCE = 10.0
@@ -55,7 +55,7 @@ class LateCallbacks:
             timestamps=True,
             objects=False,
             policy="drop",
-            size=_ROOM,
+            size=_RING_SIZE,
             own=True,
             enable=False,
         )
@@ -73,12 +73,12 @@ class LateCallbacks:
         lost = 0
         while records := stream.read():
             for row in records.sorted_by_time().rows():
-                self._tell(EVENTS[_NUMBERS[row["event"]]], row)
+                self._call_one(EVENTS[_NUMBERS[row["event"]]], row)
             if stream.dropped > lost:
                 log.error("%d events came faster than their callbacks", stream.dropped - lost)
                 lost = stream.dropped
 
-    def _tell(self, cls: type[JvmtiEvent], row: dict[str, Any]) -> None:
+    def _call_one(self, cls: type[JvmtiEvent], row: dict[str, Any]) -> None:
         number = cls.declaration.number
         event = object.__new__(cls)
         names = [parameter.name for parameter in cls.declaration.parameters]

@@ -33,10 +33,10 @@ from jvmti.heap.dominators import AccumulationPoint, DominatorTree
 from jvmti.heap.errors import (
     Cancelled,
     HeapError,
-    NoRoom,
     NoSuchClass,
     NoSuchField,
     NotADump,
+    NotEnoughMemory,
     TooManyObjects,
 )
 from jvmti.heap.groups import Groups
@@ -70,7 +70,7 @@ __all__ = [
     "Leaks",
     "Loader",
     "LoaderSuspect",
-    "NoRoom",
+    "NotEnoughMemory",
     "NoSuchClass",
     "NoSuchField",
     "Node",

@@ -13,7 +13,7 @@ from jvmti.heap.errors import NoSuchField
 from jvmti.heap.library import DUMPED, HELD, NONE
 from jvmti.heap.names import matching
 from jvmti.interface.signatures import java_name
-from jvmti.text.names import BOOTSTRAP, loader_name, near
+from jvmti.text.names import BOOTSTRAP, loader_name, similar_names
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Class:
                     return self._snapshot._value(field.type_code, field.value_bits)
         known = [field.name for cls in (self, *self.superclasses) for field in cls.fields
                  if field.static]  # fmt: skip
-        raise NoSuchField(name, near(name, known), f"class {self.name} itself")
+        raise NoSuchField(name, similar_names(name, known), f"class {self.name} itself")
 
     @escaped
     def __repr__(self) -> str:

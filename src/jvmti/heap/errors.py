@@ -9,7 +9,7 @@ from jvmti.interface.errors import Error
 __all__ = [
     "Cancelled",
     "HeapError",
-    "NoRoom",
+    "NotEnoughMemory",
     "NoSuchClass",
     "NoSuchField",
     "NotADump",
@@ -59,7 +59,7 @@ class TooManyObjects(HeapError):
     the attempt leaves nothing behind."""
 
 
-class NoRoom(HeapError, MemoryError):
+class NotEnoughMemory(HeapError, MemoryError):
     """There is not enough memory for the result; nothing was done."""
 
 

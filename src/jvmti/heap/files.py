@@ -133,13 +133,13 @@ def _unpack(descriptor: int, unpacked: BinaryIO, name: str) -> str | None:
                 begun = False
             if written - checked > 64 * _BLOCK:
                 checked = written
-                _check_room(unpacked, name, written)
+                _check_space(unpacked, name, written)
     if begun:
         return f"the compressed file ends too early, after {written} bytes of content"
     return None
 
 
-def _check_room(unpacked: BinaryIO, name: str, written: int) -> None:
+def _check_space(unpacked: BinaryIO, name: str, written: int) -> None:
     room = os.fstatvfs(unpacked.fileno())
     if room.f_bavail * room.f_frsize < _SPARE:
         raise HeapError(

@@ -16,7 +16,7 @@ from jvmti.heap.names import Patterns, matching
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
-from jvmti.text.names import near, package_of, place_in_words
+from jvmti.text.names import package_of, place_in_words, similar_names
 from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Histogram(display.Tabular):
             return self.row(range(len(self))[key])
         found = [at for at, name in enumerate(self.names) if name == key]
         if not found:
-            raise NoSuchClass(key, near(key, self.names), "in the histogram")
+            raise NoSuchClass(key, similar_names(key, self.names), "in the histogram")
         if len(found) == 1:
             return self.row(found[0])
         rows = numpy.array(found)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jvmti.heap.errors import NoSuchClass
 from jvmti.interface.signatures import fitting
-from jvmti.text.names import near
+from jvmti.text.names import similar_names
 
 Patterns = str | Sequence[str]
 """One shell pattern for names of classes, or several: ``"java.util.*Map"``."""
@@ -45,7 +45,7 @@ def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> lis
         fits = fitting(pattern)
         found = {pattern} & known or set(filter(fits, known))
         if not found:
-            raise NoSuchClass(pattern, near(pattern, known), where)
+            raise NoSuchClass(pattern, similar_names(pattern, known), where)
         chosen |= found
     return [name in chosen for name in names]
 

@@ -16,7 +16,7 @@ from jvmti.heap.groups import Groups, group
 from jvmti.heap.histogram import Histogram, counted
 from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
-from jvmti.text.names import near
+from jvmti.text.names import similar_names
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         if not kinds and len(objects):
             known = sorted({field.name for cls in classes for field in cls.all_fields})
             of = ", ".join(cls.name for cls in classes[:3]) + (", …" if len(classes) > 3 else "")
-            raise NoSuchField(name, near(name, known), of)
+            raise NoSuchField(name, similar_names(name, known), of)
         if len(kinds) > 1:
             one, other = list(kinds.items())[:2]
             raise HeapError(

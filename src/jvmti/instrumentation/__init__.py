@@ -6,10 +6,10 @@ instrumenting classes of a running JVM (`jvmti.tracing`).
 """
 
 from jvmti.instrumentation.library import (
+    InsertedProbe,
     Instrumented,
     Instrumenter,
     OmittedProbe,
-    PlacedProbe,
     instrument,
 )
 from jvmti.instrumentation.probes import BadProbe, Probe
@@ -19,7 +19,7 @@ __all__ = [
     "Instrumented",
     "Instrumenter",
     "OmittedProbe",
-    "PlacedProbe",
+    "InsertedProbe",
     "Probe",
     "instrument",
 ]

@@ -40,7 +40,7 @@ _WHY = {
 }
 
 
-class PlacedProbe(NamedTuple):
+class InsertedProbe(NamedTuple):
     """The place of a probe."""
 
     probe: int
@@ -80,7 +80,7 @@ class Instrumented:
 
     data: bytes
     is_changed: bool
-    placed: list[PlacedProbe]
+    placed: list[InsertedProbe]
     omitted: list[OmittedProbe]
 
 
@@ -246,7 +246,7 @@ class Instrumenter:
         return Instrumented(
             ctypes.string_at(result.file, result.size) if result.file else class_bytes,
             result.file is not None,
-            [PlacedProbe(*row[:-1]) for row in PLACED.struct.iter_unpack(placed)],
+            [InsertedProbe(*row[:-1]) for row in PLACED.struct.iter_unpack(placed)],
             [
                 OmittedProbe(probe, method, location, _WHY[LeftOut(why)])
                 for probe, method, location, why in OMITTED.struct.iter_unpack(omitted)
@@ -286,4 +286,4 @@ def instrument(class_bytes: bytes, probes: Sequence[Probe | str] | Probe | str) 
     return Instrumenter(listed).instrument(class_bytes)
 
 
-__all__ = ["Instrumented", "Instrumenter", "OmittedProbe", "PlacedProbe", "instrument", "plan_of"]
+__all__ = ["Instrumented", "Instrumenter", "OmittedProbe", "InsertedProbe", "instrument", "plan_of"]

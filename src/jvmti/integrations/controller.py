@@ -53,8 +53,8 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def kept_object(key: str, description: str) -> Any:
-    """The object of a ``Kept``. Raises LookupError if another controller has it."""
+def object_of(key: str, description: str) -> Any:
+    """The object of a ``RemoteObject``. Raises LookupError if another controller has it."""
     if key not in _objects:
         raise LookupError(f"{description} is kept by another controller, which may have ended")
     return _objects[key]
@@ -100,7 +100,7 @@ def _suspended(vm: VM) -> set[Any]:
 
 
 def _keep(value: Any) -> tuple[str, str]:
-    """Keep an object; returns the fields of its ``Kept``."""
+    """Keep an object; returns the fields of its ``RemoteObject``."""
     key = f"{os.getpid()}-{next(_keys)}"
     _objects[key] = value
     return key, reprlib.repr(value)

@@ -47,7 +47,7 @@ class RemoteTraceback(Exception):
 
 
 @frozen
-class Kept:
+class RemoteObject:
     """Stands for an object in a controller; see `Controller.keep`."""
 
     key: str
@@ -56,7 +56,7 @@ class Kept:
     """Its repr there, shortened."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _kept_object, (self.key, self.description)
+        return _resolve, (self.key, self.description)
 
 
 class Controller:
@@ -104,7 +104,7 @@ class Controller:
 
     def keep(
         self, function: Callable[Concatenate[VM, P], Any], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Kept:
+    ) -> RemoteObject:
         """Call a function in the controller and keep its result there.
 
         Args:
@@ -117,7 +117,7 @@ class Controller:
         Raises:
             Exception: as for `call`.
         """
-        return Kept(*self._call(function, args, kwargs, keeping=True))
+        return RemoteObject(*self._call(function, args, kwargs, keeping=True))
 
     def close(self) -> None:
         """End the session and the process; an unfinished call is abandoned."""
@@ -257,11 +257,11 @@ def attach_self(
     return controller
 
 
-def _kept_object(key: str, description: str) -> Any:
-    """Resolve a `Kept` on arrival: to the object, in the process that keeps it."""
+def _resolve(key: str, description: str) -> Any:
+    """Resolve a `RemoteObject` on arrival: to the object, in the process that keeps it."""
     from jvmti.integrations import controller
 
-    return controller.kept_object(key, description)
+    return controller.object_of(key, description)
 
 
 def _need_cloudpickle() -> None:
@@ -274,4 +274,4 @@ def _need_cloudpickle() -> None:
         ) from None
 
 
-__all__ = ["Controller", "Kept", "attach_self"]
+__all__ = ["Controller", "RemoteObject", "attach_self"]

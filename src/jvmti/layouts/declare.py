@@ -226,16 +226,16 @@ class Columns:
         found["end"] = at
         return found
 
-    def views(self, memory: Any, room: dict[str, int], used: dict[str, int]) -> dict[str, Any]:
+    def views(self, memory: Any, capacity: dict[str, int], used: dict[str, int]) -> dict[str, Any]:
         """The columns in a memory of this capacity, as arrays of the rows in use.
 
         Args:
             memory: a NumPy array of bytes.
-            room: what it was made for.
+            capacity: what it was made for.
             used: how many there are of each.
         """
         found = {}
-        for name, at in self.offsets(room).items():
+        for name, at in self.offsets(capacity).items():
             if name in self.columns:
                 of, c = self.columns[name]
                 size = struct.calcsize("<" + _CODES[c])

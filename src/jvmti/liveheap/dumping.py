@@ -12,9 +12,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from jvmti.heap.errors import HeapError, NoRoom
+from jvmti.heap.errors import HeapError, NotEnoughMemory
 from jvmti.interface.errors import Error, NotAvailable
-from jvmti.liveheap.room import free_memory, free_of_groups
+from jvmti.liveheap.available_memory import free_memory, free_of_groups
 from jvmti.operations.agent import AgentOperations
 from jvmti.target import hotspot
 from jvmti.target.errors import AttachRefused
@@ -50,16 +50,16 @@ def dump(
         A descriptor of the dump, and the longest time that it stopped the VM, in seconds.
 
     Raises:
-        NoRoom: there is not enough memory; nothing was done.
+        NotEnoughMemory: there is not enough memory; nothing was done.
         HeapError: the VM could not write the dump.
         AttachError: the VM does not accept attach commands.
     """
-    room = int(used * _PER_BYTE) + _LEAST
-    _check_room(vm, room)
+    needed = int(used * _PER_BYTE) + _LEAST
+    _check_memory(vm, needed)
     feature = _feature(vm)
     descriptor = os.memfd_create("jvmti heap dump", os.MFD_CLOEXEC)
     try:
-        name = _lend(vm, descriptor, room if feature >= _WRITES_PARTS else 0)
+        name = _lend(vm, descriptor, needed if feature >= _WRITES_PARTS else 0)
         try:
             took = _written(vm, name, gc, threads, timeout)
         finally:
@@ -90,13 +90,13 @@ def _asked(vm: RunningVM, words: list[str], timeout: float) -> str:
     return hotspot.command(vm.process, "jcmd", " ".join(["GC.heap_dump", *words]), timeout=timeout)
 
 
-def _lend(vm: RunningVM, descriptor: int, room: int) -> str:
+def _lend(vm: RunningVM, descriptor: int, needed: int) -> str:
     try:
-        return AgentOperations(vm._session, descriptor=descriptor).lend_file(room)
+        return AgentOperations(vm._session, descriptor=descriptor).lend_file(needed)
     except NotAvailable:
-        raise NoRoom(
+        raise NotEnoughMemory(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
-            f"{room >> 20} MB free that they may take; nothing was done"
+            f"{needed >> 20} MB free that they may take; nothing was done"
         ) from None
 
 
@@ -107,15 +107,15 @@ def _give_back(vm: RunningVM, name: str) -> None:
         log.debug("the dump's name is released with the session: %s", error)
 
 
-def _check_room(vm: RunningVM, room: int) -> None:
+def _check_memory(vm: RunningVM, needed: int) -> None:
     """Whether the machine, and the container that the VM runs in, have the memory."""
     for what, free in (
         ("the machine has", free_memory()),
         ("the target's memory limit leaves", free_of_groups(vm.process.pid)),
     ):
-        if free is not None and room > free * _SPARE:
-            raise NoRoom(
-                f"a dump of this heap may take {room >> 20} MB of memory, and {what} "
+        if free is not None and needed > free * _SPARE:
+            raise NotEnoughMemory(
+                f"a dump of this heap may take {needed >> 20} MB of memory, and {what} "
                 f"{free >> 20} MB; nothing was done"
             )
 

@@ -108,7 +108,7 @@ class LiveHeap:
             found.loaders = self._loaders_by_name(found.names)
         return found if classes is None else found.matching(classes)
 
-    def tell_apart(
+    def with_loaders(
         self,
         found: Histogram,
         names: Collection[str] | None = None,
@@ -136,7 +136,7 @@ class LiveHeap:
 
         JVM TI: IterateThroughHeap, GetLoadedClasses, GetClassLoader.
         """
-        self._check("tell_apart")
+        self._check("with_loaders")
         rows: dict[str, list[int]] = {}
         for at in range(len(found)):
             name = found.names[at]
@@ -158,7 +158,7 @@ class LiveHeap:
         finally:
             loaded.release()
         if not counted.whole:
-            raise PassOverran("tell_apart", timeout)
+            raise PassOverran("with_loaders", timeout)
         made = found.taken(numpy.arange(len(found)))
         made.pause += counted.stopped / 1e9
         for name, places in rows.items():
@@ -259,7 +259,7 @@ class LiveHeap:
 
         Raises:
             NoSuchClass: a pattern matches no loaded class.
-            NoRoom: there is not enough memory here.
+            NotEnoughMemory: there is not enough memory here.
             PauseTooLong: it would take longer than `max_pause`.
             CallTimeout: it overran the timeout.
             WrongPhase: the VM is not live yet.
@@ -308,7 +308,7 @@ class LiveHeap:
         chosen = set(loaded.names)
         scale = 1.125
         for attempt in range(1, _ATTEMPTS + 1):
-            room = _room(counted, None if everything else chosen, wishes, scale)
+            room = _capacity(counted, None if everything else chosen, wishes, scale)
             memory = PassMemory(SCAN.offsets(room)["end"])
             try:
                 scanned = passes.run(
@@ -478,7 +478,7 @@ class LiveHeap:
             report: called now and then with the reading step, the amount done, and the total.
 
         Raises:
-            NoRoom: the machine, or the target's memory limit, has too little memory for the dump.
+            NotEnoughMemory: the machine, or the target's memory limit, lacks memory for the dump.
             PauseTooLong: it would take longer than `max_pause`.
             HeapError: the VM could not write the dump.
             AttachError: the VM does not accept attach commands.
@@ -671,7 +671,7 @@ def _primitive_arrays(loaded: LoadedClasses) -> list[int]:
     return [at for at, name in enumerate(loaded.names, 1) if name in _PRIMITIVE_ARRAYS]
 
 
-def _room(
+def _capacity(
     counted: Histogram, chosen: set[str | None] | None, wishes: frozenset[str], scale: float
 ) -> dict[str, int]:
     """The sizes that the columns of a scan need for a histogram; ``None`` for all classes."""

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 import numpy
 
-from jvmti.heap.errors import NoRoom
+from jvmti.heap.errors import NotEnoughMemory
 from jvmti.interface.errors import CallTimeout
 from jvmti.layouts.heap_passes import CONTROL
-from jvmti.liveheap.room import free_memory
+from jvmti.liveheap.available_memory import free_memory
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 from jvmti.wire.session import Session
@@ -61,7 +61,7 @@ class PassMemory:
     def __init__(self, size: int = CONTROL.SIZE) -> None:
         free = free_memory()
         if free is not None and size > free * _SPARE:
-            raise NoRoom(
+            raise NotEnoughMemory(
                 f"it would take {size >> 20} MB of memory here, and {free >> 20} MB are free; "
                 "choose fewer classes, or leave out strings, fields or arrays"
             )
@@ -73,7 +73,7 @@ class PassMemory:
             mapped = mmap.mmap(self.descriptor, size)
         except OSError as error:
             os.close(self.descriptor)
-            raise NoRoom(f"no memory for a pass over the heap: {error.strerror}") from None
+            raise NotEnoughMemory(f"no memory for a pass over the heap: {error.strerror}") from None
         # Views keep the mapping alive; the last one unmaps it.
         self.bytes = numpy.frombuffer(mapped, numpy.uint8)
         self._words = self.bytes[: CONTROL.SIZE].view("<u8")

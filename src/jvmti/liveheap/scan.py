@@ -101,15 +101,15 @@ class Scan(display.Tabular):
         self,
         heap: LiveHeap,
         loaded: LoadedClasses,
-        room: dict[str, int],
+        capacity: dict[str, int],
         memory: PassMemory,
         scanned: HeapScanned,
         *,
         collections: int | None,
         wishes: frozenset[str],
     ) -> None:
-        used = {one: getattr(scanned, one) for one in room}
-        if any(not 0 <= used[one] <= room[one] for one in room):
+        used = {one: getattr(scanned, one) for one in capacity}
+        if any(not 0 <= used[one] <= capacity[one] for one in capacity):
             raise ProtocolError("the agent reports more rows than fit into the memory of the scan")
         self._heap = heap
         self._loaded: LoadedClasses | None = loaded
@@ -119,7 +119,7 @@ class Scan(display.Tabular):
         self.pause = scanned.stopped / 1e9
         self.missed = scanned.missed
         self.missed_text = scanned.missed_text
-        columns = SCAN.views(memory.bytes, room, used)
+        columns = SCAN.views(memory.bytes, capacity, used)
         self.class_number: Array = columns["class_number"]
         self._units: Array = columns["size"]
         self.length: Array = columns["length"]

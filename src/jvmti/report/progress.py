@@ -86,13 +86,13 @@ def _line(what: str) -> Iterator[Report]:
     begun = last = time.monotonic()
     lock = threading.Lock()
 
-    def line(done: int, all_: int | None, said: str) -> Any:
+    def line(done: int, all_: int | None, last: str) -> Any:
         meter = {} if all_ is None else {"value": str(done), "max": str(all_)}
         return ipython.HTML(
             to_html(
-                element("div", element("progress", **meter), f" {what}: {said}")
-                if said.endswith("…")
-                else element("div", element("small", f"{what}: {said}"))
+                element("div", element("progress", **meter), f" {what}: {last}")
+                if last.endswith("…")
+                else element("div", element("small", f"{what}: {last}"))
             )
         )
 

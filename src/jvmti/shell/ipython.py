@@ -56,7 +56,7 @@ class Prompt(TerminalInteractiveShell):
         """Add this package's magics, completion, question marks and escaped display."""
         plain = self.display_formatter.formatters["text/plain"]
         for dumped in (heap.Class, heap.Leaks, heap.Object, heap.Objects, heap.Suspect):
-            plain.for_type(dumped, _harmless)
+            plain.for_type(dumped, _escaped)
         if vm is None:
             return
         for name, one in magics.MAGICS.items():
@@ -67,7 +67,7 @@ class Prompt(TerminalInteractiveShell):
         self._python_describe = self.inspector.pinfo
         self.inspector.pinfo = self._pinfo
         for kind in (Handle, Frame, VM):
-            plain.for_type(kind, _harmless)
+            plain.for_type(kind, _escaped)
 
     def _pinfo(self, thing: Any, *rest: Any, **named: Any) -> None:
         text = None
@@ -85,7 +85,7 @@ class Prompt(TerminalInteractiveShell):
         return kind, value, without_our_frames(trace)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
-        super()._showtraceback(etype, evalue, [_harmless_text(part) for part in stb])
+        super()._showtraceback(etype, evalue, [_escaped_text(part) for part in stb])
 
 
 def _line_magic(vm: VM, names: Mapping[str, Any], name: str, text: str) -> Callable[[str], None]:
@@ -120,11 +120,11 @@ def _matcher(completer: Completer) -> Any:
     return java_names
 
 
-def _harmless(thing: Any, printer: Any, cycle: bool) -> None:
+def _escaped(thing: Any, printer: Any, cycle: bool) -> None:
     printer.text("\n".join(map(printable, repr(thing).split("\n"))))
 
 
-def _harmless_text(text: str) -> str:
+def _escaped_text(text: str) -> str:
     """Text with our colours and names from the target, which are escaped."""
     return "\n".join(
         "".join(

@@ -64,7 +64,7 @@ class Prompt(code.InteractiveConsole):
                 print(f"UsageError: {printable(message)}", file=sys.stderr)
             return False
         if question and "#" not in source:
-            self._tell(question[1] or question[2])
+            self._describe(question[1] or question[2])
             return False
         return super().runsource(source, filename, symbol)
 
@@ -77,7 +77,7 @@ class Prompt(code.InteractiveConsole):
         for line in "".join(lines).rstrip("\n").split("\n"):
             print(printable(line), file=sys.stderr)
 
-    def _tell(self, text: str) -> None:
+    def _describe(self, text: str) -> None:
         if text.startswith("%"):
             one = magics.MAGICS.get(text[1:])
             print(one.help if one else f"there is no {text}")

@@ -41,7 +41,7 @@ class Commands:
         magics.run(self._vm, self._names, magic_name, line)
 
 
-def names_at_hand(vm: VM, names: dict[str, Any]) -> dict[str, Any]:
+def predefined_names(vm: VM, names: dict[str, Any]) -> dict[str, Any]:
     """Add the predefined variables of a prompt or script."""
     import jvmti
 
@@ -94,7 +94,7 @@ def run(
     """
     main = ModuleType("__main__")
     if vm is not None:
-        names_at_hand(vm, main.__dict__)
+        predefined_names(vm, main.__dict__)
     main.__dict__.update(names or {})
     beside = ""
     if os.path.isfile(file):
@@ -121,4 +121,4 @@ def run(
     return 0
 
 
-__all__ = ["Commands", "compiled", "names_at_hand", "run"]
+__all__ = ["Commands", "compiled", "predefined_names", "run"]

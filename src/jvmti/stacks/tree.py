@@ -48,17 +48,17 @@ class StackTree:
 
     Attributes:
         root: the root; its ``count`` is the number of stacks.
-        looks: how often the threads were looked at.
+        samples: the number of samples.
         seconds: for how long.
-        longest_look: the longest of the looks in seconds; the VM stood still for at most as long.
+        longest_sample: the longest sample in seconds; the VM was stopped for at most as long.
         unseen: why it has no stacks, if there are none.
     """
 
     def __init__(self) -> None:
         self.root = StackNode("")
-        self.looks = 0
+        self.samples = 0
         self.seconds = 0.0
-        self.longest_look = 0.0
+        self.longest_sample = 0.0
         self.unseen = ""
 
     def add(self, stack: Iterable[str], count: int = 1) -> None:
@@ -101,8 +101,8 @@ class StackTree:
         ``tree.under("com.acme.*")`` is what the threads do in that package, for any caller.
         """
         found = StackTree()
-        found.looks, found.seconds = self.looks, self.seconds
-        found.longest_look = self.longest_look
+        found.samples, found.seconds = self.samples, self.seconds
+        found.longest_sample = self.longest_sample
         found.unseen = self.unseen
         waiting = list(self.root._children.values())
         while waiting:
@@ -163,7 +163,11 @@ class StackTree:
 
     @escaped
     def __repr__(self) -> str:
-        what = f"{self.looks:,} looks in {self.seconds:.3g} s" if self.looks > 1 else "one look"
+        what = (
+            f"{self.samples:,} samples in {self.seconds:.3g} s"
+            if self.samples > 1
+            else "one sample"
+        )
         why = f": {self.unseen}" if self.unseen and not self else ""
         return f"<StackTree of {len(self):,} stacks, {what}{why}>"
 

@@ -18,7 +18,7 @@ from jvmti.target.errors import (
     OptionsError,
     OwnProcess,
 )
-from jvmti.target.hotspot import AttachPoint, last_flag, look_for_room, refuse_if_disabled
+from jvmti.target.hotspot import AttachPoint, check_resources, last_flag, refuse_if_disabled
 from jvmti.target.listener import Listener, accept
 from jvmti.target.options import AgentOptions
 from jvmti.target.processes import Process, find, inspect
@@ -115,7 +115,7 @@ def _attach_elsewhere(
                 return connected, True
             connected.close()
         _refuse(process)
-        look_for_room(process, handle, to_load=True)
+        check_resources(process, handle, to_load=True)
         path = _library(library, process, handle)
         listening_socket, there = helper.listen()
         with listening_socket:

@@ -117,13 +117,13 @@ def _examine(diagnosis: Diagnosis, process: Process, handle: ProcessHandle, time
     _check_state(diagnosis, process, status)
     reachable = _check_user(diagnosis, process)
     disabled = _check_flags(diagnosis, process)
-    room = _check_room(diagnosis, handle)
+    remaining = _check_resources(diagnosis, handle)
     helper_trouble = _check_files(diagnosis, process, handle, reachable, timeout)
     if disabled:
         diagnosis.add("answers", False, "not tried: attaching is disabled")
     elif status.stopped:
         diagnosis.add("answers", False, "not tried: the process is stopped")
-    elif not room:
+    elif not remaining:
         diagnosis.add("answers", False, "not tried: too few descriptors or threads left")
     elif not reachable or helper_trouble:
         diagnosis.add("answers", None, "not tried: the JVM's files cannot be reached")
@@ -229,11 +229,11 @@ def _check_flags(diagnosis: Diagnosis, process: Process) -> bool:
     return disabled
 
 
-def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
+def _check_resources(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
     """Descriptors and threads. False: a request could kill the JVM."""
     open_more, start_more = limits.descriptors(handle), limits.threads(handle)
     enough = True
-    for name, room, to_answer, to_load in (
+    for name, remaining, to_answer, to_load in (
         (
             "descriptors",
             open_more,
@@ -242,15 +242,15 @@ def _check_room(diagnosis: Diagnosis, handle: ProcessHandle) -> bool:
         ),
         ("threads", start_more, 2, limits.THREADS_TO_LOAD + 1),
     ):
-        if room is None:
+        if remaining is None:
             detail = "no limit, or none visible from here"
             diagnosis.add(name, True if name == "threads" else None, detail)
             continue
-        detail = f"{room.left:,} more of {room.limit:,} by {room.what}"
-        if room.left >= to_load:
+        detail = f"{remaining.left:,} more of {remaining.limit:,} by {remaining.what}"
+        if remaining.left >= to_load:
             diagnosis.add(name, True, detail)
             continue
-        enough = enough and room.left >= to_answer
+        enough = enough and remaining.left >= to_answer
         diagnosis.add(
             name,
             False,

@@ -40,7 +40,7 @@ from jvmti.target.limits import (
     DESCRIPTORS_TO_ANSWER,
     DESCRIPTORS_TO_LOAD,
     THREADS_TO_LOAD,
-    check_room,
+    check_remaining,
 )
 from jvmti.target.processes import Process
 from jvmti.target.procfs import ProcessHandle, Status
@@ -143,7 +143,7 @@ class AttachPoint:
             DynamicLoadingRefused, AgentLoadFailed: the JVM's or the agent's refusal.
             TargetExhausted: it has no descriptors or threads left for the agent.
         """
-        self.check_room_to_load()
+        self.check_resources_to_load()
         while True:
             status, text = self.command("load", library, "true", options)
             if _LIVE_PHASE_ONLY not in text:
@@ -161,7 +161,7 @@ class AttachPoint:
             code = int(returned[1])
             if code == 0:
                 return
-            self.check_room_to_load()
+            self.check_resources_to_load()
             raise AgentLoadFailed(
                 f"the agent refused to start in JVM {self.handle.pid} (code {code}); its "
                 "log, see the option log=PATH, says why",
@@ -172,14 +172,14 @@ class AttachPoint:
             f"{_one_line(text) or f'status {status}'}"
         )
 
-    def check_room_to_load(self) -> None:
+    def check_resources_to_load(self) -> None:
         """Raise TargetExhausted if an agent, and the listener before it, would lack resources."""
-        check_room(self.handle, DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD + self._lacks_listener())
+        check_remaining(self.handle, DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD + self._lacks_listener())
 
-    def check_room_to_answer(self) -> None:
+    def check_resources_to_answer(self) -> None:
         """Raise TargetExhausted if a connection, or the listener before it, would lack
         resources."""
-        check_room(self.handle, DESCRIPTORS_TO_ANSWER, 2 * self._lacks_listener())
+        check_remaining(self.handle, DESCRIPTORS_TO_ANSWER, 2 * self._lacks_listener())
 
     def _lacks_listener(self) -> bool:
         return not self.handle.thread_states((_LISTENER,))
@@ -245,7 +245,7 @@ class AttachPoint:
             TargetExhausted: the JVM would lack a descriptor, or the thread that opens the socket.
             JvmDied: the process ended.
         """
-        self.check_room_to_answer()
+        self.check_resources_to_answer()
         made_trigger = False
         began = time.monotonic()
         signal_at = 0.0
@@ -270,7 +270,7 @@ class AttachPoint:
                         signal_at = now + 0.01
                     elif status.catches(signal.SIGQUIT):
                         # A JVM that cannot start the listener's thread ends.
-                        self.check_room_to_answer()
+                        self.check_resources_to_answer()
                         # Without a handler the signal kills: a starting JVM has none yet.
                         made_trigger |= self._make_trigger()
                         self.handle.send(signal.SIGQUIT)
@@ -471,7 +471,7 @@ def command(process: Process, name: str, *arguments: str, timeout: float = 10.0)
         from jvmti.target.namespaces import Helper
 
         with process.open() as handle:
-            look_for_room(process, handle, to_load=False)
+            check_resources(process, handle, to_load=False)
         with Helper(process, timeout=timeout) as helper:
             status, text = helper.command(name, *arguments)
     else:
@@ -504,7 +504,7 @@ def load_agent(
         from jvmti.target.namespaces import Helper
 
         with process.open() as handle:
-            look_for_room(process, handle, to_load=True)
+            check_resources(process, handle, to_load=True)
         with Helper(process, timeout=timeout) as helper:
             helper.load(library_path, options)
     else:
@@ -519,7 +519,7 @@ def protocol_version(process: Process, *, timeout: float = 10.0) -> int:
         from jvmti.target.namespaces import Helper
 
         with process.open() as handle:
-            look_for_room(process, handle, to_load=False)
+            check_resources(process, handle, to_load=False)
         with Helper(process, timeout=timeout) as helper:
             return helper.version()
     refuse_if_disabled(process)
@@ -536,16 +536,16 @@ def refuse_if_disabled(process: Process) -> None:
         raise AttachDisabled(process.pid)
 
 
-def look_for_room(process: Process, handle: ProcessHandle, *, to_load: bool) -> None:
+def check_resources(process: Process, handle: ProcessHandle, *, to_load: bool) -> None:
     """Raise TargetExhausted if the JVM lacks resources to answer, or for an agent, too.
 
     The helper checks again, possibly without access to the control groups.
     """
     point = AttachPoint(handle, process.namespace_pid, process.uid, deadline=0.0)
     if to_load:
-        point.check_room_to_load()
+        point.check_resources_to_load()
     else:
-        point.check_room_to_answer()
+        point.check_resources_to_answer()
 
 
 def last_flag(process: Process, name: str) -> bool | None:

@@ -17,7 +17,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, TargetExhausted
 from jvmti.target.procfs import ProcessHandle
 
-__all__ = ["Room", "check_room", "control_groups", "descriptors", "tell_room", "threads"]
+__all__ = ["Remaining", "check_remaining", "control_groups", "descriptors", "shortage", "threads"]
 
 DESCRIPTORS_TO_ANSWER = 3  # the listener, a connection, and one for the program
 DESCRIPTORS_TO_LOAD = 8  # the library, the agent's connections, memory of a stream
@@ -28,7 +28,7 @@ _CAP_SYS_RESOURCE = 24
 
 
 @frozen
-class Room:
+class Remaining:
     """The remaining amount of a resource.
 
     Attributes:
@@ -42,7 +42,7 @@ class Room:
     what: str
 
 
-def descriptors(handle: ProcessHandle) -> Room | None:
+def descriptors(handle: ProcessHandle) -> Remaining | None:
     """The descriptors that a process can still open; ``None`` if unknown."""
     limit = _own_limit(handle, "Max open files")
     if limit is None:
@@ -57,29 +57,29 @@ def descriptors(handle: ProcessHandle) -> Room | None:
     except OSError:
         return None
     what = f"its limit of open files (prlimit --pid {handle.pid} --nofile=… raises it)"
-    return Room(max(limit - used, 0), limit, what)
+    return Remaining(max(limit - used, 0), limit, what)
 
 
-def threads(handle: ProcessHandle) -> Room | None:
+def threads(handle: ProcessHandle) -> Remaining | None:
     """The threads that a process can still start, by the tightest limit; ``None`` without any."""
-    return min(_of_threads(handle), key=lambda room: room.left, default=None)
+    return min(_of_threads(handle), key=lambda remaining: remaining.left, default=None)
 
 
-def tell_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> str | None:
+def shortage(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> str | None:
     """The shortage of either, as a sentence; ``None`` if there is enough."""
-    for name, wanted, room in (
+    for name, wanted, remaining in (
         ("descriptor", wanted_descriptors, descriptors(handle) if wanted_descriptors else None),
         ("thread", wanted_threads, threads(handle) if wanted_threads else None),
     ):
-        if room is not None and room.left < wanted:
-            left = f"{room.left or 'no'} {name}{'s' * (room.left != 1)} left of {room.limit}"
-            return f"{left} by {room.what}; {wanted} are needed"
+        if remaining is not None and remaining.left < wanted:
+            some = f"{remaining.left or 'no'} {name}{'s' * (remaining.left != 1)}"
+            return f"{some} left of {remaining.limit} by {remaining.what}; {wanted} are needed"
     return None
 
 
-def check_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> None:
+def check_remaining(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: int) -> None:
     """Raise TargetExhausted if a process cannot create this many more of each."""
-    why = tell_room(handle, wanted_descriptors, wanted_threads)
+    why = shortage(handle, wanted_descriptors, wanted_threads)
     if why is not None:
         raise TargetExhausted(
             f"JVM {handle.pid} has {why}. No request was sent: without them it might exit, or "
@@ -87,17 +87,19 @@ def check_room(handle: ProcessHandle, wanted_descriptors: int, wanted_threads: i
         )
 
 
-def _of_threads(handle: ProcessHandle) -> Iterator[Room]:
+def _of_threads(handle: ProcessHandle) -> Iterator[Remaining]:
     for group in control_groups(handle, "pids"):
         limit, used = _number(group / "pids.max"), _number(group / "pids.current")
         if limit is not None and used is not None:
             where = f"the limit of its control group ({group / 'pids.max'})"
-            yield Room(max(limit - used, 0), limit, where)
+            yield Remaining(max(limit - used, 0), limit, where)
     everything = _tasks_of_system()
     for name in ("threads-max", "pid_max"):
         limit = _number(Path("/proc/sys/kernel") / name)
         if limit is not None and everything is not None:
-            yield Room(max(limit - everything, 0), limit, f"the system's limit (kernel.{name})")
+            yield Remaining(
+                max(limit - everything, 0), limit, f"the system's limit (kernel.{name})"
+            )
     limit = _own_limit(handle, "Max processes")
     if limit is None or _passes_over_limits(handle):
         return
@@ -107,7 +109,7 @@ def _of_threads(handle: ProcessHandle) -> Iterator[Room]:
     used = _threads_of_user(handle)
     if used is not None:
         what = f"its user's limit of processes (prlimit --pid {handle.pid} --nproc=… raises it)"
-        yield Room(max(limit - used, 0), limit, what)
+        yield Remaining(max(limit - used, 0), limit, what)
 
 
 def control_groups(handle: ProcessHandle, controller: str) -> Iterator[Path]:

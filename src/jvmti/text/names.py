@@ -53,7 +53,7 @@ def package_of(class_name: str) -> str:
     return class_name.replace("[]", "").rpartition(".")[0] or "(none)"
 
 
-def near(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
+def similar_names(pattern: str, names: Iterable[str], most: int = 4) -> list[str]:
     """Names similar to a pattern, the most similar first."""
     names = sorted(set(names))
     word = pattern.strip("*?").rpartition(".")[2].strip("*?").lower()
@@ -87,7 +87,7 @@ def suggestion(
         shown: formats a name.
     """
     known = sorted({one for one in names if one})
-    found = near(name, known, most)
+    found = similar_names(name, known, most)
     if found:
         return f"; did you mean {' or '.join(map(shown, found))}?"
     if known and len(known) <= _FEW:
@@ -95,4 +95,11 @@ def suggestion(
     return ""
 
 
-__all__ = ["BOOTSTRAP", "loader_name", "near", "package_of", "place_in_words", "suggestion"]
+__all__ = [
+    "BOOTSTRAP",
+    "loader_name",
+    "similar_names",
+    "package_of",
+    "place_in_words",
+    "suggestion",
+]

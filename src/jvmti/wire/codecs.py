@@ -20,7 +20,7 @@ U32 = struct.Struct("<I")
 I32 = struct.Struct("<i")
 U64 = struct.Struct("<Q")
 
-_MOST_MET = 1024
+_MOST_CACHED = 1024
 """How many members of an enumeration to cache; there may be many combinations of flags."""
 
 Encoder = Callable[[Any, list[bytes], Any], None]
@@ -477,7 +477,7 @@ def presenter_of(python: Any) -> Callable[[int], Any]:
             member = python(number)
         except ValueError:
             return number
-        if len(met) < _MOST_MET:
+        if len(met) < _MOST_CACHED:
             met[number] = member
         return member
 

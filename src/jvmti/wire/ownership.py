@@ -76,7 +76,7 @@ class Ownership:
         self._issued: dict[int, Any] = {}
         """Wrappers of what is never released: method and field ids."""
         self._gone: deque[_Wrapper | ColumnOwner] = deque()
-        self._tell: Any = self._gone.append
+        self._notify: Any = self._gone.append
         self._blocks: deque[bytes] = deque()
 
     def wrap(self, handle: int) -> Any:
@@ -115,7 +115,7 @@ class Ownership:
         if cls.LASTING:
             self._issued[handle] = made
             return made
-        reference = _Wrapper(made, self._tell)
+        reference = _Wrapper(made, self._notify)
         reference.handle = handle
         reference.count = 1
         self._wrappers[handle] = reference
@@ -138,7 +138,7 @@ class Ownership:
 
     def own(self, column: Any, handles: numpy.ndarray[Any, Any]) -> ColumnOwner:
         """The record of a column's handles; change it when they change."""
-        owner = ColumnOwner(column, self._tell)
+        owner = ColumnOwner(column, self._notify)
         owner.array = handles
         self._columns[id(owner)] = owner
         return owner

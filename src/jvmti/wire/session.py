@@ -38,7 +38,7 @@ from jvmti.interface.errors import (
 from jvmti.interface.frozen import frozen
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import peer_credentials
-from jvmti.target.limits import tell_room
+from jvmti.target.limits import shortage
 from jvmti.target.procfs import ProcessHandle
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel, answer_frame
@@ -91,7 +91,7 @@ class Conversation:
         """The VM is stopped, so nothing can be released."""
 
 
-class LentConversation(Conversation):
+class BorrowedConversation(Conversation):
     """A conversation that another Python thread carries on while its own waits.
 
     Calls in it, and taking it back, hold the lock, so that no two threads use its channel at
@@ -113,7 +113,7 @@ class LentConversation(Conversation):
 class _Local(threading.local):
     """The state of a session in each Python thread."""
 
-    holder: ThreadChannel | None = None
+    own: ThreadChannel | None = None
     conversation: Conversation | None = None
 
 
@@ -277,19 +277,19 @@ class Session:
 
     def channel(self, timeout: float | None = None) -> Channel:
         """The calling thread's channel, opened at its first call."""
-        holder = self._local.holder
-        if holder is not None:
-            channel = holder.channel
+        own = self._local.own
+        if own is not None:
+            channel = own.channel
             if channel.broken is None:
                 if not channel.late or channel.settle(_GRACE):
                     return channel
                 # A call of this thread is still running in the VM: leave it its channel.
-                holder.leave()
+                own.leave()
                 self.running.append(channel)
                 log.warning("still running in the VM: %s", ", ".join(channel.late.values()))
         self.check_open()
         channel = self.open(timeout)
-        self._local.holder = ThreadChannel(channel)
+        self._local.own = ThreadChannel(channel)
         return channel
 
     def open(self, timeout: float | None = None, *, events: bool = False) -> Channel:
@@ -297,7 +297,7 @@ class Session:
 
         def ask(descriptor: int) -> None:
             # A new one takes a descriptor of the target, and a thread.
-            self._check_room(2, 0 if events else 2)
+            self._check_resources(2, 0 if events else 2)
             with self.control_locked(timeout):
                 reply = self.control.request(
                     Request(
@@ -309,7 +309,7 @@ class Session:
                     )
                 )
             if reply.status == ErrorCode.OUT_OF_MEMORY:
-                self._check_room(2, 2)
+                self._check_resources(2, 2)
                 raise error_for(
                     reply.status,
                     None,
@@ -330,11 +330,11 @@ class Session:
                 raise SessionClosed(self.closed) from None
             raise
 
-    def _check_room(self, descriptors: int, threads: int) -> None:
+    def _check_resources(self, descriptors: int, threads: int) -> None:
         """Raise OutOfMemory if the target lacks the resources for another channel."""
         try:
             with ProcessHandle(self._target) as handle:
-                why = tell_room(handle, descriptors, threads)
+                why = shortage(handle, descriptors, threads)
         except AttachError:
             return  # not visible from here, or ended: the request will show
         if why is not None:
@@ -378,7 +378,7 @@ class Session:
 
     def adopt(self, channel: Channel | None) -> None:
         """Route the calling thread's calls over a channel; ``None`` restores its own."""
-        self._local.holder = None if channel is None else ThreadChannel(channel)
+        self._local.own = None if channel is None else ThreadChannel(channel)
 
     def await_live(self, timeout: float | None) -> None:
         """Wait until a held VM is live, and handle its events meanwhile.
@@ -424,22 +424,22 @@ class Session:
         """The conversation of the calling thread's calls; ``None`` for a channel of its own."""
         return self._local.conversation
 
-    def borrow(self, lent: LentConversation) -> None:
+    def borrow(self, borrowed: BorrowedConversation) -> None:
         """Route the calling thread's calls through another thread's conversation from now on."""
-        lent.outer = self._local.conversation
-        self._local.conversation = lent
+        borrowed.outer = self._local.conversation
+        self._local.conversation = borrowed
 
-    def give_back(self, lent: LentConversation) -> None:
+    def give_back(self, borrowed: BorrowedConversation) -> None:
         """Restore the route of the calling thread's calls; repeating it does nothing."""
-        lent.over = True
-        inner: LentConversation | None = None
+        borrowed.over = True
+        inner: BorrowedConversation | None = None
         conversation = self._local.conversation
-        while isinstance(conversation, LentConversation):
-            if conversation is lent:
+        while isinstance(conversation, BorrowedConversation):
+            if conversation is borrowed:
                 if inner is None:
-                    self._local.conversation = lent.outer
+                    self._local.conversation = borrowed.outer
                 else:
-                    inner.outer = lent.outer
+                    inner.outer = borrowed.outer
                 return
             inner, conversation = conversation, conversation.outer
 
@@ -559,11 +559,11 @@ class Session:
             if self.closed is not None or self._process != os.getpid():
                 self.check_open()
             # The usual case of `channel`, without the call.
-            holder = local.holder
-            if holder is None or (channel := holder.channel).broken is not None or channel.late:
+            own = local.own
+            if own is None or (channel := own.channel).broken is not None or channel.late:
                 channel = self.channel(request.timeout)
             return self._request(channel, None, request)
-        if type(conversation) is LentConversation:
+        if type(conversation) is BorrowedConversation:
             with conversation.lock:
                 if conversation.over:
                     self.give_back(conversation)
@@ -659,12 +659,12 @@ class Session:
 
         The call may cause events, which need a handler thread.
         """
-        holder = self._local.holder
-        if holder is None or not holder.channel.late or holder.channel.broken is not None:
+        own = self._local.own
+        if own is None or not own.channel.late or own.channel.broken is not None:
             return
-        channel = holder.channel
-        holder.leave()
-        self._local.holder = None
+        channel = own.channel
+        own.leave()
+        self._local.own = None
         self._attended.add(channel)
         self.running.append(channel)
 

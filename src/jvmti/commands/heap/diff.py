@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 
 from jvmti.commands.failure import NOT_FOUND, CommandFailed
-from jvmti.commands.heap.sources import add_source, is_file, looked_at, snapshot_of, taken
+from jvmti.commands.heap.sources import add_source, inspected, is_file, snapshot_of, taken
 from jvmti.commands.options.targets import add_top, seconds
 from jvmti.heap.analyses.differences import grown, growth
 from jvmti.heap.snapshot import Snapshot, open_snapshot
@@ -50,7 +50,7 @@ class Command:
                 unreachable = "keep" if given.unreachable else "drop"
                 self._print(given, before, open_snapshot(given.later, unreachable=unreachable))
             return
-        with looked_at(given) as vm:
+        with inspected(given) as vm:
             before = taken(vm, given)
             time.sleep(given.duration)
             self._print(given, before, taken(vm, given))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.commands.heap.sources import is_file, looked_at, snapshot_of
+from jvmti.commands.heap.sources import inspected, is_file, snapshot_of
 from jvmti.commands.options.targets import (
     add_delay,
     add_json,
@@ -95,7 +95,7 @@ class Command:
         if is_file(given):
             self._of_file(given, before, wait)
             return
-        with looked_at(given) as vm:
+        with inspected(given) as vm:
             if given.watch:
                 _watch(vm, given)
                 return
@@ -180,7 +180,7 @@ def _taken(vm: VM, given: argparse.Namespace) -> Histogram:
     if given.watch:
         return found
     shown = found if given.patterns else found.top(given.top or _TOP, given.sort)
-    return vm.heap.tell_apart(found, set(shown.names), max_pause=given.max_pause)
+    return vm.heap.with_loaders(found, set(shown.names), max_pause=given.max_pause)
 
 
 def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
@@ -230,7 +230,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
     refresh_table(
         _COLUMNS,
         given.watch,
-        lambda room: _grown(vm, first, _taken(vm, given), given.top or room or _TOP, given.sort),
+        lambda lines: _grown(vm, first, _taken(vm, given), given.top or lines or _TOP, given.sort),
     )
 
 

@@ -67,7 +67,7 @@ def is_file(given: argparse.Namespace) -> bool:
 
 
 @contextmanager
-def looked_at(given: argparse.Namespace) -> Iterator[VM]:
+def inspected(given: argparse.Namespace) -> Iterator[VM]:
     """A session with the JVM to inspect; a started program has run for a while.
 
     Raises:
@@ -102,7 +102,7 @@ def snapshot_of(given: argparse.Namespace) -> Iterator[Snapshot]:
         if is_file(given):
             snapshot = open_snapshot(given.target, unreachable=unreachable, report=report)
         else:
-            with looked_at(given) as vm:
+            with inspected(given) as vm:
                 snapshot = taken(vm, given, report)
         if snapshot.fault is not None:
             print(f"the dump is damaged {printable(str(snapshot.fault))}", file=sys.stderr)
@@ -165,4 +165,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield report
 
 
-__all__ = ["add_source", "is_file", "looked_at", "print_head", "snapshot_of", "taken", "write"]
+__all__ = ["add_source", "is_file", "inspected", "print_head", "snapshot_of", "taken", "write"]

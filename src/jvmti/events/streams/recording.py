@@ -40,7 +40,7 @@ _LINES = 1 + STREAMS.LANES
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _SHORTEST_SLEEP = 0.0005
 _LONGEST_SLEEP = 0.02
-_LOOK_AFTER = 0.25
+_CHECK_AFTER = 0.25
 """Seconds without an event after which the reader checks whether the target still runs."""
 _MOST_RECORDS = 1 << 17
 _MOST_FRAMES = 256
@@ -201,7 +201,7 @@ class Stream:
             raise SessionClosed("this process is a fork of the one that attached; attach anew")
         if self._closed or session.closed is not None:
             return True
-        return idle >= _LOOK_AFTER and session.gone()
+        return idle >= _CHECK_AFTER and session.gone()
 
     def _take(self, most: int) -> numpy.ndarray[Any, Any]:
         """Copies records out of the rings, after reading the announcements before them."""

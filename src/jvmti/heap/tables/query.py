@@ -27,7 +27,7 @@ import numpy
 
 from jvmti.heap.errors import HeapError, near_it
 from jvmti.interface.errors import Error
-from jvmti.text.names import near
+from jvmti.text.names import similar_names
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -154,10 +154,10 @@ def _message(error: Exception, names: list[str]) -> str:
         return str(error)
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, NameError) and error.name:
-        return text + near_it(near(error.name, names))
+        return text + near_it(similar_names(error.name, names))
     if isinstance(error, AttributeError) and error.name:
         public = [name for name in dir(error.obj) if not name.startswith("_")]
-        return text + near_it(near(error.name, public))
+        return text + near_it(similar_names(error.name, public))
     return text
 
 

@@ -43,8 +43,8 @@ class Members(list[M]):
         if len(found) == 1:
             return found[0]
         if found:
-            raise KeyError(_Said(self._several(which, found)))
-        raise KeyError(_Said(self._missing(which)))
+            raise KeyError(_Described(self._several(which, found)))
+        raise KeyError(_Described(self._missing(which)))
 
     def __contains__(self, which: object) -> bool:
         return bool(self._find(which)) if isinstance(which, str) else super().__contains__(which)
@@ -105,7 +105,7 @@ class Fields(Members["Field"]):
     _what = "field"
 
 
-class _Said(str):
+class _Described(str):
     """A message of a `KeyError`, which Python would otherwise show in quotes."""
 
     __slots__ = ()

@@ -25,11 +25,11 @@ class SourceNotFound(Error, LookupError):
     """No source of a class was found; the message lists the searched places.
 
     Attributes:
-        looked: the places.
+        searched: the places.
     """
 
-    def __init__(self, message: str, looked: list[str]) -> None:
-        self.looked = looked
+    def __init__(self, message: str, searched: list[str]) -> None:
+        self.searched = searched
         super().__init__(message)
 
 
@@ -117,20 +117,20 @@ class SourcePath(list[Place]):
         package, _, last = class_name.replace("[]", "").rpartition(".")
         names = [source_file] if source_file else [f"{last.partition('$')[0]}.java"]
         folder = package.replace(".", "/")
-        looked = []
+        searched = []
         for place in [*self, *self._jdk()]:
             path = Path(place)
-            looked.append(str(path))
+            searched.append(str(path))
             for name in names:
                 wanted = f"{folder}/{name}" if folder else name
                 found = self._in(path, wanted)
                 if found is not None:
                     return found
-        where = f"looked in {', '.join(looked)}" if looked else "vm.source_path is empty"
+        where = f"searched in {', '.join(searched)}" if searched else "vm.source_path is empty"
         raise SourceNotFound(
             f"no source of {class_name} ({names[0]}): {where}; "
             "vm.source_path.append(…) adds a directory or a jar",
-            looked,
+            searched,
         )
 
     def around(

@@ -113,7 +113,7 @@ class LockWatch:
         timeout: seconds that a sample may take.
 
     Attributes:
-        looks: how many samples of all threads were taken.
+        samples: how many samples of all threads were taken.
         seconds: for how long it was watched.
         source: the source of the owners of monitors: ``jvmti``, ``dump``, or empty.
         reason: why they are unknown, if they are.
@@ -130,7 +130,7 @@ class LockWatch:
         self._uses: dict[tuple[str, str, str], LockUse] = {}
         self._seen: dict[tuple[int, str], _Seen] = {}
         self._last: dict[str, LockUse] = {}  # by name of a thread, what it has waited for
-        self.looks = 0
+        self.samples = 0
         self.seconds = 0.0
         self.source = ""
         self.reason = ""
@@ -160,7 +160,7 @@ class LockWatch:
 
     def snapshot(self) -> list[LockUse]:
         """Take one sample: the locks that threads wait for at this moment."""
-        self._look(None, first=True)
+        self._sample(None, first=True)
         for (_, name), seen in self._seen.items():
             seen.lock.waits += 1
             seen.lock.places.setdefault(seen.place, [0, 0.0])[0] += 1
@@ -175,7 +175,7 @@ class LockWatch:
         first = True
         while True:
             at, cost = time.monotonic(), time.thread_time()
-            self._look(stream, first=first)
+            self._sample(stream, first=first)
             first = False
             # The program comes first: each sample stops it for a moment, and the more threads there
             # are, the longer it takes, here as well.
@@ -206,20 +206,20 @@ class LockWatch:
             (kind, class_name or "?", key), LockUse(kind, class_name or "?", key)
         )
 
-    def _look(self, stream: Stream | None, first: bool) -> None:
+    def _sample(self, stream: Stream | None, first: bool) -> None:
         threads = self._vm.threads.snapshot(_FRAMES)
-        look = self._finder.look(threads, self._timeout, only_waiting=True)
+        locked = self._finder.sample(threads, self._timeout, only_waiting=True)
         now = time.monotonic()
         if stream is not None:
             self._take(stream.read(0))  # the stream has reported all waits that the sample shows
-        self.looks += 1
-        self.source, self.reason = look.source or self.source, look.reason
+        self.samples += 1
+        self.source, self.reason = locked.source or self.source, locked.reason
         known = {thread.id: thread for thread in threads}
-        told = {records["thread"][0]: records for records in self._waits.waiting.values()}
-        names = self._monitors_told_of(look, known, told)
+        reported = {records["thread"][0]: records for records in self._waits.waiting.values()}
+        names = self._reported_monitors(locked, known, reported)
         seen: dict[tuple[int, str], _Seen] = {}
         held: set[tuple[str, int]] = set()
-        for number, locks in look.threads.items():
+        for number, locks in locked.threads.items():
             wanted, thread = locks.waits_for, known[number]
             blocked = bool(thread.state & ThreadState.BLOCKED_ON_MONITOR_ENTER)
             if wanted is None or not (blocked or locks.owner is not None):
@@ -238,7 +238,7 @@ class LockWatch:
             monitor = wanted.kind == "monitor"
             if not (blocked if monitor else _locking(thread.frames)):
                 continue  # its stack is of a moment before, when it did not wait for this
-            if monitor and (thread.name in told or not (first or before)):
+            if monitor and (thread.name in reported or not (first or before)):
                 continue  # the VM reports this one
             use.exact = use.exact and monitor
             if before is not None and before.lock is use:
@@ -250,20 +250,20 @@ class LockWatch:
             # It has ended between the two samples.
             gone.lock.add(gone.place, (gone.last + now) / 2 - gone.since)
         self._seen = seen
-        circles = self._finder.deadlocks(threads, look)
+        circles = self._finder.deadlocks(threads, locked)
         self.deadlocks = [[known[one].name for one in circle] for circle in circles]
 
-    def _monitors_told_of(
-        self, look: LockSnapshot, known: dict[int, ThreadSnapshot], told: dict[Any, Records]
+    def _reported_monitors(
+        self, locked: LockSnapshot, known: dict[int, ThreadSnapshot], reported: dict[Any, Records]
     ) -> dict[Lock, LockUse]:
         """Identify the monitors of which the VM's dump reports only addresses."""
         found: dict[Lock, LockUse] = {}
-        for number, locks in look.threads.items():
+        for number, locks in locked.threads.items():
             name, wanted = known[number].name, locks.waits_for
             if wanted is None or wanted.kind != "monitor":
                 continue
-            if name in told:
-                row = told[name]
+            if name in reported:
+                row = reported[name]
                 key = f"{int(row['object_hash'][0]) & 0xFFFFFFFF:x}"
                 use = self._use("monitor", row["object"][0], key)
             elif name in self._last and wanted not in found:

@@ -165,7 +165,7 @@ class LockFinder:
             )
         self._fields: tuple[Any, Any, Any] | None = None
 
-    def look(
+    def sample(
         self,
         threads: Sequence[ThreadSnapshot],
         timeout: float = 10.0,
@@ -196,29 +196,29 @@ class LockFinder:
         self._synchronizers(threads, found)
         return LockSnapshot(found, source, reason)
 
-    def deadlocks(self, threads: Sequence[ThreadSnapshot], look: LockSnapshot) -> list[list[int]]:
+    def deadlocks(self, threads: Sequence[ThreadSnapshot], locks: LockSnapshot) -> list[list[int]]:
         """The circles that a second sample confirms.
 
         A sample is not one moment: threads move on while others are examined. A deadlock stays.
         """
-        circles = look.cycles()
+        circles = locks.cycles()
         if not circles:
             return []
         wanted = {number for circle in circles for number in circle}
-        again = self.look([one for one in threads if one.id in wanted], contended=True)
+        again = self.sample([one for one in threads if one.id in wanted], contended=True)
         stand = {frozenset(circle) for circle in again.cycles()}
         return [circle for circle in circles if frozenset(circle) in stand]
 
     def found(self, timeout: float = 10.0) -> list[Deadlock]:
         """The deadlocks among all threads."""
         threads = self._vm.threads.snapshot()
-        look = self.look(threads, timeout, contended=True)
+        locks = self.sample(threads, timeout, contended=True)
         known = {thread.id: thread for thread in threads}
         found: list[Deadlock] = display.Rows()
-        for circle in self.deadlocks(threads, look):
+        for circle in self.deadlocks(threads, locks):
             waiting = []
             for number in circle:
-                its = look.threads[number]
+                its = locks.threads[number]
                 assert its.waits_for is not None
                 assert its.owner is not None
                 one, owner = known[number], known[its.owner]

@@ -40,7 +40,7 @@ def at_once(
     """The stacks of a snapshot of the threads as a tree; see `Threads.stack_tree`."""
     _check(state)
     tree = StackTree()
-    tree.looks = 1
+    tree.samples = 1
     threads = list(threads)
     for thread in threads:
         if thread.frames and state in (None, thread.java_state):
@@ -97,13 +97,13 @@ class _Sampler:
         after = begun
         while True:
             before = time.monotonic()
-            self._look()
+            self._sample()
             after = time.monotonic()
             took = after - before
-            tree.looks += 1
-            if tree.looks == 1 and not self._chosen:
+            tree.samples += 1
+            if tree.samples == 1 and not self._chosen:
                 log.warning("%s (sampling goes on: threads may come)", self._no_such())
-            tree.longest_look = max(tree.longest_look, took)
+            tree.longest_sample = max(tree.longest_sample, took)
             report(int(after - begun), max(round(seconds), 1))
             due = max(before + 1 / hz, after + took * (1 / share - 1))
             if due > begun + seconds:
@@ -117,7 +117,7 @@ class _Sampler:
             tree.add([thread, *frames] if self._by_thread else frames, count)
         return tree
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         vm = self._vm
         traces = vm.env.map.get_all_stack_traces(self._most_frames).check().value.items
         threads, stacks = traces["thread"], traces["frame_buffer"]

@@ -16,7 +16,7 @@ from jvmti.model.values.conversion import BOXED, OBJECT, fit, natural_signature,
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
-_LOOKED_AT = 8
+_SAMPLED = 8
 """Elements that say what the others are."""
 
 _MAP = "Ljava/util/Map;"
@@ -71,16 +71,16 @@ def _is_plain(value: Any) -> bool:
 
 def _box_of(vm: VM, item: Any, *, is_map: bool, values: bool) -> str | None:
     """The class that boxes the keys, values or elements; ``None`` if they are not of one such."""
-    found = contents_of(Reader(vm, _LOOKED_AT, 0, unbox=False), item)
+    found = contents_of(Reader(vm, _SAMPLED, 0, unbox=False), item)
     if found is None:
-        looked_at = _first(item, "values" if values else "keySet" if is_map else "")
+        sampled = _first(item, "values" if values else "keySet" if is_map else "")
     elif is_map:
-        looked_at = [entry[values] for entry in found.items]
+        sampled = [entry[values] for entry in found.items]
     else:
-        looked_at = found.items
+        sampled = found.items
     signatures = {
         one.cls.signature if isinstance(one, refs.Object) else ""  # type: ignore[attr-defined]
-        for one in looked_at
+        for one in sampled
     }
     return next(iter(signatures)) if len(signatures) == 1 and signatures <= set(BOXED) else None
 

@@ -190,7 +190,7 @@ def _inside(value: Any) -> Any:
 def _as_dict(item: Any, entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
     found = dict(entries)
     if len(found) < len(entries):
-        keys = _told_apart([key for key, _ in entries], lambda: _boxed_keys(item))
+        keys = _disambiguated([key for key, _ in entries], lambda: _boxed_keys(item))
         found = dict(zip(keys, [value for _, value in entries], strict=True))
         if len(found) < len(entries) and item.cls.signature == _IDENTITY:
             raise ValueError(
@@ -210,11 +210,11 @@ def _boxed_keys(item: Any) -> list[Any]:
 def _as_set(item: Any, elements: list[Any]) -> set[Any]:
     found = set(elements)
     if len(found) < len(elements):
-        found = set(_told_apart(elements, lambda: _held_by(item, unbox=False)))
+        found = set(_disambiguated(elements, lambda: _held_by(item, unbox=False)))
     return found
 
 
-def _told_apart(values: list[Any], read_boxes: Callable[[], list[Any]]) -> list[Any]:
+def _disambiguated(values: list[Any], read_boxes: Callable[[], list[Any]]) -> list[Any]:
     """Values of which Python takes some for the same, as it does 1, 1.0 and True; those are boxes.
 
     Where the program changes a collection at the moment, one value may be there twice.

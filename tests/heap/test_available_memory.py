@@ -17,7 +17,7 @@ import jvms
 import jvmti
 import programs
 from heap.test_live_snapshot import left_behind
-from jvmti.heap import NoRoom
+from jvmti.heap import NotEnoughMemory
 
 pytestmark = [
     pytest.mark.root,
@@ -55,7 +55,7 @@ def test_parts_of_a_dump_go_where_there_is_room(
         if len(small) == 1 or jvm.feature < PARTS_SINCE:
             assert len(vm.heap.snapshot().objects("Holdings$Order")) == 1000
         else:
-            with pytest.raises(NoRoom, match=r"/dev/shm or /tmp .* nothing was done"):
+            with pytest.raises(NotEnoughMemory, match=r"/dev/shm or /tmp .* nothing was done"):
                 vm.heap.snapshot()
             ended = subprocess.run(
                 [*command, str(path)], capture_output=True, text=True, timeout=60, check=False
@@ -120,7 +120,9 @@ def test_the_memory_limit_of_the_target_is_looked_at(
     try:
         with jvmti.attach(started.pid) as vm:
             group.limit(60 << 20)
-            with pytest.raises(NoRoom, match=r"the target's memory limit leaves \d\d MB; nothing"):
+            with pytest.raises(
+                NotEnoughMemory, match=r"the target's memory limit leaves \d\d MB; nothing"
+            ):
                 vm.heap.snapshot()
             assert left_behind(started.pid) == []
             group.limit(2 << 30)
