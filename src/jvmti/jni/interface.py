@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jvmti.interface.declaration import declarations
-from jvmti.jni.arrays import ArrayFunctions
-from jvmti.jni.class_operations import ClassFunctions
-from jvmti.jni.exceptions import ExceptionFunctions
-from jvmti.jni.instance_fields import InstanceFieldFunctions
-from jvmti.jni.instance_methods import InstanceMethodFunctions
-from jvmti.jni.modules import ModuleFunctions
-from jvmti.jni.monitors import MonitorFunctions
-from jvmti.jni.native_methods import NativeMethodFunctions
-from jvmti.jni.nio import BufferFunctions
-from jvmti.jni.object_operations import ObjectFunctions
-from jvmti.jni.references import ReferenceFunctions
-from jvmti.jni.reflection import ReflectionFunctions
-from jvmti.jni.static_fields import StaticFieldFunctions
-from jvmti.jni.static_methods import StaticMethodFunctions
-from jvmti.jni.strings import StringFunctions
+from jvmti.jni.classes.class_operations import ClassFunctions
+from jvmti.jni.classes.modules import ModuleFunctions
+from jvmti.jni.classes.native_methods import NativeMethodFunctions
+from jvmti.jni.classes.reflection import ReflectionFunctions
+from jvmti.jni.classes.static_fields import StaticFieldFunctions
+from jvmti.jni.classes.static_methods import StaticMethodFunctions
+from jvmti.jni.objects.arrays import ArrayFunctions
+from jvmti.jni.objects.instance_fields import InstanceFieldFunctions
+from jvmti.jni.objects.instance_methods import InstanceMethodFunctions
+from jvmti.jni.objects.monitors import MonitorFunctions
+from jvmti.jni.objects.nio import BufferFunctions
+from jvmti.jni.objects.object_operations import ObjectFunctions
+from jvmti.jni.objects.strings import StringFunctions
+from jvmti.jni.threads.exceptions import ExceptionFunctions
+from jvmti.jni.threads.references import ReferenceFunctions
+from jvmti.jni.threads.virtual_threads import VirtualThreadFunctions
 from jvmti.jni.version import VersionFunctions
-from jvmti.jni.virtual_threads import VirtualThreadFunctions
 
 
 class Functions(

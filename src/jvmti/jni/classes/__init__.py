@@ -1,0 +1,1 @@
+"""Chapters about classes: definitions, modules, native methods, reflection, static members."""

@@ -1,0 +1,1 @@
+"""Chapters about objects: fields, methods, monitors, arrays, strings, direct buffers."""

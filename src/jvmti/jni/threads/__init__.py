@@ -1,0 +1,1 @@
+"""Chapters about threads: pending exceptions, references, virtual threads."""
