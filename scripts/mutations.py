@@ -43,9 +43,9 @@ class Mutation(NamedTuple):
     likely: str
 
 
-CALLS = "tests/conformance/test_thread.py tests/conformance/test_class.py tests/test_columns.py"
+CALLS = "tests/conformance/threads/test_thread.py tests/conformance/classes/test_class.py tests/test_columns.py"
 HEAP = "tests/heap/test_scan.py tests/heap/test_live_rows.py tests/heap/test_referrers.py"
-WALKS = "tests/conformance/test_heap_walks.py"
+WALKS = "tests/conformance/objects/test_heap_walks.py"
 STOPS = "tests/model/test_stops.py"
 STREAMS = "tests/events/test_streams.py"
 HANDLERS = "tests/events"
@@ -101,7 +101,7 @@ MUTATIONS = (
     Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/test_interruptions.py"),
     Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/test_interruptions.py tests/test_ways_in.py"),
     Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/test_layouts.py"),
-    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/test_redefinition.py"),
+    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
     Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/test_columns.py"),
     Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/test_codecs.py"),
     Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/test_commands.py"),

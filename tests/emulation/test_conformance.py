@@ -15,20 +15,22 @@ import pytest
 import jvms
 import jvmti
 import programs
-from conformance import frames, test_class, test_local_variable
+from conformance import frames
 from conformance.class_file import Attribute, ClassFile
-from conformance.test_local_variable import (
+from conformance.classes import test_class
+from conformance.classes.test_method import (
+    test_a_class_without_debug_information,
+    test_code_and_its_tables,
+)
+from conformance.threads import test_local_variable
+from conformance.threads.test_local_variable import (
     test_a_running_virtual_thread_must_be_suspended_first,
     test_a_static_method_has_no_this,
     test_depths_outside_the_stack_are_refused,
     test_native_frames_have_no_variables_but_this,
     test_slots_where_no_variable_begins_are_refused,
 )
-from conformance.test_method import (
-    test_a_class_without_debug_information,
-    test_code_and_its_tables,
-)
-from conformance.test_thread import (
+from conformance.threads.test_thread import (
     test_a_monitor_entered_through_jni_has_no_frame,
     test_owned_monitors_are_those_that_java_reports,
     test_the_contended_monitor_is_the_one_that_java_reports,

@@ -1,0 +1,1 @@
+"""Functions about classes, their members and modules, as in ``env/classes``."""

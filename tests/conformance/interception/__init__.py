@@ -1,0 +1,1 @@
+"""Events, breakpoints, watched fields, extensions, the JNI table, as in ``env/interception``."""

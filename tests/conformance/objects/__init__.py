@@ -1,0 +1,1 @@
+"""Functions about objects and the heap, as in ``env/objects``."""

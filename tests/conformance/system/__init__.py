@@ -1,0 +1,1 @@
+"""Functions about the VM as a whole, as in ``env/system``."""

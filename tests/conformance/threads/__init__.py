@@ -1,0 +1,1 @@
+"""Functions about threads, their frames and variables, and raw monitors, as in ``env/threads``."""
