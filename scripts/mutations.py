@@ -43,7 +43,7 @@ class Mutation(NamedTuple):
     likely: str
 
 
-CALLS = "tests/conformance/threads/test_thread.py tests/conformance/classes/test_class.py tests/test_columns.py"
+CALLS = "tests/conformance/threads/test_thread.py tests/conformance/classes/test_class.py tests/wire/test_columns.py"
 HEAP = "tests/heap/test_scan.py tests/heap/test_live_rows.py tests/heap/test_referrers.py"
 WALKS = "tests/conformance/objects/test_heap_walks.py"
 STOPS = "tests/model/test_stops.py"
@@ -52,28 +52,28 @@ HANDLERS = "tests/events"
 JNI = "tests/conformance"
 LEAVING = "tests/robustness/test_leaving.py tests/robustness/test_locks.py"
 MODEL = "tests/model"
-CLASSES = "tests/test_class_files.py"
+CLASSES = "tests/classfile/test_class_files.py"
 PROBES = "tests/instrumentation tests/tracing"
 TRACING = "tests/tracing"
 
 MUTATIONS = (
     # ---- the agent: calls and handles
-    Mutation("a handle's generation is not compared", "slots.h", "0xFFFFFF)", "0x0)", f"{CALLS} tests/test_wrong_handles.py"),
-    Mutation("a handle that is issued twice counts once", "handles.cpp", "      ++entry->count;", "      ;", "tests/model tests/test_codecs.py"),
+    Mutation("a handle's generation is not compared", "slots.h", "0xFFFFFF)", "0x0)", f"{CALLS} tests/wire/test_wrong_handles.py"),
+    Mutation("a handle that is issued twice counts once", "handles.cpp", "      ++entry->count;", "      ;", "tests/model tests/wire/test_codecs.py"),
     Mutation("an object is not identified by its tag", "handles.cpp", "if (identify) tags->SetTag", "if (!identify) tags->SetTag", MODEL),
     Mutation("a call on a thread is not measured against its stack", "guards.cpp", "return call.refuse(JVMTI_ERROR_INVALID_OBJECT", "return !call.refuse(JVMTI_ERROR_INVALID_OBJECT", "tests/robustness/test_nulls.py tests/conformance"),
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
-    Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/test_wrong_handles.py"),
+    Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/wire/test_wrong_handles.py"),
     Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/test_nulls.py"),
-    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/test_codecs.py tests/conformance tests/test_columns.py"),
-    Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/test_columns.py"),
+    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
+    Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/wire/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
     Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/test_interruptions.py tests/events"),
     # ---- the agent: events, streams, stops
     Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
     Mutation("a stream has no time", "recording.h", "if (stream_->words_ & layouts::Words::kTime) time();", "if (false) time();", STREAMS),
     Mutation("objects are not filtered", "recording.h", "if (object == nullptr || !usable()) return Stream::kWanted;", "return Stream::kWanted;", STREAMS),
-    Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/test_events_command.py"),
+    Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/commands/test_events_command.py"),
     Mutation("an event's environment is not pinned", "event_scope.cpp", "environment->in_flight.fetch_add(1);", "environment->in_flight.fetch_add(0);", LEAVING),
     Mutation("a channel is not given back", "event_scope.cpp", "session.event_channels.give_back(channel_, !lost_);", "session.event_channels.give_back(channel_, false);", HANDLERS),
     Mutation("every hit counts as the first", "stop_hits.cpp", "stop->passes.fetch_add(1) + 1", "stop->passes.fetch_add(0) + 1", STOPS),
@@ -100,17 +100,17 @@ MUTATIONS = (
     # ---- the package: what travels
     Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/test_interruptions.py"),
     Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/test_interruptions.py tests/test_ways_in.py"),
-    Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/test_layouts.py"),
+    Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/wire/test_layouts.py"),
     Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
-    Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/test_columns.py"),
-    Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/test_codecs.py"),
-    Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/test_commands.py"),
-    Mutation("the last row of a record list is dropped", "declare.py", "if len(numbers) % self.length:", "if False:", "tests/test_layouts.py"),
-    Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/test_layouts.py tests/heap/test_scan.py"),
+    Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/wire/test_columns.py"),
+    Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/wire/test_codecs.py"),
+    Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/commands/test_commands.py"),
+    Mutation("the last row of a record list is dropped", "declare.py", "if len(numbers) % self.length:", "if False:", "tests/wire/test_layouts.py"),
+    Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/wire/test_layouts.py tests/heap/test_scan.py"),
     # ---- the package: events and debugging
     Mutation("stream columns are swapped", "records.py", "at += numpy.dtype(field.code).itemsize", "at += 4", STREAMS),
-    Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/test_layouts.py tests/events"),
-    Mutation("waits are sorted the wrong way", "waits.py", 'key=lambda row: -row["duration"]', 'key=lambda row: row["duration"]', "tests/test_locks_command.py tests/test_events_command.py"),
+    Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/wire/test_layouts.py tests/events"),
+    Mutation("waits are sorted the wrong way", "waits.py", 'key=lambda row: -row["duration"]', 'key=lambda row: row["duration"]', "tests/commands/test_locks_command.py tests/commands/test_events_command.py"),
     Mutation("a variable is there one instruction too long", "conditions.py", "variable.start_location <= location < variable.start_location + variable.length", "variable.start_location <= location <= variable.start_location + variable.length", STOPS),
     Mutation("text constants are cut", "conditions.py", "units = texts[2 * start : 2 * (start + length)]", "units = texts[2 * start : 2 * (start + length) - 2]", STOPS),
     Mutation("a block of one record is read as several", "heap_walks.py", "if size == visits.record.size:", "if size >= visits.record.size:", WALKS),

@@ -355,7 +355,7 @@ HEAD = """# Real programs
 
 Three third-party programs, inspected at work: `python
 scripts/real_programs.py` downloads them, runs them, looks into each through this package and writes
-this page. A small version of the same runs with the tests (`tests/test_real_programs.py`).
+this page. A small version of the same runs with the tests (`tests/package/test_real_programs.py`).
 
 A session takes all threads with their stacks; every loaded class with its methods, their line
 tables and bytecodes, its fields and its constant pool; and the objects in static fields with their

@@ -33,7 +33,7 @@ import cost
 import jvms
 import programs
 import turns
-from conformance.evidence import BOOK, FOLDERS, SAVED, Evidence, counts
+from conformance.evidence import BOOK, FOLDERS, REPORT, SAVED, Evidence, counts
 from scheduling import is_long, unit_of
 
 if TYPE_CHECKING:
@@ -122,9 +122,6 @@ def evidence(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> Iterator[Evidence
     if report is not None and report.passed:
         for function, what in claims.claims:
             BOOK.enter(function, jvm.name, what)
-
-
-REPORT: pytest.StashKey[pytest.TestReport] = pytest.StashKey()
 
 
 @pytest.hookimpl(wrapper=True)

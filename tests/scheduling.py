@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 CHOSEN = {str(jvm) for jvm in jvms.selected()}
 LONGEST = (
-    "test_packaging.py",
+    "package/test_packaging.py",
     "integrations/test_spark.py",
-    "test_adding_a_function.py",
-    "test_documented_commands.py",
+    "interface/test_adding_a_function.py",
+    "commands/test_documented_commands.py",
     "robustness/test_failing_allocations.py",
     "robustness/test_leaving.py",
     "robustness/test_locks.py",
     "agents/test_scripts.py",
-    "test_events_command.py",
+    "commands/test_events_command.py",
 )
 """Files that take a minute: begun last, one would keep one worker when the others are done."""
 

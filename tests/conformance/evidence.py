@@ -15,6 +15,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import jvms
 
 RESULT = "result"
@@ -26,6 +28,8 @@ EVENT = "event."
 """Before the name of an event."""
 
 SAVED = jvms.ROOT / "build" / "conformance.json"
+REPORT: pytest.StashKey[pytest.TestReport] = pytest.StashKey()
+
 FOLDERS = (jvms.ROOT / "tests" / "conformance", jvms.ROOT / "tests" / "events")
 """Where the tests are that make up a whole run."""
 

@@ -16,8 +16,7 @@ import jvms
 import jvmti
 import programs
 from conformance.conftest import NO_SIGNAL
-from conformance.evidence import Evidence
-from conftest import REPORT
+from conformance.evidence import REPORT, Evidence
 from emulation import late
 
 

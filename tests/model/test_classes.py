@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from classfile.test_class_files import comparable, javap
 from jvms import ROOT
 from jvmti.classfile import ClassFile, disassemble, disassemble_method
 from jvmti.interface.constants import ClassStatus
@@ -17,7 +18,6 @@ from jvmti.interface.errors import InvalidClassFormat, UnmodifiableClass
 from jvmti.interface.modifiers import ClassModifiers, MethodModifiers
 from jvmti.interface.signatures import java_name
 from jvmti.model.classes.sources import SourceNotFound
-from test_class_files import comparable, javap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -509,7 +509,7 @@ def test_source_is_found_in_directories_and_archives(
         assert vm.find_class("java.util.HashMap").source.text == "class HashMap {\n}\n"
     with looking_in(vm, tmp_path), pytest.raises(SourceNotFound) as missing:
         circle.source  # noqa: B018
-    assert str(tmp_path) in missing.value.looked
+    assert str(tmp_path) in missing.value.searched
 
 
 def described_source() -> Path:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jvms import Jvm
 
-SOURCE = Path(__file__).parent / "native" / "launcher.c"
+SOURCE = Path(__file__).parents[1] / "native" / "launcher.c"
 #: The VM asks the launcher itself for the agent's entry points, so they are exported.
 ENTRY_POINTS = ("Agent_OnLoad_jvmti", "Agent_OnAttach_jvmti", "Agent_OnUnload_jvmti")
 

@@ -118,7 +118,7 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
 
         terminal.type("\x04")
         assert terminal.end() == 0
-        assert f"{witness.pid} goes on." in terminal.text
+        assert f"{witness.pid} keeps running." in terminal.text
     assert witness.running()
 
 
@@ -365,7 +365,7 @@ def test_a_jvm_that_does_not_answer_costs_a_tab_a_moment(
             assert time.monotonic() - began < 10
         finally:
             os.kill(program.pid, signal.SIGCONT)
-        assert "was given up" in caplog.text
+        assert "was abandoned" in caplog.text
         deadline = time.monotonic() + 30
         while (found := completer.complete('vm.threads["')) is None:
             assert time.monotonic() < deadline
@@ -453,7 +453,7 @@ def test_the_variables_of_a_frame_are_completed(java_program: JavaPrograms, jvm:
 
 
 def test_source_and_code(witness: JavaProgram) -> None:
-    java = Path(__file__).parent / "java"
+    java = Path(__file__).parents[1] / "java"
     code = (
         f"%source -p {java}\n"
         "frame = next(f for f in vm.threads['deep'].frames if f.method.name == 'descend')\n"
@@ -474,7 +474,7 @@ def test_source_and_code(witness: JavaProgram) -> None:
 
 
 def test_waiting_for_a_thread_to_come_by(java_program: JavaPrograms, jvm: Jvm) -> None:
-    source = Path(__file__).parent / "java" / "Witness.java"
+    source = Path(__file__).parents[1] / "java" / "Witness.java"
     lines = source.read_text().split("\n")
     line = next(at for at, text in enumerate(lines, 1) if "rounds += inLoop" in text)
     library = library_for_executable(jvm.java)
@@ -488,7 +488,7 @@ def test_waiting_for_a_thread_to_come_by(java_program: JavaPrograms, jvm: Jvm) -
     assert f'"busy" at Witness$Locals.work(Witness.java:{line})' in done.stdout
     assert re.search(rf"^> *{line}  +rounds \+= inLoop;$", done.stdout, re.M)
     assert re.search(r"^ +int inLoop = 42$", done.stdout, re.M)
-    # The thread goes on.
+    # The thread keeps running.
     rounds = "print(vm.find_class('Witness$Locals')['rounds'])\n"
     code = f"import time\n{rounds}time.sleep(0.3)\n{rounds}"
     first, second = run(program.pid, stdin=code).stdout.split()

@@ -23,7 +23,7 @@ import compiler
 import jvms
 import jvmti
 import programs
-from test_documentation import STEP_BY_STEP
+from pages.test_documentation import STEP_BY_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

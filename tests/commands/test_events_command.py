@@ -64,7 +64,7 @@ def test_every_call_of_a_method_is_a_line_with_thread_method_and_source(jvm: Jvm
 def test_exceptions_are_shown_with_the_line_and_the_stack(jvm: Jvm) -> None:
     words = ["Exception", "--filter", "exception=*IllegalState*", "--stack-depth", "2"]
     lines = events(*words, "--", *java(jvm, "calls")).stdout.splitlines()
-    source = Path(__file__).parent / "java" / "Workload.java"
+    source = Path(__file__).parents[1] / "java" / "Workload.java"
     text = source.read_text().splitlines()
     thrown = next(number for number, line in enumerate(text, 1) if "on purpose" in line)
     called = next(number for number, line in enumerate(text, 1) if "counted.fail(i)" in line)

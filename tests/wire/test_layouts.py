@@ -29,7 +29,7 @@ from jvmti.target.agent_library import interface_digest
 from jvmti.wire import protocol
 from jvmti.wire.session import Session
 
-sys.path.append(str(Path(__file__).parents[1] / "native" / "agent" / "generate"))
+sys.path.append(str(Path(__file__).parents[2] / "native" / "agent" / "generate"))
 
 import interface_text
 

@@ -52,7 +52,7 @@ from jvmti.interface.types import (
 )
 from jvmti.refs import Handle
 
-SPECIFICATION = Path(__file__).parent / "specification"
+SPECIFICATION = Path(__file__).parents[1] / "specification"
 FACTS = json.loads((SPECIFICATION / "jvmti.json").read_text())
 JNI_FACTS = json.loads((SPECIFICATION / "jni.json").read_text())
 

@@ -414,7 +414,7 @@ def test_java_is_the_embedded_one_where_there_is_none_on_the_path(
 
 
 def test_the_page_of_commands_lists_every_option() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
     parser = prepare()
     verbs = next(action for action in parser._actions if action.dest == "verb")
     assert verbs.choices is not None

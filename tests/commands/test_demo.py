@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-DEMO = Path(__file__).parent.parent / "examples" / "demo.py"
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
 def test_the_demo_shows_a_program_and_leaves_it_running() -> None:

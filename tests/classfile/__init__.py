@@ -1,0 +1,1 @@
+"""Class files, read without a JVM, beside `javap`."""

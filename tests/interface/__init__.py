@@ -1,0 +1,1 @@
+"""The declarations: complete, correct, and enough to add a function."""

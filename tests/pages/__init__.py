@@ -1,0 +1,1 @@
+"""The documentation: its links, examples, generated pages and prose."""

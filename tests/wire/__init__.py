@@ -1,0 +1,1 @@
+"""What crosses between controller and agent: codecs, columns, layouts, handles, environments."""
