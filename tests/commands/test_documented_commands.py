@@ -176,6 +176,7 @@ def test_a_command_line_does_what_it_says(
         "report.html",
         "orders.parquet",
         "calls.parquet",
+        "calls.json",
         "spark.html",
         "again.html",
         "again.hprof",

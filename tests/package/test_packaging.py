@@ -124,7 +124,9 @@ def test_a_library_is_hardened(library: Path) -> None:
 def test_the_agent_exports_its_entry_points_only(library: Path) -> None:
     if library.name != "libjvmti.so":
         pytest.skip("not the agent")
-    natives = {f"{NATIVES}_{name}" for name in ("control", "object", "pause", "raise", "test")}
+    natives = {
+        f"{NATIVES}_{name}" for name in ("control", "key", "object", "pause", "raise", "test")
+    }
     assert exported(library) == ENTRY_POINTS | natives
 
 

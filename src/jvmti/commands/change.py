@@ -73,11 +73,8 @@ class Command:
             metavar="TIME",
             help="how long they wait when they begin: 200ms, 1.5",
         )
-        parser.add_argument(
-            "--every", type=count, default=1, metavar="N", help="change only every N-th call"
-        )
         parser.add_argument("--times", type=count, metavar="N", help="end after N changes")
-        add_probing(parser, "calls")
+        add_probing(parser, "calls", "only calls that took at least this long, for --return")
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Change calls until the end."""
@@ -95,6 +92,7 @@ class Command:
                     delay=given.delay,
                     when=given.when,
                     every=given.every,
+                    over=given.over,
                     times=given.times,
                     unloaded=given.unloaded or given.launched is not None,
                 )

@@ -8,8 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.options.outputs import output
-from jvmti.commands.options.probes import add_probing, add_recording
+from jvmti.commands.options.probes import add_counting, add_probing, add_recording, counting_output
 from jvmti.commands.options.targets import add_target, no_target_but_the_program, opened
 from jvmti.commands.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
@@ -19,6 +18,7 @@ from jvmti.text.quantities import duration
 
 if TYPE_CHECKING:
     from jvmti.tracing.logpoint import Hit, Logpoint
+    from jvmti.tracing.summaries import Use
 
 
 class Command:
@@ -27,19 +27,25 @@ class Command:
       jvmti logpoint 4711 com.acme.Order:42 'n={n} total={this.total:,}'
       jvmti logpoint MyServer com.acme.Order.add 'add({arg0}) by {thread}' --when 'arg0 > 100'
       jvmti logpoint MyServer 'com.acme.*.close' 'closed {this.name}' --duration 60 -o hits.parquet
+      jvmti logpoint MyServer 'write com.acme.Order.total' '{target.id}: {value} by {thread}'
+      jvmti logpoint MyServer 'new byte[] in com.acme.*.*' --by place --watch
 
-    It works on any running JVM, and the program never waits. A place
-    is CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for
-    where it begins. Values are local variables and parameters, arg0, this, thread, their fields to
-    any depth and len(x); what follows a colon is Python's format. Ctrl-C ends it.
+    It works on any running JVM, and the program never waits. A place is CLASS:LINE,
+    CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for where it begins; or
+    a kind of place: "write FIELD", "read FIELD", "call METHOD", "called METHOD", "new CLASS" or
+    "catch CLASS", each with "in CLASS.METHOD" or without; "throw", "return", "unwind",
+    "monitor-enter" or "monitor-exit" and CLASS.METHOD. Values are local variables and parameters,
+    arg0, this, thread, caller, their fields to any depth, len(x) and type(x), and at kinds of
+    places value, exception, target, member and passed0; what follows a colon is Python's format.
+    Ctrl-C ends it.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_target(parser)
         parser.usage = (
-            f"{parser.prog} [options] TARGET PLACE TEXT\n"
-            f"       {parser.prog} [options] PLACE TEXT -- java …"
+            f"{parser.prog} [options] TARGET PLACE [TEXT]\n"
+            f"       {parser.prog} [options] PLACE [TEXT] -- java …"
         )
         parser.add_argument(
             "place_and_text",
@@ -48,17 +54,18 @@ class Command:
             help="com.acme.Order:42 'n={n} total={this.total}'",
         )
         add_recording(parser, "hits")
-        add_probing(parser, "hits")
+        add_probing(parser, "hits", "only hits when the call has taken this long by then: 50ms")
+        add_counting(parser, "value or arg0")
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Print hits until the end."""
         no_target_but_the_program(given, given.place_and_text)
-        if len(given.place_and_text) != 2:
+        if not 1 <= len(given.place_and_text) <= 2:
             given.parser.error(
-                "a place and a text are expected: com.acme.Order:42 'n={n}'; quote the text"
+                "a place and a text are expected: com.acme.Order:42 'n={n}'; quote both"
             )
-        place, text = given.place_and_text
-        path = output(given)
+        place, text = (*given.place_and_text, None)[:2]
+        path = counting_output(given)
         end_at_sigterm()
         with RecordFile(path) as file, opened(given) as vm:
             began = time.monotonic()
@@ -67,6 +74,10 @@ class Command:
                     place,
                     text,
                     when=given.when,
+                    every=given.every,
+                    over=given.over,
+                    by=given.by,
+                    max_pause=given.max_pause,
                     limit=given.limit,
                     text_size=given.text,
                     unloaded=given.unloaded or given.launched is not None,
@@ -75,12 +86,7 @@ class Command:
                 raise CommandFailed(str(error)) from None
             with log:
                 _report_beginning(log, time.monotonic() - began)
-                watch = _Watch(given, log, file)
-                try:
-                    watch.until_the_end()
-                except KeyboardInterrupt:
-                    pass  # the normal way to end it
-                watch.finish()
+                _Watch(given, log, file).run()
         return None
 
 
@@ -99,6 +105,14 @@ def _report_beginning(log: Logpoint, passed: float) -> None:
 
 class _Watch(RecordWatch):
     one = "hit"
+    _fields = ("name", "descriptor", "hits")
+    _rows_called = "rows"
+
+    def _columns(self) -> tuple[str, ...]:
+        return self._given.by, "hits"
+
+    def _row(self, use: Use) -> list[object]:
+        return [printable(use.name), use.calls]
 
     def _json(self, record: Hit) -> dict[str, Any]:
         return {

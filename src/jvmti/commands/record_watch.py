@@ -9,10 +9,13 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.record_files import RecordFile
+from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
-from jvmti.tracing.calls import shown
+from jvmti.tracing.calls import shown, spent
+from jvmti.tracing.summaries import Use, Uses
 
 if TYPE_CHECKING:
     from jvmti.tracing.recorder import Recorder
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordWatch", "json_value"]
 
 _INTERVAL = 0.2
+_TIMES = ("total", "mean", "p50", "p99", "longest")
 
 
 class RecordWatch(ABC):
@@ -52,6 +56,21 @@ class RecordWatch(ABC):
         """Further lines about a record."""
         return []
 
+    def run(self) -> None:
+        """Show what is recorded or counted until the end, and what belongs there."""
+        try:
+            if self._counts and self._given.watch:
+                self._refresh()
+            else:
+                self.until_the_end()
+        except KeyboardInterrupt:
+            pass  # which is how it is meant to end
+        self.finish()
+
+    @property
+    def _counts(self) -> bool:
+        return self._given.by is not None
+
     def until_the_end(self) -> None:
         """Read until the time limit, enough records, or the end of the target."""
         given = self._given
@@ -66,6 +85,9 @@ class RecordWatch(ABC):
 
     def _poll(self, seconds: float) -> bool:
         """Read for a time; returns whether that was the end."""
+        if self._counts:
+            time.sleep(seconds)
+            return self._recorder.ended
         found = self._recorder.read(seconds)
         self._take(found)
         return not found and self._recorder.ended
@@ -73,6 +95,12 @@ class RecordWatch(ABC):
     def finish(self) -> None:
         """Remove the probes, read the rest, and print the number of records."""
         given = self._given
+        if self._counts:
+            uses = self._recorder.summary()
+            passed = time.monotonic() - self._began
+            self._recorder.close()
+            self._print_summary(uses, passed)
+            return
         passed = time.monotonic() - self._began
         self._recorder.close()
         if given.count is None:
@@ -85,6 +113,44 @@ class RecordWatch(ABC):
         if given.output is not None:
             text += f", in {given.output}"
         print(text, file=sys.stderr)
+
+    def _refresh(self) -> None:
+        """Show the summary again and again."""
+
+        def sample(rows_that_fit: int | None) -> TableState:
+            if self._recorder.ended:
+                raise KeyboardInterrupt
+            most = min(rows_that_fit or self._given.top, self._given.top)
+            uses = self._recorder.summary()
+            passed = time.monotonic() - self._began
+            total = sum(one.calls for one in uses)
+            head = f"{total:,} {self.one}s, {len(uses):,} rows in {duration(passed)}"
+            rows = [self._row(one) for one in uses[:most]]
+            return TableState(head, rows, [None] * len(rows))
+
+        refresh_table(self._columns(), self._given.interval, sample)
+
+    def _columns(self) -> tuple[str, ...]:
+        return self._given.by, "calls", "failed", *_TIMES
+
+    def _row(self, use: Use) -> list[object]:
+        times = (use.total, use.mean, use.p50, use.p99, use.longest)
+        return [printable(use.name), use.calls, use.failures, *(spent(round(one)) for one in times)]
+
+    def _print_summary(self, uses: Uses, passed: float) -> None:
+        if self._given.json:
+            rows = [dict(zip(self._fields, one, strict=False)) for one in uses]
+            print_json({"seconds": round(passed, 3), self._rows_called: rows})
+            return
+        print_table(self._columns(), [self._row(one) for one in uses[: self._given.top]])
+        more = len(uses) - self._given.top
+        if more > 0:
+            print(f"and {more:,} rows more; --top shows them")
+        total = sum(one.calls for one in uses)
+        print(f"{total:,} {self.one}s in {duration(passed)}", file=sys.stderr)
+
+    _fields: tuple[str, ...] = Use._fields
+    _rows_called = "methods"
 
     def _take(self, records: Any) -> None:
         given = self._given

@@ -409,7 +409,7 @@ class VM:
             every: record only each n-th of the calls that would be recorded.
             stack: how many callers each call has in ``Call.stack``, at most 256. It costs about
                 a microsecond, and more where the stack is deep.
-            objects: hold the receiver and the arguments of the last calls, so many of them, until
+            objects: the number of calls, the last ones, whose receiver and arguments are held until
                 they are read or the trace is closed. Such a call has objects of the model in
                 ``Call.arguments``, and `Call.again` makes it once more.
 

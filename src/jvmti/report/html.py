@@ -46,8 +46,13 @@ from jvmti.model.threads.locks import Deadlock
 from jvmti.model.values.conversion import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
+from jvmti.report.traced import call_table, hit_table, probe_view, use_table
 from jvmti.stacks.tree import StackTree
 from jvmti.text.quantities import processor_time
+from jvmti.tracing.calls import Call
+from jvmti.tracing.logpoint import Hit
+from jvmti.tracing.probe_set import ProbeSet
+from jvmti.tracing.summaries import Use
 
 __all__ = ["html", "view"]
 
@@ -113,7 +118,18 @@ def _(rows: Rows) -> list[Content] | None:  # type: ignore[type-arg]
             return [*map(suspect, rows)]
         case Deadlock():
             return [one for circle in rows for one in _deadlock(circle)]
+        case Call():
+            return [call_table(rows)]
+        case Hit():
+            return [hit_table(rows)]
+        case Use():
+            return [use_table(rows)]
     return None
+
+
+@view.register
+def _(probes: ProbeSet) -> list[Content]:
+    return probe_view(probes)
 
 
 @view.register

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, Any
 
-from jvmti.report.batch_files import BatchFile
+from jvmti.report.batch_files import SUFFIXES, BatchFile
+from jvmti.report.trace_events import TraceEventsFile
 
-__all__ = ["RecordFile"]
+__all__ = ["RECORD_SUFFIXES", "RecordFile"]
+
+RECORD_SUFFIXES = (*SUFFIXES, ".json")
+"""File name suffixes of the formats that records are written in; the last is for Perfetto."""
 
 
 class RecordFile:
@@ -28,9 +32,12 @@ class RecordFile:
     def __init__(self, path: str | None) -> None:
         self._columns: BatchFile | None = None
         self._lines: IO[str] | None = None
+        self._events: TraceEventsFile | None = None
         self.is_open = path is not None
         if path is not None and path.endswith(".jsonl"):
             self._lines = open(path, "w", encoding="utf-8")
+        elif path is not None and path.endswith(".json"):
+            self._events = TraceEventsFile(path)
         elif path is not None:
             self._columns = BatchFile(path)
 
@@ -44,6 +51,8 @@ class RecordFile:
         if self._columns is not None:
             for batch in records.to_arrow().to_batches():
                 self._columns.write(batch)
+        if self._events is not None:
+            self._events.write(records, as_json)
         if self._lines is not None:
             for one in records:
                 print(json.dumps(as_json(one)), file=self._lines)
@@ -61,3 +70,5 @@ class RecordFile:
             self._columns.close()
         if self._lines is not None:
             self._lines.close()
+        if self._events is not None:
+            self._events.close()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
+from jvmti import display
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
@@ -307,6 +308,8 @@ class ProbeSet:
     def _read_rest(self) -> None:
         """Read the data that is lost afterwards."""
         self._read_sites()
+
+    _repr_html_ = display.html
 
     def __enter__(self: Self) -> Self:
         return self

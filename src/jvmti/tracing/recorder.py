@@ -201,6 +201,11 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
 
     # ---- counting --------------------------------------------------------------------------------
 
+    @property
+    def counts(self) -> bool:
+        """Whether it counts instead of recording."""
+        return self._by is not None
+
     def summary(self) -> Uses:
         """What was counted so far, the most expensive first.
 

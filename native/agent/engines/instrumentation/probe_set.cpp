@@ -141,7 +141,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   }
   constexpr int32_t kMostHeld = 1 << 16;
   if (why == nullptr && (request.held < 0 || request.held > kMostHeld)) {
-    why = "objects of so many calls cannot be held";
+    why = "the number of calls whose objects to hold is too large";
   }
   bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
               (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&

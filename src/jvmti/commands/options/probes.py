@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 
-from jvmti.commands.options.outputs import add_output
+from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import add_json, count, seconds
+from jvmti.report.record_files import RECORD_SUFFIXES
 
-__all__ = ["add_probing", "add_recording"]
+__all__ = ["add_counting", "add_probing", "add_recording", "counting_output"]
 
 _LIMIT = 1000
+_TOP = 20
 _CONDITION = "'n > 100 and order.customer.name == \"Ada\"'"
 
 
-def add_probing(parser: argparse.ArgumentParser, what: str, examples: str = "") -> None:
-    """Add ``--when``, ``--duration``, ``--unloaded`` and ``--json``.
+def add_probing(parser: argparse.ArgumentParser, what: str, over: str, examples: str = "") -> None:
+    """Add ``--when``, ``--every``, ``--over``, ``--duration``, ``--unloaded`` and ``--json``.
 
     Args:
         parser: of the verb.
         what: the subject of a condition.
+        over: the help for ``--over``.
         examples: further conditions.
     """
     parser.add_argument(
@@ -26,6 +29,10 @@ def add_probing(parser: argparse.ArgumentParser, what: str, examples: str = "") 
         metavar="CONDITION",
         help=f"only {what} for which it holds: {_CONDITION}{examples}",
     )
+    parser.add_argument(
+        "--every", type=count, default=1, metavar="N", help=f"only each N-th of these {what}"
+    )
+    parser.add_argument("--over", type=seconds, default=0.0, metavar="TIME", help=over)
     parser.add_argument("--duration", type=seconds, metavar="TIME", help="end after this time")
     parser.add_argument(
         "--unloaded",
@@ -33,6 +40,54 @@ def add_probing(parser: argparse.ArgumentParser, what: str, examples: str = "") 
         help="wait for classes that are not loaded yet; implied when -- starts a program",
     )
     add_json(parser)
+
+
+def add_counting(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add ``--by``, ``--watch``, ``--interval``, ``--top`` and ``--max-pause``.
+
+    Args:
+        parser: of the verb.
+        example: what one may count by.
+    """
+    parser.add_argument(
+        "--by",
+        metavar="WHAT",
+        help="count instead, in the target: by method, place, class (of the receiver), thread, "
+        f"caller, or a value such as {example}",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="of what is counted: refresh it until Ctrl-C"
+    )
+    parser.add_argument(
+        "--interval",
+        type=seconds,
+        default=2.0,
+        metavar="TIME",
+        help="between two summaries (default: 2)",
+    )
+    parser.add_argument(
+        "--top", type=count, default=_TOP, metavar="N", help=f"rows (default: {_TOP})"
+    )
+    parser.add_argument(
+        "--max-pause",
+        type=seconds,
+        metavar="TIME",
+        help="put probes into classes in steps that stop the program about this long at most",
+    )
+
+
+def counting_output(given: argparse.Namespace) -> str | None:
+    """The output file, if any, of a verb that may count instead.
+
+    Raises:
+        CommandFailed: as `output` does.
+    """
+    if given.watch and given.by is None:
+        given.parser.error("--watch is for what is counted: --by method")
+    path = output(given)
+    if path is not None and given.by is not None:
+        given.parser.error("a file takes single records: leave out --by and --summary")
+    return path
 
 
 def add_recording(parser: argparse.ArgumentParser, what: str) -> None:
@@ -57,4 +112,4 @@ def add_recording(parser: argparse.ArgumentParser, what: str) -> None:
         help="bytes of each string and message (default: 48)",
     )
     parser.add_argument("--count", type=count, metavar="N", help=f"end after N {what}")
-    add_output(parser, f"the {what}")
+    add_output(parser, f"the {what}", suffixes=RECORD_SUFFIXES, also=["--record"])
