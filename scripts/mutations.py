@@ -76,8 +76,8 @@ MUTATIONS = (
     Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/commands/test_events_command.py"),
     Mutation("an event's environment is not pinned", "event_scope.cpp", "environment->in_flight.fetch_add(1);", "environment->in_flight.fetch_add(0);", LEAVING),
     Mutation("a channel is not given back", "event_scope.cpp", "session.event_channels.give_back(channel_, !lost_);", "session.event_channels.give_back(channel_, false);", HANDLERS),
-    Mutation("every hit counts as the first", "stop_hits.cpp", "stop->passes.fetch_add(1) + 1", "stop->passes.fetch_add(0) + 1", STOPS),
-    Mutation("a breakpoint of a thread stops others", "stop_hits.cpp", "for (size_t i = 0; i < stop->threads.size(); ++i) {", "for (size_t i = 0; i <= stop->threads.size(); ++i) { return true;", STOPS),
+    Mutation("every hit counts as the first", "stop_hits.cpp", "request->passes.fetch_add(1) + 1", "request->passes.fetch_add(0) + 1", STOPS),
+    Mutation("a breakpoint of a thread stops others", "stop_hits.cpp", "for (size_t i = 0; i < request->threads.size(); ++i) {", "for (size_t i = 0; i <= request->threads.size(); ++i) { return true;", STOPS),
     Mutation("== is != in conditions", "stop_condition.cpp", "      return left == right;", "      return left != right;", STOPS),
     Mutation("<= is < in conditions", "stop_condition.cpp", "      return left <= right;", "      return left < right;", STOPS),
     Mutation("a step out stops at once", "stepping.cpp", "if (depth < stepping.depth) return Arrival::kArrived;", "if (depth <= stepping.depth) return Arrival::kArrived;", STOPS),
@@ -93,8 +93,8 @@ MUTATIONS = (
     Mutation("roots of ours are shown", "heap_referrers.cpp", "if (root && trace.ours(kind, info, *tag)) return 0;", "", f"{HEAP} tests/heap/test_own_references.py"),
     Mutation("retained sizes count the target's owners", "heap_referrers.cpp", "if ((mark.flags & kTarget) != 0) return 0;", "", HEAP),
     # ---- the agent: values, JNI, ends
-    Mutation("boxes are not opened", "values.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
-    Mutation("one element too many is read", "values.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
+    Mutation("boxes are not opened", "object_reader.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
+    Mutation("one element too many is read", "object_reader.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
     Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/test_leaving.py"),
     Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;", "", "tests/conformance tests/events"),
     # ---- the package: what travels

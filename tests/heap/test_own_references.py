@@ -147,4 +147,4 @@ def test_the_agent_makes_its_references_in_one_place() -> None:
         if path.suffix in (".cpp", ".h", ".py") and call.search(path.read_text())
     }
     # What a JNI function of the program's own answers is the program's.
-    assert found == {"own_references.cpp", "jni_interception.cpp"}
+    assert found == {"agent_references.cpp", "jni_interception.cpp"}

@@ -1,6 +1,6 @@
 // Threads of the controller's own in the VM: each serves a channel, and ends with it.
 
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -26,7 +26,7 @@ bool runnable(Call& call, jthread thread) {
 
 }  // namespace
 
-namespace own {
+namespace overrides {
 
 jvmtiError RunAgentThread(Call& call, const In<kinds::Thread>& thread, const In<Callback>&,
                           const In<Stored>&, const In<jint>& priority) {
@@ -43,5 +43,5 @@ jvmtiError RunAgentThread(Call& call, const In<kinds::Thread>& thread, const In<
   return call.session.run_thread(call.env, thread.c(), descriptor, priority.c());
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

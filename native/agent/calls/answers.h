@@ -37,9 +37,9 @@ void clear(T* result) {
 }
 
 template <class T>
-void clear_all(T* results, jint room) {
-  if (results == nullptr || room <= 0) return;
-  std::memset(static_cast<void*>(results), 0, static_cast<size_t>(room) * sizeof(T));
+void clear_all(T* results, jint capacity) {
+  if (results == nullptr || capacity <= 0) return;
+  std::memset(static_cast<void*>(results), 0, static_cast<size_t>(capacity) * sizeof(T));
 }
 
 template <class T>
@@ -53,9 +53,9 @@ void make_whole(jint* count, T* const* items) {
   if (count != nullptr && (*count < 0 || lacks(items))) *count = 0;
 }
 
-inline void limit(jint* count, jint room) {
+inline void limit(jint* count, jint capacity) {
   if (count == nullptr) return;
-  if (*count > room) *count = room;
+  if (*count > capacity) *count = capacity;
   if (*count < 0) *count = 0;
 }
 

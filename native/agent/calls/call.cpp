@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/engines/threads/leave_frame.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -85,10 +85,10 @@ bool Borrowed::borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array)
     own = kind == kinds::Object::kind && !any_array ? kind : kind_of_object(call.jni, reference_);
   }
   // An array of any kind has no kind of its own but that of objects, which all would fit.
-  bool fits = any_array ? own >= kinds::ObjectArray::kind && own <= kinds::DoubleArray::kind
-                        : kind == kinds::Object::kind || own == kind;
-  if (kind == kinds::WeakReference::kind) fits = weak;
-  if (!fits) {
+  bool matches = any_array ? own >= kinds::ObjectArray::kind && own <= kinds::DoubleArray::kind
+                           : kind == kinds::Object::kind || own == kind;
+  if (kind == kinds::WeakReference::kind) matches = weak;
+  if (!matches) {
     release();
     return false;
   }
@@ -307,7 +307,7 @@ void invoke(Call& call, const Function& function) {
   call.global = false;
   call.throws = false;
   if (call.channel.pending != nullptr && jni_function && !function.while_pending) {
-    own::forget_pending(call);
+    overrides::forget_pending(call);
   }
   function.thunk(call);
 }

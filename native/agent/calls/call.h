@@ -156,10 +156,10 @@ extern const Function kFunctions[];
 extern const unsigned kFunctionCount;
 extern const char kInterfaceDigest[];
 
-namespace own {
+namespace overrides {
 // The exception that the last call threw; one that was thrown to the program stays.
 void forget_pending(Call& call);
-}  // namespace own
+}  // namespace overrides
 
 const Function* find_function(uint16_t number);
 // Whether the VM has come so far that a call may end with an exception.

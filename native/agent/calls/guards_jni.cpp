@@ -58,39 +58,39 @@ bool convert_argument(Call& call, In<Arguments>& arguments, uint32_t i, char typ
                       const MethodDetails* details) {
   jvalue& value = arguments.value(i);
   const jlong whole = value.j;
-  bool fits = arguments.type(i) == (type == 'L' ? 'L' : type == 'F' || type == 'D' ? 'D' : 'J');
+  bool matches = arguments.type(i) == (type == 'L' ? 'L' : type == 'F' || type == 'D' ? 'D' : 'J');
   switch (type) {
     case 'Z':
-      fits = fits && (whole == 0 || whole == 1);
-      if (fits) value.z = static_cast<jboolean>(whole);
+      matches = matches && (whole == 0 || whole == 1);
+      if (matches) value.z = static_cast<jboolean>(whole);
       break;
     case 'B':
-      fits = fits && whole == static_cast<jbyte>(whole);
-      if (fits) value.b = static_cast<jbyte>(whole);
+      matches = matches && whole == static_cast<jbyte>(whole);
+      if (matches) value.b = static_cast<jbyte>(whole);
       break;
     case 'C':
-      fits = fits && whole == static_cast<jchar>(whole);
-      if (fits) value.c = static_cast<jchar>(whole);
+      matches = matches && whole == static_cast<jchar>(whole);
+      if (matches) value.c = static_cast<jchar>(whole);
       break;
     case 'S':
-      fits = fits && whole == static_cast<jshort>(whole);
-      if (fits) value.s = static_cast<jshort>(whole);
+      matches = matches && whole == static_cast<jshort>(whole);
+      if (matches) value.s = static_cast<jshort>(whole);
       break;
     case 'I':
-      fits = fits && whole == static_cast<jint>(whole);
-      if (fits) value.i = static_cast<jint>(whole);
+      matches = matches && whole == static_cast<jint>(whole);
+      if (matches) value.i = static_cast<jint>(whole);
       break;
     case 'F':
-      if (fits) value.f = static_cast<jfloat>(value.d);
+      if (matches) value.f = static_cast<jfloat>(value.d);
       break;
     case 'L':
-      fits = fits && (value.l == nullptr ||
-                      is_instance_of_weak(call, value.l, details->argument_classes[i]));
+      matches = matches && (value.l == nullptr ||
+                            is_instance_of_weak(call, value.l, details->argument_classes[i]));
       break;
   }
-  return fits || call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
-                             "argument %u does not fit the signature %s of %s", i + 1,
-                             details->signature.get(), details->name.get());
+  return matches || call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
+                                "argument %u does not fit the signature %s of %s", i + 1,
+                                details->signature.get(), details->name.get());
 }
 
 }  // namespace

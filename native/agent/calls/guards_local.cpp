@@ -80,14 +80,14 @@ bool refuse_narrow(Call& call, const MethodDetails* details, jint slot, char typ
 // Whether a value is of the type that a table's entry gives; entries are freed on the way.
 bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntry* table,
                 jint entries, jint slot, jlocation location, Stored value) {
-  bool fits = true;
+  bool matches = true;
   char narrow = '\0';
   for (jint i = 0; i < entries; ++i) {
     const jvmtiLocalVariableEntry& entry = table[i];
     bool there = entry.slot == slot && location >= entry.start_location &&
                  location < entry.start_location + entry.length;
     if (value.object != nullptr && there && simple_type(entry.signature[0]) == 'L') {
-      fits = is_of_type(call, details, entry.signature, value.object);
+      matches = is_of_type(call, details, entry.signature, value.object);
     }
     if (value.number != nullptr && there && !in_range(entry.signature[0], *value.number)) {
       narrow = entry.signature[0];
@@ -98,7 +98,8 @@ bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntr
   }
   call.deallocate(table);
   if (narrow != '\0') return refuse_narrow(call, details, slot, narrow, *value.number);
-  return fits || call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
+  return matches ||
+         call.refuse(JVMTI_ERROR_TYPE_MISMATCH, "the value is not of the variable's type");
 }
 
 // The type of a parameter that is never stored to, where the code says nothing narrower than int.

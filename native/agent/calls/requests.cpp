@@ -154,16 +154,17 @@ void Channel::map(const Header& header) {
     if (descriptor < 0) return malformed(header, "shared memory was announced but not passed");
     const char* why = shared.open(descriptor);
     if (why != nullptr) return malformed(header, why);
-    uint64_t said = 0;
-    if (shared.size() >= sizeof said) std::memcpy(&said, shared.data(), sizeof said);
-    if (shared.size() < sizeof said || said > shared.size() - sizeof said) {
+    uint64_t announced = 0;
+    if (shared.size() >= sizeof announced) std::memcpy(&announced, shared.data(), sizeof announced);
+    if (shared.size() < sizeof announced || announced > shared.size() - sizeof announced) {
       return malformed(header, "shared memory is too short");
     }
-    if (said > layouts::FrameLimits::kReply) return malformed(header, "the request is too large");
+    if (announced > layouts::FrameLimits::kReply)
+      return malformed(header, "the request is too large");
     // Copied once, so that nothing changes between its check and its use.
-    request_size = static_cast<size_t>(said);
+    request_size = static_cast<size_t>(announced);
     if (!copy.allocate(request_size)) return reply(header, JVMTI_ERROR_OUT_OF_MEMORY);
-    std::memcpy(copy.get(), shared.data() + sizeof said, request_size);
+    std::memcpy(copy.get(), shared.data() + sizeof announced, request_size);
     request = copy.get();
   }
 
@@ -224,11 +225,11 @@ void Channel::map(const Header& header) {
   }
   finish(made);
   if (!whole && status == 0) return malformed(header, "a column ends too early");
-  bool fits = !errors.failed();
+  bool matches = !errors.failed();
   for (int leaf = 0; leaf < function->leaves; ++leaf) {
-    if (writers[leaf].failed()) fits = false;
+    if (writers[leaf].failed()) matches = false;
   }
-  if (fits && status == 0) {
+  if (matches && status == 0) {
     outbox_.number(layouts::MapHead{rows, function->leaves});
     outbox_.number(static_cast<uint32_t>(errors.size()));
     outbox_.bytes(errors.data(), errors.size());
@@ -236,9 +237,9 @@ void Channel::map(const Header& header) {
       outbox_.number(static_cast<uint32_t>(writers[leaf].size()));
       outbox_.bytes(writers[leaf].data(), writers[leaf].size());
     }
-    fits = !outbox_.failed();
+    matches = !outbox_.failed();
   }
-  if (!fits) {
+  if (!matches) {
     bool exhausted = errors.exhausted() || outbox_.exhausted();
     for (int leaf = 0; leaf < function->leaves; ++leaf) exhausted |= writers[leaf].exhausted();
     status = trouble(exhausted);

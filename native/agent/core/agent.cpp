@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "agent/calls/answers.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/channel.h"
 #include "agent/core/failing_allocations.h"
 #include "agent/core/frame_trace.h"
 #include "agent/core/listener.h"
 #include "agent/core/lock_check.h"
 #include "agent/core/options.h"
-#include "agent/core/own_references.h"
 #include "agent/core/script.h"
 #include "agent/core/session.h"
 #include "base/log.h"

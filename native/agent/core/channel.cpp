@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/calls/call.h"
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "base/log.h"
 
 namespace jvmti {
@@ -83,7 +83,7 @@ Channel::Outcome Channel::converse_until_answer(const Header& opening, const Wri
                                                 Reader* answer) {
   Outcome outcome = Outcome::kLost;
   overran_ = false;
-  unheard_ = true;
+  silent_ = true;
   stopped_ = false;
   // What is answered in time each time must not make a walk last for ever.
   if (walking() && deadline >= 0 && now_in_milliseconds() >= deadline) return Outcome::kOverran;
@@ -100,7 +100,7 @@ Channel::Outcome Channel::converse_until_answer(const Header& opening, const Wri
   }
   if (overran_) outcome = Outcome::kOverran;
   if (stopped_) outcome = Outcome::kStopped;
-  overran_ = unheard_ = false;
+  overran_ = silent_ = false;
   return outcome;
 }
 

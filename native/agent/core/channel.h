@@ -171,7 +171,7 @@ class Channel : NoCopy {
   bool overran_ = false;
   bool stopped_ = false;        // the controller's process, in a walk
   int64_t limit_ = -1;          // when the call in progress is to have ended, of the clock
-  bool unheard_ = false;        // nothing has come yet in the innermost conversation
+  bool silent_ = false;         // nothing has come yet in the innermost conversation
   int64_t received_limit_ = 0;  // what the socket's own limit is set to; 0 is none
   Inbox inbox_;
   const uint8_t* payload_ = nullptr;  // of the frame in progress

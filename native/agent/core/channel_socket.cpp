@@ -138,7 +138,7 @@ bool Channel::fill(size_t need) {
       continue;
     }
     // The first answer is mostly the only one: the socket's own limit spares it a system call.
-    bool limited = unheard_ && deadline >= 0 && process < 0 && !walking();
+    bool limited = silent_ && deadline >= 0 && process < 0 && !walking();
     if (limited) {
       limit_receiving(deadline - now_in_milliseconds());
     } else if (received_limit_ != 0) {
@@ -191,7 +191,7 @@ ssize_t Channel::take(int flags) {
   message.msg_controllen = sizeof control;
   ssize_t received = recvmsg(descriptor_, &message, MSG_CMSG_CLOEXEC | flags);
   if (received <= 0) return received;
-  unheard_ = false;
+  silent_ = false;
   inbox_.end += static_cast<size_t>(received);
   for (cmsghdr* head = message.msg_controllen == 0 ? nullptr : CMSG_FIRSTHDR(&message);
        head != nullptr; head = CMSG_NXTHDR(&message, head)) {

@@ -6,16 +6,16 @@
 
 namespace jvmti {
 
-size_t write_dotted(const char* slashed, char* dotted, size_t room) {
+size_t write_dotted(const char* slashed, char* dotted, size_t capacity) {
   size_t at = 0;
-  for (; slashed[at] != '\0' && slashed[at] != ';' && at + 1 < room; ++at) {
+  for (; slashed[at] != '\0' && slashed[at] != ';' && at + 1 < capacity; ++at) {
     dotted[at] = slashed[at] == '/' ? '.' : slashed[at];
   }
   dotted[at] = '\0';
   return at;
 }
 
-void write_class_name(const char* signature, char* name, size_t room) {
+void write_class_name(const char* signature, char* name, size_t capacity) {
   static const char* const kPrimitives[26] = {
       nullptr, "byte",  "char",  "double", nullptr, "float", nullptr, nullptr,  "int",
       "long",  nullptr, nullptr, nullptr,  nullptr, nullptr, nullptr, nullptr,  nullptr,
@@ -29,21 +29,21 @@ void write_class_name(const char* signature, char* name, size_t room) {
   const char* primitive =
       *signature >= 'A' && *signature <= 'Z' ? kPrimitives[*signature - 'A'] : nullptr;
   if (primitive != nullptr && signature[1] == '\0') {
-    at = static_cast<size_t>(snprintf(name, room, "%s", primitive));
+    at = static_cast<size_t>(snprintf(name, capacity, "%s", primitive));
   } else {
-    at = write_dotted(*signature == 'L' ? signature + 1 : signature, name, room);
+    at = write_dotted(*signature == 'L' ? signature + 1 : signature, name, capacity);
   }
-  for (; dimensions > 0 && at + 3 < room; --dimensions) {
+  for (; dimensions > 0 && at + 3 < capacity; --dimensions) {
     name[at++] = '[';
     name[at++] = ']';
   }
   name[at] = '\0';
 }
 
-bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t room) {
+bool class_name(jvmtiEnv* env, jclass klass, char* name, size_t capacity) {
   Deallocated<char> signature(env);
   if (env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return false;
-  write_class_name(signature, name, room);
+  write_class_name(signature, name, capacity);
   return true;
 }
 

@@ -10,10 +10,10 @@ namespace jvmti {
 namespace {
 
 // The beginning of a small file, as text; false where it cannot be read.
-bool read_text(const char* path, char* text, size_t room) {
+bool read_text(const char* path, char* text, size_t capacity) {
   int descriptor = open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
-  ssize_t size = read(descriptor, text, room - 1);
+  ssize_t size = read(descriptor, text, capacity - 1);
   close(descriptor);
   text[size < 0 ? 0 : size] = '\0';
   return size > 0;

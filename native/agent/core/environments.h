@@ -48,11 +48,11 @@ class Environments {
 
   Environment* at(size_t place);  // null behind the last
   // Whether something is so of any; called without a lock, and without any memory.
-  template <class Fits>
-  bool any(Fits fits) {
+  template <class Matches>
+  bool any(Matches matches) {
     size_t place = 0;
     while (Environment* one = at(place++)) {
-      if (fits(*one)) return true;
+      if (matches(*one)) return true;
     }
     return false;
   }

@@ -63,13 +63,13 @@ class Writer : NoCopy {
 
   template <class T>
   void number(T value) {
-    if (room(sizeof(T))) {
+    if (reserve(sizeof(T))) {
       std::memcpy(data_ + size_, &value, sizeof(T));
       size_ += sizeof(T);
     }
   }
   void bytes(const void* from, size_t count) {
-    if (count != 0 && room(count)) {
+    if (count != 0 && reserve(count)) {
       std::memcpy(data_ + size_, from, count);
       size_ += count;
     }
@@ -77,7 +77,7 @@ class Writer : NoCopy {
   // Room for a value to be filled in later; the offset of it.
   size_t leave(size_t count) {
     size_t at = size_;
-    if (room(count)) {
+    if (reserve(count)) {
       std::memset(data_ + size_, 0, count);
       size_ += count;
     }
@@ -126,7 +126,7 @@ class Writer : NoCopy {
     other.failed_ = other.exhausted_ = false;
   }
   static constexpr size_t kKeep = 1u << 20;
-  bool room(size_t count) {
+  bool reserve(size_t count) {
     if (failed_) return false;
     if (size_ + count <= capacity_) return true;
     size_t capacity = capacity_ == 0 ? 256 : capacity_;

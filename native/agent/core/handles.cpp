@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "agent/core/agent.h"
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
 #include "agent/engines/threads/leave_frame.h"
 

@@ -1,7 +1,7 @@
 #include "agent/core/known_threads.h"
 
 #include "agent/core/agent.h"
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
 
 namespace jvmti {

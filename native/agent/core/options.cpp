@@ -22,7 +22,7 @@ bool plain(char c) {
          (c != '\0' && strchr("/._:@+-", c) != nullptr);
 }
 
-const char* decode(const char* from, size_t length, char* to, size_t room) {
+const char* decode(const char* from, size_t length, char* to, size_t capacity) {
   size_t at = 0;
   for (size_t i = 0; i < length; ++i) {
     char c = from[i];
@@ -36,7 +36,7 @@ const char* decode(const char* from, size_t length, char* to, size_t room) {
     } else if (!plain(c)) {
       return "a value has a character that must be percent-encoded";
     }
-    if (at + 1 >= room) return "a value is too long";
+    if (at + 1 >= capacity) return "a value is too long";
     to[at++] = c;
   }
   to[at] = '\0';
@@ -103,7 +103,7 @@ const char* parse_options(const char* text, Options* options) {
   struct {
     const char* name;
     char* to;
-    size_t room;
+    size_t capacity;
     bool* flag;  // of a key that needs no value; without room there must be none
     bool given;
   } keys[] = {
@@ -133,9 +133,10 @@ const char* parse_options(const char* text, Options* options) {
         if (one.flag == nullptr) return "an option needs a value";
       } else if (key + 1 == length) {
         return "an option has an empty value";
-      } else if (one.room == 0) {
+      } else if (one.capacity == 0) {
         return "an option has a value that takes none";
-      } else if (const char* wrong = decode(text + key + 1, length - key - 1, one.to, one.room)) {
+      } else if (const char* wrong =
+                     decode(text + key + 1, length - key - 1, one.to, one.capacity)) {
         return wrong;
       }
       if (one.flag != nullptr) *one.flag = true;

@@ -34,7 +34,7 @@ constexpr const char* kProgram =
     "from jvmti.agents.process import main; main()";
 
 // The directory that holds the package `jvmti`, if the library is where the package has it.
-bool package_root(char* path, size_t room) {
+bool package_root(char* path, size_t capacity) {
   Dl_info about{};
   if (dladdr(reinterpret_cast<void*>(&start_script), &about) == 0 || about.dli_fname == nullptr) {
     return false;
@@ -43,7 +43,7 @@ bool package_root(char* path, size_t room) {
   if (real == nullptr) return false;
   // ROOT/jvmti/_native/VARIANT/libjvmti.so
   char* end = strstr(real, "/jvmti/_native/");
-  bool found = end != nullptr && static_cast<size_t>(end - real) < room;
+  bool found = end != nullptr && static_cast<size_t>(end - real) < capacity;
   if (found) {
     memcpy(path, real, static_cast<size_t>(end - real));
     path[end - real] = '\0';
@@ -54,22 +54,22 @@ bool package_root(char* path, size_t room) {
 
 // The interpreter that the package was installed by (`make install` notes it beside the library),
 // that of the environment whose site-packages hold it, or else the first on PATH.
-void find_python(const char* root, char* path, size_t room) {
+void find_python(const char* root, char* path, size_t capacity) {
   char noted[4200];
   snprintf(noted, sizeof noted, "%s/jvmti/_native/python", root);
   FILE* note = root[0] == '\0' ? nullptr : fopen(noted, "re");
   if (note != nullptr) {
-    bool read = fgets(path, static_cast<int>(room), note) != nullptr;
+    bool read = fgets(path, static_cast<int>(capacity), note) != nullptr;
     fclose(note);
     if (read) path[strcspn(path, "\n")] = '\0';
     if (read && access(path, X_OK) == 0) return;
   }
   if (root[0] != '\0' && strstr(root, "/lib") != nullptr) {
     // PREFIX/lib/python3.11/site-packages
-    snprintf(path, room, "%s/../../../bin/python3", root);
+    snprintf(path, capacity, "%s/../../../bin/python3", root);
     if (access(path, X_OK) == 0) return;
   }
-  snprintf(path, room, "python3");
+  snprintf(path, capacity, "python3");
 }
 
 // Every descriptor above our own is closed in the process that is started.

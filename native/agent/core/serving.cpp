@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "agent/core/channel.h"
-#include "agent/engines/streams/producers.h"
+#include "agent/engines/streams/writer_threads.h"
 
 namespace jvmti {
 
@@ -28,11 +28,11 @@ Serving::Serving(Channel& channel, int event, jvmtiEnv* env)
       handler(event != 0),
       outer_(static_cast<Serving*>(pthread_getspecific(serving_key))) {
   pthread_setspecific(serving_key, this);
-  Producer::note_serving(1);
+  WriterThread::note_serving(1);
 }
 
 Serving::~Serving() {
-  Producer::note_serving(-1);
+  WriterThread::note_serving(-1);
   pthread_setspecific(serving_key, outer_);
 }
 

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "agent/calls/call.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/channel.h"
 #include "agent/core/controller_state.h"
 #include "agent/core/engine.h"
-#include "agent/core/own_references.h"
 #include "agent/core/script.h"
 #include "base/log.h"
 
@@ -48,15 +48,15 @@ void Session::set_name(const char* name, size_t length) {
 
 bool Session::greet() {
   Writer greeting;
-  layouts::Greeting said{};
-  said.magic = protocol::kMagic;
-  said.version = static_cast<uint32_t>(protocol::kVersion);
-  std::memcpy(said.digest, kInterfaceDigest, sizeof said.digest);
-  said.vm = agent.version;
-  said.pid = getpid();
-  said.held = held_;
-  said.token_length = static_cast<uint32_t>(std::strlen(token));
-  greeting.number(said);
+  layouts::Greeting fields{};
+  fields.magic = protocol::kMagic;
+  fields.version = static_cast<uint32_t>(protocol::kVersion);
+  std::memcpy(fields.digest, kInterfaceDigest, sizeof fields.digest);
+  fields.vm = agent.version;
+  fields.pid = getpid();
+  fields.held = held_;
+  fields.token_length = static_cast<uint32_t>(std::strlen(token));
+  greeting.number(fields);
   greeting.bytes(token, std::strlen(token));
   if (greeting.failed()) return false;
   Header header{static_cast<uint32_t>(greeting.size()), layouts::Kind::kGreeting, 0, 0, 0, 0, 0};
@@ -102,7 +102,7 @@ void Session::serve(JNIEnv* jni) {
   constexpr int kLook = 500;  // milliseconds
   while (!lost_ && !control_turn_.take_within(kLook)) lost_ = control_channel_->deserted();
   if (!lost_) {
-    tell_live();
+    report_live();
     control_turn_.give_back();
     control_channel_->serviced = true;
     Serving serving(*control_channel_);
@@ -205,14 +205,14 @@ Channel* Session::borrow_control(int64_t deadline, bool* given_up) {
   return nullptr;
 }
 
-void Session::tell_live() {
+void Session::report_live() {
   if (lost_ || served_.exchange(true) || !early_) return;
   control_channel_->send(Header{0, layouts::Kind::kLive, 0, 0, 0, 0, 0}, nullptr, 0);
 }
 
 void Session::report_live_now() {
   if (!control_turn_.try_take()) return;  // a handler uses it: the service thread reports this
-  tell_live();
+  report_live();
   control_turn_.give_back();
 }
 

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "agent/calls/lent_files.h"
+#include "agent/calls/temporary_files.h"
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
 #include "agent/core/environments.h"
@@ -16,7 +16,7 @@
 #include "agent/core/undo_list.h"
 #include "agent/engines/heap/heap_passes.h"
 #include "agent/engines/instrumentation/open_probes.h"
-#include "agent/engines/stops/stops.h"
+#include "agent/engines/stops/stop_requests.h"
 #include "agent/engines/streams/open_streams.h"
 #include "agent/engines/threads/suspensions.h"
 #include "agent/events/event_channels.h"
@@ -93,8 +93,8 @@ class Session {
   Methods methods;
   Fields fields;
   Pointers pointers;
-  LentFiles files;
-  Stops stops;
+  TemporaryFiles files;
+  StopRequests stop_requests;
   Suspensions suspensions{*this};
   Environments environments{*this};
   EventChannels event_channels{*this};
@@ -127,8 +127,8 @@ class Session {
 
  private:
   friend class Channel;
-  template <class Fits>
-  bool any_channel(Fits fits);  // hold the mutex
+  template <class Matches>
+  bool any_channel(Matches matches);  // hold the mutex
   bool greet();
   void shut_down_channels();  // hold the mutex
   Channel* add_channel(int descriptor);
@@ -138,7 +138,7 @@ class Session {
   bool take_off_list();
   void wake_waiters();
   void leave(JNIEnv* jni);  // of who visits; the last frees what is left
-  void tell_live();         // with the first connection for oneself
+  void report_live();       // with the first connection for oneself
 
   int control_;
   Channel* control_channel_ = nullptr;

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "agent/calls/call.h"
-#include "agent/calls/lent_memory.h"
+#include "agent/calls/direct_buffers.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/channel.h"
 #include "agent/core/engine.h"
-#include "agent/core/own_references.h"
 #include "agent/core/session.h"
 #include "base/log.h"
 
@@ -93,7 +93,7 @@ bool Session::end_own(JNIEnv* jni, Session& session, Stage stage) {
       session.files.clear();
       session.pointers.each([jni](uint8_t kind, void* pointer) {
         if (kind == kinds::Memory::kind) {
-          lent::give_back(jni, pointer);
+          direct_buffers::give_back(jni, pointer);
         } else if (kind == kinds::RawMonitor::kind) {
           agent.env->DestroyRawMonitor(static_cast<jrawMonitorID>(pointer));
         }

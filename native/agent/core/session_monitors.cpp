@@ -5,13 +5,13 @@
 
 namespace jvmti {
 
-template <class Fits>
-bool Session::any_channel(Fits fits) {
-  if (fits(*control_channel_)) return true;
+template <class Matches>
+bool Session::any_channel(Matches matches) {
+  if (matches(*control_channel_)) return true;
   Vector<Channel*>* const both[] = {&channels_, &event_channels.all()};
   for (Vector<Channel*>* all : both) {
     for (Channel* channel : *all) {
-      if (fits(*channel)) return true;
+      if (matches(*channel)) return true;
     }
   }
   return false;

@@ -4,7 +4,7 @@
 #include <jvmticmlr.h>
 
 #include "agent/calls/method_details.h"
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/events/events.h"
 #include "base/log.h"
 

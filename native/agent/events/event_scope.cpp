@@ -1,6 +1,6 @@
 #include "agent/events/event_scope.h"
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
 #include "agent/events/events.h"

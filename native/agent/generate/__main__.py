@@ -47,7 +47,7 @@ def main(output: Path) -> None:
     files = {
         "answers.cpp": answers_source(),
         "kinds.h": kinds_header(),
-        "own.h": overrides_header(),
+        "overrides.h": overrides_header(),
         "layouts.h": layouts_header(HEAD),
         "probes.h": probes_header(HEAD),
         "probe_helper.h": probe_helper_header(),

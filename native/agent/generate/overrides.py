@@ -1,4 +1,4 @@
-"""``own.h``: the functions that the agent implements itself."""
+"""``overrides.h``: the functions that the agent implements itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from interface_text import functions
 from thunks import Thunk
 
 from jvmti.interface import shapes
+from jvmti.interface.declaration import Declaration, Table
 from jvmti.refs import handles
 
 
@@ -53,16 +54,24 @@ class Override(Thunk):
                 return c_type(shape)
 
 
+def namespace(name: str, declared: list[Declaration]) -> list[str]:
+    """The declarations, in a namespace."""
+    texts = [Override(one).text() for one in declared]
+    return [f"namespace {name} {{\n", *texts, f"\n}}  // namespace {name}\n"]
+
+
 def overrides_header() -> str:
-    """What the agent does itself, in place of the VM's entry or around it."""
+    """What the agent does itself: around or in place of the VM's entries, and its operations."""
+    written = [one for one in functions() if one.own]
+    operations = [one for one in written if one.table is Table.AGENT]
+    overrides = [one for one in written if one.table is not Table.AGENT]
     lines = [
         HEAD,
         "#pragma once\n",
         '#include "agent/calls/call.h"\n',
         "namespace jvmti {",
-        "namespace own {\n",
-        *(Override(one).text() for one in functions() if one.own),
-        "\n}  // namespace own",
+        *namespace("overrides", overrides),
+        *namespace("operations", operations),
         "}  // namespace jvmti",
         "",
     ]

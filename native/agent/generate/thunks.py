@@ -31,7 +31,8 @@ class Thunk:
         """The expression up to the opening parenthesis and the first argument."""
         name = self.declaration.c_name
         if self.declaration.own:
-            return f"own::{name}(call"
+            operation = self.declaration.table is Table.AGENT
+            return f"{'operations' if operation else 'overrides'}::{name}(call"
         if self.jni:
             return f"call.jni->functions->{name}(call.jni"
         return f"call.table()->{name}(call.env"
@@ -58,7 +59,7 @@ class Thunk:
         if not self.declaration.record:
             return []
         names = ", ".join(["call", *(name for name, _ in self.inputs)])
-        return [f"  record::{self.declaration.record}({names});"]
+        return [f"  undo::{self.declaration.record}({names});"]
 
     def jni_body(self) -> list[str]:
         callee = ", ".join([self.callee(), *self.in_arguments()]) + ")"
@@ -156,8 +157,8 @@ def thunks_source() -> str:
     thunks = [Thunk(declaration) for declaration in functions()]
     parts = [
         HEAD,
-        '#include "agent/calls/guards.h"\n#include "agent/core/records.h"',
-        '#include "generated/own.h"\n#include "generated/structures.h"\n',
+        '#include "agent/calls/guards.h"\n#include "agent/core/undo_notes.h"',
+        '#include "generated/overrides.h"\n#include "generated/structures.h"\n',
         "namespace jvmti {\n",
         """
 template <class... T>

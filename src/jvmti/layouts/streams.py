@@ -25,7 +25,7 @@ STREAMS = Constants("Streams", MOST=32, LANES=63, NAMES_SIZE=1 << 20)
 announcements."""
 
 COUNTERS = Constants(
-    "StreamCounters", SIZE=4 * 4096, HEARD=2 * 4096, LINE=128, HEAD=0, DROPPED=1, TAIL=0
+    "StreamCounters", SIZE=4 * 4096, READ=2 * 4096, LINE=128, HEAD=0, DROPPED=1, TAIL=0
 )
 """The bytes of all counters, where the controller's begin, and from one line to the next, so that
 no two share a cache line.  In a line, 64-bit words: the agent's have how much it has written, in

@@ -4,7 +4,7 @@
 // `kFoundTag` on, until it has been taken.
 
 #include "agent/engines/heap/heap_pass.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -58,7 +58,7 @@ struct HeapTake {
   jlong limit;
   jlong taken;
   Vector<jint> classes;  // that are instances themselves: their numbers
-  bool room;             // for them
+  bool good;             // for them
 };
 
 jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
@@ -68,8 +68,8 @@ jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
   }
   ++take.taken;
   if (*tag > 0 && *tag <= take.known) {
-    take.room = take.classes.push(static_cast<jint>(*tag));
-    if (!take.room) return static_cast<jint>(JVMTI_VISIT_ABORT);
+    take.good = take.classes.push(static_cast<jint>(*tag));
+    if (!take.good) return static_cast<jint>(JVMTI_VISIT_ABORT);
   } else {
     *tag = kFoundTag;
   }
@@ -78,7 +78,7 @@ jint JNICALL take_object(jlong class_tag, jlong, jlong* tag, jint, void* data) {
 
 }  // namespace
 
-namespace own {
+namespace operations {
 
 namespace {
 
@@ -97,9 +97,9 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
   for (jint i = 0; i < *count; ++i) {
     if (env->SetTag(listed[i], 0) != JVMTI_ERROR_NONE) tags.tagging();
   }
-  size_t room = static_cast<size_t>(*count) + static_cast<size_t>(extra);
-  error = allocate_list(room, objects);
-  if (error == JVMTI_ERROR_NONE) error = allocate_list(room, found);
+  size_t places = static_cast<size_t>(*count) + static_cast<size_t>(extra);
+  error = allocate_list(places, objects);
+  if (error == JVMTI_ERROR_NONE) error = allocate_list(places, found);
   if (error != JVMTI_ERROR_NONE) {
     for (jint i = 0; i < *count; ++i) delete_local(call.jni, listed[i]);
     *count = 0;
@@ -196,7 +196,7 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   if (most.c() > 0) {
     error = control.iterate(tags.env(), kOnlyTaggedClasses, single(classes), callbacks, &take);
   }
-  if (error == JVMTI_ERROR_NONE && !take.room) error = JVMTI_ERROR_OUT_OF_MEMORY;
+  if (error == JVMTI_ERROR_NONE && !take.good) error = JVMTI_ERROR_OUT_OF_MEMORY;
   if (error != JVMTI_ERROR_NONE) return error;
   const jlong asked = kFoundTag;
   Deallocated<jlong> carried(agent.env);
@@ -212,5 +212,5 @@ jvmtiError TakeInstances(Call& call, const In<List<kinds::Class>>& classes, cons
   return JVMTI_ERROR_NONE;
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

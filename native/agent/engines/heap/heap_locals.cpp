@@ -13,7 +13,7 @@
 // those whose monitors the thread that calls has entered for its controller.
 
 #include "agent/engines/heap/heap_pass.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -84,7 +84,7 @@ class Marked : public PassTags {
 };
 
 // Whether the frames of a walk are those of a stack, with a number of frames above.
-bool fits(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
+bool matches(Vector<Variable>& variables, Vector<jvmtiFrameInfo>& frames, jint more) {
   for (const Variable& one : variables) {
     if (one.depth < more || one.slot == kNoSlot) continue;
     size_t depth = static_cast<size_t>(one.depth - more);
@@ -131,7 +131,7 @@ bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
   frames.grow(static_cast<size_t>(count));
   for (const Variable& one : *variables) deepest = one.depth > deepest ? one.depth : deepest;
   for (jint more = 0; more <= deepest; ++more) {
-    if (!fits(*variables, frames, more)) continue;
+    if (!matches(*variables, frames, more)) continue;
     for (Variable& one : *variables) one.depth -= more;
     return true;
   }
@@ -140,7 +140,7 @@ bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
 
 }  // namespace
 
-namespace own {
+namespace operations {
 
 jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<jint>& depth,
                         jint* count, jobject** objects, jlong** marks, jint* place_count,
@@ -191,5 +191,5 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
                                         objects, marks);
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

@@ -1,7 +1,7 @@
 // Who refers to an object, now: its referrers, a shortest path to a root, what it alone keeps.
 
 #include "agent/engines/heap/heap_tracing.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -128,7 +128,7 @@ jvmtiError objects_behind(Tracing& trace, Vector<jlong>& marks, jint* count, job
 
 }  // namespace
 
-namespace own {
+namespace operations {
 
 jvmtiError FindReferrers(Call& call, const In<kinds::Object>& object, const In<jint>& most,
                          const In<jboolean>& weak, const In<jlong>& limit, jint* count,
@@ -233,5 +233,5 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
   return error;
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

@@ -7,7 +7,7 @@
 // these belong to.
 
 #include "agent/engines/heap/heap_pass.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -40,26 +40,26 @@ class HeapScan {
   HeapScan(PassControl& control, jint classes, jint string_class)
       : control_(control), classes_(classes), string_class_(string_class) {}
 
-  using Room = layouts::ScanColumns;
+  using Capacity = layouts::ScanColumns;
   // The bytes of all; 0 for what no memory can hold.
-  static uint64_t size_of(const Room& room) {
+  static uint64_t size_of(const Capacity& capacity) {
     constexpr uint64_t kMost = uint64_t{1} << 48;
-    if (room.rows > kMost || room.strings > kMost || room.text > kMost || room.values > kMost ||
-        room.elements > kMost) {
+    if (capacity.rows > kMost || capacity.strings > kMost || capacity.text > kMost ||
+        capacity.values > kMost || capacity.elements > kMost) {
       return 0;
     }
-    return room.end_offset();
+    return capacity.end_offset();
   }
-  bool prepare(const Room& room) {
-    room_ = room;
+  bool prepare(const Capacity& capacity) {
+    capacity_ = capacity;
     uint8_t* memory = control_.data();
-    class_ = room.class_number_column(memory);
-    size_ = room.size_column(memory);
-    length_ = room.length_column(memory);
-    string_ = room.string_column(memory);
-    text_ = room.text_column(memory);
-    values_ = room.value_column(memory);
-    elements_ = room.element_column(memory);
+    class_ = capacity.class_number_column(memory);
+    size_ = capacity.size_column(memory);
+    length_ = capacity.length_column(memory);
+    string_ = capacity.string_column(memory);
+    text_ = capacity.text_column(memory);
+    values_ = capacity.value_column(memory);
+    elements_ = capacity.element_column(memory);
     return layouts_.allocate(static_cast<size_t>(classes_) + 1);
   }
 
@@ -68,7 +68,7 @@ class HeapScan {
     if (with_values_) close_values();
     current_ = -1;
     if (class_tag < 0 || class_tag > classes_) class_tag = 0;
-    if (rows == room_.rows) {
+    if (rows == capacity_.rows) {
       ++missed;
       return 0;
     }
@@ -79,7 +79,7 @@ class HeapScan {
     ++rows;
     current_ = static_cast<jint>(class_tag);
     if (current_ == string_class_ && current_ != 0) {
-      has_text_ = strings < room_.strings;
+      has_text_ = strings < capacity_.strings;
       if (has_text_) {
         string_[strings++] = kNoText;
       } else {
@@ -96,7 +96,7 @@ class HeapScan {
     for (uint64_t i = 0; i < count; ++i) all = static_cast<jchar>(all | value[i]);
     bool wide = all > 0xFF;
     uint64_t size = wide ? count * 2 : count;
-    if (size > room_.text - text_size) {
+    if (size > capacity_.text - text_size) {
       ++missed_text;
       return;
     }
@@ -114,7 +114,7 @@ class HeapScan {
     // Fillers of unused memory are arrays of a class that is none.
     if (current_ <= 0 || !layouts_[current_].array || elements_full_ || count < 0) return;
     uint64_t size = static_cast<uint64_t>(count) * width_of(type);
-    if (size > room_.elements - elements_size) {
+    if (size > capacity_.elements - elements_size) {
       elements_full_ = true;
       return;
     }
@@ -139,7 +139,7 @@ class HeapScan {
         values_full_ = true;
       }
     }
-    if (width > room_.values - values_size - pending_) values_full_ = true;
+    if (width > capacity_.values - values_size - pending_) values_full_ = true;
     if (values_full_) return;
     std::memcpy(values_ + values_size + pending_, &value, width);
     pending_ += width;
@@ -180,7 +180,7 @@ class HeapScan {
   PassControl& control_;
   const jint classes_;
   const jint string_class_;
-  Room room_{};
+  Capacity capacity_{};
   uint32_t* class_ = nullptr;
   uint32_t* size_ = nullptr;
   int32_t* length_ = nullptr;
@@ -223,7 +223,7 @@ jint JNICALL scan_value(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInf
 
 }  // namespace
 
-namespace own {
+namespace operations {
 
 jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In<jlong>& limit,
                      jint* count, jlong** counts, jint* byte_count, jlong** bytes, jlong* stopped,
@@ -250,18 +250,18 @@ jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In
 
 jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<jboolean>& all,
                     const In<jint>& string_class, const In<jboolean>& fields,
-                    const In<List<jint>>& arrays, const In<List<jlong>>& room,
+                    const In<List<jint>>& arrays, const In<List<jlong>>& capacity,
                     const In<jlong>& limit, jlong* rows, jlong* missed, jlong* strings,
                     jlong* missed_text, jlong* text, jlong* values, jlong* elements, jlong* stopped,
                     jboolean* whole, jint* count, jlong** found) {
-  HeapScan::Room wanted;
-  if (static_cast<size_t>(room.count()) != sizeof wanted / sizeof(jlong)) {
+  HeapScan::Capacity wanted;
+  if (static_cast<size_t>(capacity.count()) != sizeof wanted / sizeof(jlong)) {
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  for (jint i = 0; i < room.count(); ++i) {
-    if (room.items()[i] < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  for (jint i = 0; i < capacity.count(); ++i) {
+    if (capacity.items()[i] < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  std::memcpy(&wanted, room.items(), sizeof wanted);
+  std::memcpy(&wanted, capacity.items(), sizeof wanted);
   uint64_t size = HeapScan::size_of(wanted);
   PassControl control(call, limit.c());
   if (size == 0 || string_class.c() < 0 || string_class.c() > classes.count()) {
@@ -305,5 +305,5 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
   return JVMTI_ERROR_NONE;
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

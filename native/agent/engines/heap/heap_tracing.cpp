@@ -1,6 +1,6 @@
 #include "agent/engines/heap/heap_tracing.h"
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
 
 namespace jvmti {

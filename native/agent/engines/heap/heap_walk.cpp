@@ -1,7 +1,7 @@
 #include "agent/engines/heap/heap_walk.h"
 
 #include "agent/engines/heap/heap_pass.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -66,19 +66,19 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
   Header opening{0, layouts::Kind::kCallback, 0, 0, 0, call_.environment_number, 0};
   Reader answer;
   Channel::Outcome outcome = call_.channel.ask_in_walk(opening, block_, &answer);
-  auto said = answer.number<layouts::WalkAnswer>();
+  auto reply = answer.number<layouts::WalkAnswer>();
   outcome_ = outcome;
   if (outcome != Channel::Outcome::kAnswered || answer.failed()) {
     over_ = true;
     return abort_;
   }
   // A walk that ends keeps the tags that its last callback wrote.
-  if (tag != nullptr && (said.written & Written::kTag) != 0) *tag = said.tag;
-  if (referrer_tag != nullptr && (said.written & Written::kReferrerTag) != 0) {
-    *referrer_tag = said.referrer_tag;
+  if (tag != nullptr && (reply.written & Written::kTag) != 0) *tag = reply.tag;
+  if (referrer_tag != nullptr && (reply.written & Written::kReferrerTag) != 0) {
+    *referrer_tag = reply.referrer_tag;
   }
-  if (abort_ == 0 ? said.control == abort_ : (said.control & abort_) != 0) over_ = true;
-  return said.control;
+  if (abort_ == 0 ? reply.control == abort_ : (reply.control & abort_) != 0) over_ = true;
+  return reply.control;
 }
 
 jvmtiError HeapWalk::ended(jvmtiError error) {
@@ -219,7 +219,7 @@ constexpr jint kFollow = JVMTI_VISIT_OBJECTS;
 
 // ---- the walks --------------------------------------------------------------------------------
 
-namespace own {
+namespace overrides {
 
 jvmtiError FollowReferences(Call& call, const In<jint>& heap_filter,
                             const In<Nullable<kinds::Class>>& klass,
@@ -292,5 +292,5 @@ jvmtiError IterateOverInstancesOfClass(Call& call, const In<kinds::Class>& klass
       call.env->IterateOverInstancesOfClass(klass.c(), object_filter.c(), object_10, &walk));
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

@@ -2,7 +2,7 @@
 
 #include "agent/core/session.h"
 #include "agent/engines/instrumentation/probe_set.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -86,7 +86,7 @@ bool end(JNIEnv* jni, Session& session, Stage stage) {
 
 extern const Engine kProbeEngine{nullptr, nullptr, end, nullptr};
 
-namespace own {
+namespace operations {
 
 namespace {
 
@@ -196,5 +196,5 @@ jvmtiError CloseProbes(Call& call, const In<jint>& number) {
   return refuse(call, number.c());
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

@@ -1,6 +1,6 @@
 #include "agent/engines/instrumentation/probe_helper.h"
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "base/lock.h"

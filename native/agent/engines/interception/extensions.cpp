@@ -3,7 +3,7 @@
 #include "agent/core/engine.h"
 #include "agent/engines/interception/jni_values.h"
 #include "agent/events/delivery.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -139,7 +139,7 @@ static void silence_extensions(Environment& environment) {
   environment.extension_events = 0;
 }
 
-namespace own {
+namespace overrides {
 
 jvmtiError SetExtensionEventCallback(Call& call, const In<jint>& index,
                                      const In<Callback>& callback) {
@@ -165,6 +165,10 @@ jvmtiError SetExtensionEventCallback(Call& call, const In<jint>& index,
   }
   return error;
 }
+
+}  // namespace overrides
+
+namespace operations {
 
 namespace {
 
@@ -266,7 +270,7 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
   return give(results.data(), results.size(), count, bytes);
 }
 
-}  // namespace own
+}  // namespace operations
 extern const Engine kExtensionEngine{silence_extensions, nullptr, nullptr, nullptr};
 
 }  // namespace jvmti

@@ -1,6 +1,6 @@
 #include "agent/engines/interception/jni_interception.h"
 
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -103,7 +103,7 @@ struct Asked {
   const JniCallType& type;
   void* called;
   Pending& pending;
-  Owner says;
+  Owner owner_kind;
   int slot;
   bool done;
   jobject owner;  // whose the call is: it says of which class a field in the result is
@@ -121,7 +121,7 @@ void proceed(void* state, Call& asking, Writer& out) {
     }
     of.pending.take();
   }
-  JniValues values(asking, out, of.says, of.slot, of.call.buffers);
+  JniValues values(asking, out, of.owner_kind, of.slot, of.call.buffers);
   values.begin_result(of.owner);
   of.type.put_result(of.called, values);
 }
@@ -134,7 +134,7 @@ void ask(EventScope& scope, JNIEnv* jni, Asked& asked) {
   // From here on what this thread calls is our own work.
   Serving serving(channel, number, nullptr);
   it.letter(asked.type.letter);
-  JniValues values(it.call(), it.payload(), asked.says, asked.slot, asked.call.buffers);
+  JniValues values(it.call(), it.payload(), asked.owner_kind, asked.slot, asked.call.buffers);
   asked.type.put_arguments(asked.called, values);
   asked.owner = values.owner();
   asked.call.outer = channel.jni_call;
@@ -153,7 +153,7 @@ void ask(EventScope& scope, JNIEnv* jni, Asked& asked) {
 
 }  // namespace
 
-void intercept(JNIEnv* jni, int slot, Owner says, const JniCallType& type, void* called) {
+void intercept(JNIEnv* jni, int slot, Owner owner_kind, const JniCallType& type, void* called) {
   JniScope scope;
   if (!scope) return type.make(called);
   bool counts = counted[slot].load(std::memory_order_relaxed);
@@ -170,7 +170,7 @@ void intercept(JNIEnv* jni, int slot, Owner says, const JniCallType& type, void*
   }
   if (counts) tally.calls.fetch_add(1, std::memory_order_relaxed);
   Pending pending(jni);
-  Asked asked{type, called, pending, says, slot, false, nullptr, {}};
+  Asked asked{type, called, pending, owner_kind, slot, false, nullptr, {}};
   asked.call.state = &asked;
   asked.call.proceed = proceed;
   ask(scope, jni, asked);
@@ -272,7 +272,7 @@ static void release_jni_table(Environment& environment) {
   if (env == nullptr || install(env) != JVMTI_ERROR_NONE) install(agent.env);
 }
 
-namespace own {
+namespace overrides {
 
 jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
   // A thread in a critical region must neither call nor wait: the collector may wait for it. So
@@ -284,6 +284,10 @@ jvmtiError SetJNIFunctionTable(Call& call, const In<List<jint>>& slots) {
   }
   return want(call, slots, python_has);
 }
+
+}  // namespace overrides
+
+namespace operations {
 
 jvmtiError CountJniCalls(Call& call, const In<List<jint>>& slots) {
   for (Tally& tally : tallies) tally.calls = tally.nanoseconds = 0;
@@ -302,16 +306,16 @@ jvmtiError JniCounts(Call&, jint* count, jlong** calls, jint* times, jlong** nan
 }
 
 jvmtiError ProceedJniCall(Call& call, jint* count, unsigned char** bytes) {
-  JniCall* told_of = call.channel.jni_call;
-  if (told_of == nullptr) {
+  JniCall* intercepted = call.channel.jni_call;
+  if (intercepted == nullptr) {
     return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no intercepted call is in progress here");
   }
   Writer out;
-  told_of->proceed(told_of->state, call, out);
+  intercepted->proceed(intercepted->state, call, out);
   return give(out.data(), out.size(), count, bytes);
 }
 
-}  // namespace own
+}  // namespace operations
 extern const Engine kJniInterceptionEngine{release_jni_table, nullptr, nullptr, nullptr};
 
 }  // namespace jvmti

@@ -120,10 +120,10 @@ struct JniCallType {
 };
 
 // Makes the call of a slot, and counts it or asks Python as is wanted.
-void intercept(JNIEnv* jni, int slot, Owner says, const JniCallType& type, void* called);
+void intercept(JNIEnv* jni, int slot, Owner owner_kind, const JniCallType& type, void* called);
 
 template <class R, class Original, class Write>
-R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write) {
+R intercepted(JNIEnv* jni, int slot, Owner owner_kind, Original original, Write write) {
   struct Called {
     Original& original;
     Write& write;
@@ -141,21 +141,21 @@ R intercepted(JNIEnv* jni, int slot, Owner says, Original original, Write write)
         static_cast<Called*>(called)->result.answer(call, bits, slot_of);
       }};
   Called called{original, write, {}};
-  intercept(jni, slot, says, type, &called);
+  intercept(jni, slot, owner_kind, type, &called);
   return called.result.get();
 }
 
 // One wrapper: its slot, how a field in it is known, its C type.
-template <int slot, Owner says, class Type>
+template <int slot, Owner owner_kind, class Type>
 struct JniWrapper;
 
-template <int slot, Owner says, class R, class... A>
-struct JniWrapper<slot, says, R(JNICALL*)(JNIEnv*, A...)> {
+template <int slot, Owner owner_kind, class R, class... A>
+struct JniWrapper<slot, owner_kind, R(JNICALL*)(JNIEnv*, A...)> {
   using Function = R(JNICALL*)(JNIEnv*, A...);
   static R JNICALL call(JNIEnv* jni, A... given) {
     Function function = reinterpret_cast<Function>(jni_original(slot));
     return intercepted<R>(
-        jni, slot, says, [&]() -> R { return function(jni, given...); },
+        jni, slot, owner_kind, [&]() -> R { return function(jni, given...); },
         [&](JniValues& values) {
           values.look(given...);
           (values.put(given), ...);

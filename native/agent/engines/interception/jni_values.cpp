@@ -15,9 +15,10 @@ jniNativeInterface* original() { return jni_original_table(); }
 // A reflection answers for itself: its own class is java.lang.reflect.Field.
 jclass JniValues::class_of_field() {
   JNIEnv* jni = call_.jni;
-  if (says_ == Owner::kClass) return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
+  if (owner_kind_ == Owner::kClass)
+    return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
   OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, owner_));
-  if (says_ == Owner::kInstance) return type.release();
+  if (owner_kind_ == Owner::kInstance) return type.release();
   jmethodID getter = original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
   jobject declaring =
       getter == nullptr ? nullptr : original()->CallObjectMethodA(jni, owner_, getter, nullptr);

@@ -24,8 +24,8 @@ class JniValues {
  public:
   // `slot` is that of the function; `buffers` is where those of the call are noted, null where a
   // pointer is only an address.
-  JniValues(Call& call, Writer& out, Owner says, int slot = 0, JniBuffer* buffers = nullptr)
-      : call_(call), out_(out), says_(says), slot_(slot), buffers_(buffers) {}
+  JniValues(Call& call, Writer& out, Owner owner_kind, int slot = 0, JniBuffer* buffers = nullptr)
+      : call_(call), out_(out), owner_kind_(owner_kind), slot_(slot), buffers_(buffers) {}
   // The result comes after the arguments, the first object of which it may belong to.
   void begin_result(jobject owner) {
     owner_ = owner;
@@ -139,7 +139,7 @@ class JniValues {
 
   Call& call_;
   Writer& out_;
-  const Owner says_;
+  const Owner owner_kind_;
   const int slot_;
   JniBuffer* buffers_;
   bool result_ = false;

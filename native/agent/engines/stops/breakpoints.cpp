@@ -4,14 +4,14 @@
 #include "agent/engines/stops/stepping.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
 void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
                      jmethodID method, jlocation location) {
   Session& session = scope.session();
-  StopHit hits[Stops::kMost];
+  StopHit hits[StopRequests::kMost];
   StopRequest* step = step_of(session, jni, thread, hits);
   bool due = false;
   if (step != nullptr) {
@@ -19,10 +19,10 @@ void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
     due = step->stepping.due;
     step->stepping.due = false;
   }
-  size_t count = session.stops.at_place(kBreakpointEvent, method, location, hits);
+  size_t count = session.stop_requests.at_place(kBreakpointEvent, method, location, hits);
   report(scope, env, jni, kBreakpointEvent, hits, count, due ? step : nullptr, thread, method,
          location, nothing_else);
-  if (step != nullptr) Stops::leave(jni, step);
+  if (step != nullptr) StopRequests::leave(jni, step);
 }
 
 namespace {
@@ -40,8 +40,8 @@ size_t of_class(JNIEnv* jni, jclass klass, StopHit* hits, size_t count) {
 void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
                       jmethodID method, jlocation location, jclass field_klass, jobject object,
                       jfieldID field) {
-  StopHit hits[Stops::kMost];
-  size_t count = scope.session().stops.at_place(kAccessEvent, field, 0, hits);
+  StopHit hits[StopRequests::kMost];
+  size_t count = scope.session().stop_requests.at_place(kAccessEvent, field, 0, hits);
   count = of_class(jni, field_klass, hits, count);
   report(scope, env, jni, kAccessEvent, hits, count, nullptr, thread, method, location,
          [&](Delivery& it) { it.number(layouts::StopField{it.handle<kinds::Object>(object)}); });
@@ -50,8 +50,8 @@ void stop_FieldAccess(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thr
 void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
                             jmethodID method, jlocation location, jclass field_klass,
                             jobject object, jfieldID field, char signature_type, jvalue new_value) {
-  StopHit hits[Stops::kMost];
-  size_t count = scope.session().stops.at_place(kModificationEvent, field, 0, hits);
+  StopHit hits[StopRequests::kMost];
+  size_t count = scope.session().stop_requests.at_place(kModificationEvent, field, 0, hits);
   count = of_class(jni, field_klass, hits, count);
   report(scope, env, jni, kModificationEvent, hits, count, nullptr, thread, method, location,
          [&](Delivery& it) {
@@ -60,13 +60,13 @@ void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthre
          });
 }
 
-namespace own {
+namespace operations {
 
 jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
                            const In<jlocation>& location, const In<List<jlong>>& condition,
                            const In<Bytes>& texts) {
-  EnteredRequest stop(call, number.c());
-  if (!stop.is(kBreakpointEvent) || !guard::set_breakpoint(call, method, location)) {
+  EnteredRequest request(call, number.c());
+  if (!request.is(kBreakpointEvent) || !guard::set_breakpoint(call, method, location)) {
     return call.outcome();
   }
   StopCondition* read =
@@ -78,15 +78,16 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
     unmake(read);
     return error;
   }
-  call.session.stops.place(call, stop.get(), klass, method.c(), method.c(), location.c(), read);
+  call.session.stop_requests.place(call, request.get(), klass, method.c(), method.c(), location.c(),
+                                   read);
   return call.outcome();
 }
 
 jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
                        const In<jlocation>& location) {
-  EnteredRequest stop(call, number.c());
-  if (!stop.is(kBreakpointEvent)) return call.outcome();
-  if (!call.session.stops.remove_place(call, stop.get(), method.c(), location.c())) {
+  EnteredRequest request(call, number.c());
+  if (!request.is(kBreakpointEvent)) return call.outcome();
+  if (!call.session.stop_requests.remove_place(call, request.get(), method.c(), location.c())) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "the stop has no such place");
   }
   return call.outcome();
@@ -94,14 +95,15 @@ jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Metho
 
 jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
                       const In<kinds::Field>& field) {
-  EnteredRequest stop(call, number.c());
-  if (!stop.is(kAccessEvent, kModificationEvent) || !guard::field_of_class(call, klass, field)) {
+  EnteredRequest request(call, number.c());
+  if (!request.is(kAccessEvent, kModificationEvent) || !guard::field_of_class(call, klass, field)) {
     return call.outcome();
   }
-  call.session.stops.place(call, stop.get(), klass.c(), field.record(), field.c(), 0, nullptr);
+  call.session.stop_requests.place(call, request.get(), klass.c(), field.record(), field.c(), 0,
+                                   nullptr);
   return call.outcome();
 }
 
-}  // namespace own
+}  // namespace operations
 
 }  // namespace jvmti

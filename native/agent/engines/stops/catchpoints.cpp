@@ -11,13 +11,13 @@ namespace jvmti {
 void stop_Exception(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID method,
                     jlocation location, jobject exception, jmethodID catch_method,
                     jlocation catch_location) {
-  StopHit hits[Stops::kMost];
-  size_t count = scope.session().stops.of_event(kExceptionEvent, hits);
+  StopHit hits[StopRequests::kMost];
+  size_t count = scope.session().stop_requests.of_event(kExceptionEvent, hits);
   jint kind = catch_method == nullptr ? Caught::kUncaught : Caught::kCaught;
   count = only(jni, hits, count, [&](const StopHit& one) {
-    return (one.stop->kinds & kind) != 0 &&
+    return (one.request->kinds & kind) != 0 &&
            matches_any_super(env, jni, LocalRef<jclass>(jni, jni->GetObjectClass(exception)),
-                             one.stop->classes.get());
+                             one.request->classes.get());
   });
   report(scope, env, jni, kExceptionEvent, hits, count, nullptr, thread, method, location,
          [&](Delivery& it) {
@@ -34,13 +34,13 @@ void report_class(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, jthr
                   jclass klass) {
   // Breakpoints can be set from the live phase on; what was there before, the controller looks at.
   if (!agent.live) return;
-  StopHit hits[Stops::kMost];
-  size_t count = scope.session().stops.of_event(event, hits);
+  StopHit hits[StopRequests::kMost];
+  size_t count = scope.session().stop_requests.of_event(event, hits);
   if (count == 0) return;
   char name[kLongestClassName];
   bool named = class_name(env, klass, name, sizeof name);
   count = only(jni, hits, count, [&](const StopHit& one) {
-    return named && matches_any(one.stop->classes.get(), name);
+    return named && matches_any(one.request->classes.get(), name);
   });
   constexpr int64_t kLimit = 10000;  // milliseconds
   report(

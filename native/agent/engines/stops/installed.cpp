@@ -6,16 +6,16 @@
 
 namespace jvmti {
 
-Installed** Stops::bucket(const void* member) {
+Installed** StopRequests::bucket(const void* member) {
   uint64_t key = reinterpret_cast<uint64_t>(member) * 0x9E3779B97F4A7C15u;
   return &buckets_[key >> 56];
 }
 
 // Whether another stop has the same place; hold the mutex.
-bool Stops::shared(const Installed& place) {
+bool StopRequests::shared(const Installed& place) {
   for (const Installed* other = *bucket(place.member); other != nullptr; other = other->next) {
     if (other != &place && other->key == place.key && other->location == place.location &&
-        other->stop->event == place.stop->event) {
+        other->request->event == place.request->event) {
       return true;
     }
   }
@@ -23,26 +23,26 @@ bool Stops::shared(const Installed& place) {
 }
 
 // Threads that come by do not find it any more; hold the mutex.
-void Stops::uninstall(Installed* place) {
+void StopRequests::uninstall(Installed* place) {
   Installed** at = bucket(place->member);
   while (*at != nullptr && *at != place) at = &(*at)->next;
   if (*at == place) *at = place->next;
 }
 
-bool Stops::remove(Call& call, uint32_t number) {
-  StopRequest* stop = nullptr;
+bool StopRequests::remove(Call& call, uint32_t number) {
+  StopRequest* request = nullptr;
   {
     Locked locked(mutex_);
-    for (size_t i = 0; i < stops_.size() && stop == nullptr; ++i) {
-      if (stops_[i]->number != number) continue;
-      stop = stops_[i];
-      stops_.remove(i);
+    for (size_t i = 0; i < requests_.size() && request == nullptr; ++i) {
+      if (requests_[i]->number != number) continue;
+      request = requests_[i];
+      requests_.remove(i);
     }
   }
-  if (stop == nullptr) return false;
-  stop->removed = true;
-  jvmtiEnv* env = stop->environment->env;
-  for (Installed* place = stop->places; place != nullptr; place = place->next_of_stop) {
+  if (request == nullptr) return false;
+  request->removed = true;
+  jvmtiEnv* env = request->environment->env;
+  for (Installed* place = request->places; place != nullptr; place = place->next_of_request) {
     if (place->key == place) continue;  // it never came about, or was taken away
     bool last;
     {
@@ -60,21 +60,21 @@ bool Stops::remove(Call& call, uint32_t number) {
       call.session.undo_list.forget(call.jni, setting);
     }
   }
-  if (stop->event == kStepEvent && env != nullptr) {
+  if (request->event == kStepEvent && env != nullptr) {
     jthread thread = nullptr;
     {
-      Locked locked(stop->mutex);
-      stop->stepping.state = Stepping::kIdle;
-      thread = stop->stepping.thread;
+      Locked locked(request->mutex);
+      request->stepping.state = Stepping::kIdle;
+      thread = request->stepping.thread;
     }
     if (thread != nullptr) watch_steps(env, thread, false, false);
   }
-  leave(call.jni, stop);
+  leave(call.jni, request);
   return true;
 }
 
-void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, void* member,
-                  jlocation location, StopCondition* condition) {
+void StopRequests::place(Call& call, StopRequest* request, jclass klass, const void* key,
+                         void* member, jlocation location, StopCondition* condition) {
   Installed* made = make<Installed>();
   jweak kept = made == nullptr ? nullptr : call.jni->NewWeakGlobalRef(klass);
   if (kept == nullptr) {
@@ -83,7 +83,7 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
-  *made = Installed{stop, nullptr, nullptr, key, member, location, kept, condition};
+  *made = Installed{request, nullptr, nullptr, key, member, location, kept, condition};
   bool first = false;
   size_t others = 0;
   {
@@ -91,15 +91,15 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
     for (const Installed* other = *bucket(member); other != nullptr; other = other->next) {
       others += other->key == key && other->location == location;
     }
-    if (others < kMost && !stop->removed) {
+    if (others < kMost && !request->removed) {
       first = !shared(*made);
       made->next = *bucket(member);
       *bucket(member) = made;
-      made->next_of_stop = stop->places;
-      stop->places = made;
+      made->next_of_request = request->places;
+      request->places = made;
     }
   }
-  if (others >= kMost || stop->removed) {
+  if (others >= kMost || request->removed) {
     call.jni->DeleteWeakGlobalRef(kept);
     unmake(condition);
     unmake(made);
@@ -129,16 +129,18 @@ void Stops::place(Call& call, StopRequest* stop, jclass klass, const void* key, 
   call.refuse(error);
 }
 
-bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocation location) {
+bool StopRequests::remove_place(Call& call, StopRequest* request, const void* key,
+                                jlocation location) {
   Installed* found = nullptr;
   bool last = false;
   {
     Locked locked(mutex_);
-    Installed** of_stop = &stop->places;
-    while (*of_stop != nullptr && ((*of_stop)->key != key || (*of_stop)->location != location)) {
-      of_stop = &(*of_stop)->next_of_stop;
+    Installed** of_request = &request->places;
+    while (*of_request != nullptr &&
+           ((*of_request)->key != key || (*of_request)->location != location)) {
+      of_request = &(*of_request)->next_of_request;
     }
-    found = *of_stop;
+    found = *of_request;
     if (found == nullptr) return false;
     uninstall(found);
     last = !shared(*found);
@@ -154,18 +156,18 @@ bool Stops::remove_place(Call& call, StopRequest* stop, const void* key, jlocati
   return true;
 }
 
-size_t Stops::at_place(int event, const void* member, jlocation location, StopHit* hits) {
+size_t StopRequests::at_place(int event, const void* member, jlocation location, StopHit* hits) {
   size_t count = 0;
   Locked locked(mutex_);
   for (Installed* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
     if (!place->is(event, member, location)) continue;
-    ++place->stop->uses;
-    hits[count++] = StopHit{place->stop, place->condition, place->klass};
+    ++place->request->uses;
+    hits[count++] = StopHit{place->request, place->condition, place->klass};
   }
   return count;
 }
 
-bool Stops::has_place(int event, const void* member, jlocation location) {
+bool StopRequests::has_place(int event, const void* member, jlocation location) {
   Locked locked(mutex_);
   const Installed* place = *bucket(member);
   while (place != nullptr && !place->is(event, member, location)) place = place->next;

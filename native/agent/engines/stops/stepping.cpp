@@ -1,9 +1,9 @@
 #include "agent/engines/stops/stepping.h"
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -14,21 +14,21 @@ void watch_steps(jvmtiEnv* env, jthread thread, bool steps, bool pops) {
 }
 
 StopRequest* step_of(Session& session, JNIEnv* jni, jthread thread, StopHit* hits) {
-  size_t count = session.stops.of_event(kStepEvent, hits);
+  size_t count = session.stop_requests.of_event(kStepEvent, hits);
   StopRequest* found = nullptr;
   for (size_t i = 0; i < count; ++i) {
-    StopRequest* stop = hits[i].stop;
+    StopRequest* request = hits[i].request;
     jthread stepped = nullptr;
     {
-      Locked locked(stop->mutex);
-      if (stop->stepping.state != Stepping::kIdle || stop->stepping.due) {
-        stepped = stop->stepping.thread;
+      Locked locked(request->mutex);
+      if (request->stepping.state != Stepping::kIdle || request->stepping.due) {
+        stepped = request->stepping.thread;
       }
     }
     if (found == nullptr && stepped != nullptr && jni->IsSameObject(stepped, thread)) {
-      found = stop;
+      found = request;
     } else {
-      Stops::leave(jni, stop);
+      StopRequests::leave(jni, request);
     }
   }
   return found;
@@ -85,18 +85,18 @@ Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID meth
 
 // Lets a thread run until its topmost frame is popped.  If the VM does not report that, as for
 // native frames, every instruction is examined instead.
-bool step_away(jvmtiEnv* env, StopRequest* stop, jthread thread) {
+bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread) {
   {
-    Locked locked(stop->mutex);
-    if (stop->stepping.state == Stepping::kIdle) return false;
-    stop->stepping.state = Stepping::kAway;
+    Locked locked(request->mutex);
+    if (request->stepping.state == Stepping::kIdle) return false;
+    request->stepping.state = Stepping::kAway;
   }
   env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP, thread);
   jvmtiError error = env->NotifyFramePop(thread, 0);
   bool away = error == JVMTI_ERROR_NONE || error == JVMTI_ERROR_DUPLICATE;
   if (!away) {
-    Locked locked(stop->mutex);
-    if (stop->stepping.state == Stepping::kAway) stop->stepping.state = Stepping::kClose;
+    Locked locked(request->mutex);
+    if (request->stepping.state == Stepping::kAway) request->stepping.state = Stepping::kClose;
   }
   env->SetEventNotificationMode(away ? JVMTI_DISABLE : JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP,
                                 thread);
@@ -108,7 +108,7 @@ bool step_away(jvmtiEnv* env, StopRequest* stop, jthread thread) {
 void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
                      jmethodID method, jlocation location) {
   Session& session = scope.session();
-  StopHit hits[Stops::kMost];
+  StopHit hits[StopRequests::kMost];
   StopRequest* step = step_of(session, jni, thread, hits);
   if (step == nullptr) return;
   jint depth = 0;
@@ -136,7 +136,7 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
   if (arrival == Arrival::kArrived) {
     // A breakpoint here follows at once: it reports both, so that there are not two stops in one
     // place.
-    bool due = session.stops.has_place(kBreakpointEvent, method, location);
+    bool due = session.stop_requests.has_place(kBreakpointEvent, method, location);
     {
       Locked locked(step->mutex);
       step->stepping.state = Stepping::kIdle;
@@ -147,12 +147,12 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
       report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
     }
   }
-  Stops::leave(jni, step);
+  StopRequests::leave(jni, step);
 }
 
 void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID,
                    jboolean) {
-  StopHit hits[Stops::kMost];
+  StopHit hits[StopRequests::kMost];
   StopRequest* step = step_of(scope.session(), jni, thread, hits);
   if (step == nullptr) return;
   bool close = false;
@@ -164,15 +164,15 @@ void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread
     }
   }
   if (close) env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
-  Stops::leave(jni, step);
+  StopRequests::leave(jni, step);
 }
 
 // HotSpot forgets a requested FramePop when the frame is discarded.
-void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
+void StopRequests::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
   StopHit hits[kMost];
   size_t count = of_event(kStepEvent, hits);
   for (size_t i = 0; i < count; ++i) {
-    StopRequest* step = hits[i].stop;
+    StopRequest* step = hits[i].request;
     jthread away = nullptr;
     {
       Locked locked(step->mutex);
@@ -195,22 +195,22 @@ void Stops::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
   }
 }
 
-namespace own {
+namespace operations {
 
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line) {
-  EnteredRequest stop(call, number.c());
-  if (!stop.is(kStepEvent)) return call.outcome();
+  EnteredRequest request(call, number.c());
+  if (!request.is(kStepEvent)) return call.outcome();
   if (how.c() < 1 || how.c() > 3) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (is_service_thread(call.jni, thread.c()) && Serving::of(&call.session) != nullptr &&
       !Serving::of(&call.session)->handler) {
     return call.refuse(JVMTI_ERROR_INVALID_THREAD, "this is a service thread of the agent");
   }
-  StopHit hits[Stops::kMost];
+  StopHit hits[StopRequests::kMost];
   StopRequest* other = step_of(call.session, call.jni, thread.c(), hits);
   if (other != nullptr) {
-    bool same = other == stop.get();
-    Stops::leave(call.jni, other);
+    bool same = other == request.get();
+    StopRequests::leave(call.jni, other);
     if (!same) return call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
   }
   Stepping begun;
@@ -236,8 +236,8 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   if (kept == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   jthread before;
   {
-    Locked locked(stop->mutex);
-    before = stop->stepping.thread;
+    Locked locked(request->mutex);
+    before = request->stepping.thread;
   }
   bool again = before != nullptr && call.jni->IsSameObject(before, kept);
   if (before != nullptr) {
@@ -249,15 +249,15 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   begun.thread = kept;
   bool lost = false;
   {
-    Locked locked(stop->mutex);
-    lost = stop->stepping.thread != before;
-    if (!lost) stop->stepping = begun;
+    Locked locked(request->mutex);
+    lost = request->stepping.thread != before;
+    if (!lost) request->stepping = begun;
   }
   if (lost) {
     let_go(call.jni, kept);
     return call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
   }
-  if (arrival == Arrival::kStepAway && step_away(call.env, stop.get(), thread.c())) {
+  if (arrival == Arrival::kStepAway && step_away(call.env, request.get(), thread.c())) {
     return JVMTI_ERROR_NONE;
   }
   jvmtiError error =
@@ -266,12 +266,12 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
     error = call.env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread.c());
   }
   if (error != JVMTI_ERROR_NONE) {
-    Locked locked(stop->mutex);
-    stop->stepping.state = Stepping::kIdle;
+    Locked locked(request->mutex);
+    request->stepping.state = Stepping::kIdle;
   }
   return error;
 }
 
-}  // namespace own
+}  // namespace operations
 
 }  // namespace jvmti

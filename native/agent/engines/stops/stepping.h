@@ -1,7 +1,7 @@
 // Steps: where a stepped thread is on its way, and what it does at each instruction.
 #pragma once
 
-#include "agent/engines/stops/stop_requests.h"
+#include "agent/engines/stops/stop_request.h"
 
 namespace jvmti {
 

@@ -1,7 +1,7 @@
 // Requests that an event has hit: which of them want the thread, and the report to the controller.
 #pragma once
 
-#include "agent/engines/stops/stop_requests.h"
+#include "agent/engines/stops/stop_request.h"
 #include "generated/taps.h"
 
 namespace jvmti {
@@ -15,13 +15,13 @@ template <class Write>
 void report(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const StopHit* hits,
             size_t count, StopRequest* step, jthread thread, jmethodID method, jlocation location,
             Write write, int64_t limit = -1) {
-  uint32_t numbers[Stops::kMost + 1];
+  uint32_t numbers[StopRequests::kMost + 1];
   uint32_t reported = 0;
   if (step != nullptr) numbers[reported++] = step->number;
   for (size_t i = 0; i < count; ++i) {
     if (wants(scope.session(), env, jni, hits[i], thread))
-      numbers[reported++] = hits[i].stop->number;
-    Stops::leave(jni, hits[i].stop);
+      numbers[reported++] = hits[i].request->number;
+    StopRequests::leave(jni, hits[i].request);
   }
   if (reported == 0) return;
   Delivery it(scope, jni, layouts::Opening::kStop, event, limit);
@@ -36,14 +36,14 @@ void report(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const Stop
 inline void nothing_else(Delivery&) {}
 
 // Keeps the hits that fit, and leaves the others.
-template <class Fits>
-size_t only(JNIEnv* jni, StopHit* hits, size_t count, Fits fits) {
+template <class Matches>
+size_t only(JNIEnv* jni, StopHit* hits, size_t count, Matches matches) {
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (fits(hits[i])) {
+    if (matches(hits[i])) {
       hits[kept++] = hits[i];
     } else {
-      Stops::leave(jni, hits[i].stop);
+      StopRequests::leave(jni, hits[i].request);
     }
   }
   return kept;

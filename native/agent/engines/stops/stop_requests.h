@@ -1,107 +1,76 @@
-// What the engine of stops knows of a request to stop: a breakpoint, a watchpoint, a catchpoint, a
-// step, or classes whose preparation is waited for.  Shared by the files of that engine alone.
+// Stops: breakpoints, watchpoints, steps, catchpoints and prepared classes. They are filtered here
+// before they are reported: by thread, number of hits, caller and variables.
+//
+// A stop has the filters that let a thread pass without a report, and any number of places.
+// Several stops may share a place, where the VM has one breakpoint or watch.
 #pragma once
 
-#include "agent/calls/call.h"
-#include "agent/engines/stops/stop_condition.h"
-#include "agent/engines/stops/stops.h"
-#include "agent/events/delivery.h"
+#include <jvmti.h>
+
 #include "base/containers.h"
+#include "base/lock.h"
+#include "generated/layouts.h"
 
 namespace jvmti {
 
-constexpr int kBreakpointEvent = JVMTI_EVENT_BREAKPOINT;
-constexpr int kStepEvent = JVMTI_EVENT_SINGLE_STEP;
-constexpr int kFramePopEvent = JVMTI_EVENT_FRAME_POP;
-constexpr int kExceptionEvent = JVMTI_EVENT_EXCEPTION;
-constexpr int kAccessEvent = JVMTI_EVENT_FIELD_ACCESS;
-constexpr int kModificationEvent = JVMTI_EVENT_FIELD_MODIFICATION;
-constexpr int kPrepareEvent = JVMTI_EVENT_CLASS_PREPARE;
-constexpr int kClassFileEvent = JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+using layouts::Caught;
+using layouts::Step;
 
-// Where a stepped thread is on its way.
-struct Stepping {
-  enum State {
-    kIdle,   // it is not stepped
-    kFresh,  // where it starts is where it comes by next
-    kClose,  // every instruction is looked at
-    kAway    // in a call, or in the frame to be left: until that frame is popped
-  };
-  State state = kIdle;
-  jthread thread = nullptr;  // a global reference
-  Step how = Step::kInto;
-  bool by_line = true;
-  jint depth = 0;  // of the frame where it started, with how many there are
-  jmethodID method = nullptr;
-  jint line = -1;
-  bool due = false;  // it has arrived at a breakpoint, whose event follows and reports it
+struct Call;
+struct StopRequest;
+struct Installed;
+class Session;
+class StopCondition;
+
+// A request that a thread has hit, with what else must hold there.
+struct StopHit {
+  StopRequest* request;
+  const StopCondition* condition;
+  jweak klass;  // of a watched field
 };
 
-struct StopRequest {
-  uint32_t number = 0;
-  int event = 0;
-  Environment* environment = nullptr;
-  uint32_t locals = 0;      // the environment that local variables are read in
-  jint every = 1;           // which hits are reported: every n-th …
-  jlong after = 0;          // … after the first few
-  jint kinds = 0;           // of exceptions
-  Vector<jobject> threads;  // the only ones, as global references; none stands for all
-  Array<char> callers;      // patterns for the caller's class and name, one a line; null for all
-  Array<char> classes;      // patterns for the class prepared, redefined or thrown
-  std::atomic<uint64_t> passes{0};
-  std::atomic<uint32_t> uses{1};
-  std::atomic<bool> removed{false};
-  Mutex mutex{Guards::kLists};
-  Index known_callers;  // methods: 1 for no, 2 for yes
-  uint32_t known = 0;
-  Stepping stepping;
-  Installed* places = nullptr;
-};
-
-struct Installed {
-  StopRequest* stop;
-  Installed* next_of_stop;
-  Installed* next;  // in its bucket
-  const void* key;
-  void* member;
-  jlocation location;
-  jweak klass;
-  StopCondition* condition;
-
-  bool is(int event, const void* of, jlocation at) const {
-    return member == of && location == at && stop->event == event;
-  }
-  VmSetting setting(jvmtiEnv* env) const {
-    return VmSetting{static_cast<jvmtiEvent>(stop->event), env, member, location, nullptr};
-  }
-};
-
-void free_stop(JNIEnv* jni, StopRequest* stop);
-
-// A stop of this session and of the environment that the call names.
-class EnteredRequest : NoCopy {
+class StopRequests : NoCopy {
  public:
-  EnteredRequest(Call& call, jint number)
-      : call_(call), stop_(call.session.stops.enter(static_cast<uint32_t>(number))) {
-    if (stop_ != nullptr && stop_->environment == call.environment && call.jni != nullptr) return;
-    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "there is no stop %d in this environment", number);
-  }
-  ~EnteredRequest() {
-    if (stop_ != nullptr) Stops::leave(call_.jni, stop_);
-  }
-  bool is(int event, int or_event = 0) const {
-    if (call_.refused()) return false;
-    if (stop_->event == event || stop_->event == or_event) return true;
-    return call_.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the stop is of another kind");
-  }
-  StopRequest* operator->() const { return stop_; }
-  StopRequest* get() const { return stop_; }
+  static constexpr size_t kMost = 32;  // stops at one place, and of one thread
+
+  StopRequests() = default;
+  ~StopRequests();
+
+  // Takes the stop over and numbers it; 0 without memory.
+  uint32_t add(StopRequest* request);
+  // The stop of a number, kept until `leave`; null when there is none.
+  StopRequest* enter(uint32_t number);
+  static void leave(JNIEnv* jni, StopRequest* request);
+  bool remove(Call& call, uint32_t number);
+  // At the end of the session, when no thread is inside any more.
+  void clear(JNIEnv* jni);
+
+  // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key`
+  // identifies the place, `member` is the method or field in events.  The condition is taken over.
+  void place(Call& call, StopRequest* request, jclass klass, const void* key, void* member,
+             jlocation location, StopCondition* condition);
+
+  // Takes a place away again; false when there is none such.
+  bool remove_place(Call& call, StopRequest* request, const void* key, jlocation location);
+  // A frame of the thread was discarded, perhaps the one whose end its step waits for.
+  void frame_was_popped(JNIEnv* jni, Session& session, jthread thread);
+
+  // The stops that have this place, kept until `leave`.
+  size_t at_place(int event, const void* member, jlocation location, StopHit* hits);
+  // The stops of an event without places.
+  size_t of_event(int event, StopHit* hits);
+  bool has_place(int event, const void* member, jlocation location);
 
  private:
-  Call& call_;
-  StopRequest* stop_;
-};
+  static constexpr size_t kBuckets = 256;
+  Installed** bucket(const void* member);
+  bool shared(const Installed& place);
+  void uninstall(Installed* place);
 
-inline jvmtiError outcome(const Call& call) { return call.outcome(); }
+  Mutex mutex_{Guards::kLists};
+  Vector<StopRequest*> requests_;
+  uint32_t last_ = 0;
+  Installed* buckets_[kBuckets] = {};
+};
 
 }  // namespace jvmti

@@ -55,12 +55,12 @@ struct alignas(128) Lane {
   bool timed;                  // there is a time in each
   int64_t last;                // time of a record
   std::atomic<uint64_t> head;  // records so far
-  std::atomic<uint64_t>* told_head;
+  std::atomic<uint64_t>* shared_head;
   std::atomic<uint64_t> dropped;  // events without room
   uint64_t tail;                  // as last heard of the controller
   uint8_t* records;
-  std::atomic<uint64_t>* told_dropped;
-  const std::atomic<uint64_t>* told_tail;
+  std::atomic<uint64_t>* shared_dropped;
+  const std::atomic<uint64_t>* shared_tail;
   std::atomic<bool> taken;
   bool shared;                     // by threads that hold the stream's mutex for it
   std::atomic<uint64_t> given_up;  // see Patience
@@ -70,7 +70,7 @@ struct alignas(128) Lane {
     next += size;
     uint64_t so_far = head.load(std::memory_order_relaxed) + 1;
     head.store(so_far, std::memory_order_relaxed);
-    told_head->store(so_far, std::memory_order_release);
+    shared_head->store(so_far, std::memory_order_release);
   }
 };
 

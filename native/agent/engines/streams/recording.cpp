@@ -22,7 +22,7 @@ bool Recording::usable() {
 void Recording::find_thread(jthread thread) {
   thread_ = &stream_->unknown_thread_;
   if (thread == nullptr || !usable()) return;
-  thread_ = stream_->meet_thread(jni_, thread);
+  thread_ = stream_->intern_thread(jni_, thread);
   if (thread_ == nullptr) failed_ = true;
   if (thread_ == &stream_->unknown_thread_) return;
   thread_stream_->thread = thread_;

@@ -49,9 +49,9 @@ inline int64_t recorded_value(char type, const jvalue& value, int64_t object) {
 class Recording {
  public:
   Recording(jvmtiEnv* env, JNIEnv* jni, int event, OwnWork own)
-      : producer_(Producer::current()), jni_(jni), event_(event), own_(own) {
-    if (producer_ == nullptr) return;
-    producer_->enter();
+      : writer_thread_(WriterThread::current()), jni_(jni), event_(event), own_(own) {
+    if (writer_thread_ == nullptr) return;
+    writer_thread_->enter();
     environment_ = remembered_environment(env);
     if (environment_ == nullptr) environment_ = find_environment(env);
     if (environment_ != nullptr) {
@@ -59,7 +59,7 @@ class Recording {
     }
   }
   ~Recording() {
-    if (producer_ != nullptr) producer_->leave();
+    if (writer_thread_ != nullptr) writer_thread_->leave();
   }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -70,7 +70,7 @@ class Recording {
       stream_ = next_->stream;
       next_ = next_->next.load(std::memory_order_acquire);
       if (!stream_->own_ && ours()) continue;
-      thread_stream_ = &producer_->streams[stream_->number];
+      thread_stream_ = &writer_thread_->streams[stream_->number];
       if (thread_stream_->stream != stream_->serial) settle();
       thread_ = nullptr;
       failed_ = false;
@@ -150,7 +150,7 @@ class Recording {
     }
     Lane* lane = thread_stream_->lane;
     if (lane->shared) stream_->shared_lane_mutex_.lock();
-    if (__builtin_expect(lane->next == lane->end, false) && !stream_->make_room(*lane)) {
+    if (__builtin_expect(lane->next == lane->end, false) && !stream_->make_space(*lane)) {
       if (lane->shared) stream_->shared_lane_mutex_.unlock();
       return nullptr;
     }
@@ -180,7 +180,7 @@ class Recording {
     *at += sizeof value;
   }
   bool ours() {
-    if (!producer_->serves()) return false;
+    if (!writer_thread_->serves()) return false;
     const Serving* serving = Serving::of(environment_->session);
     return serving != nullptr &&
            (own_ == OwnWork::kNever || (own_ == OwnWork::kInCalls && serving->handler));
@@ -201,7 +201,7 @@ class Recording {
     if (__builtin_expect(known != 0 && (filtered || static_cast<uint32_t>(known) != 0), true)) {
       return known;
     }
-    known = usable() ? stream_->meet_method(jni_, method, filtered) : 0;
+    known = usable() ? stream_->intern_method(jni_, method, filtered) : 0;
     if (known == 0) failed_ = true;
     return known;
   }
@@ -213,7 +213,7 @@ class Recording {
   bool find_stack();
   uint8_t* refuse();
 
-  Producer* producer_;
+  WriterThread* writer_thread_;
   Environment* environment_ = nullptr;
   JNIEnv* jni_;
   int event_;
@@ -236,9 +236,9 @@ class Recording {
 class QuickRecording {
  public:
   JVMTI_INLINE QuickRecording(jvmtiEnv* env, JNIEnv* jni, int event)
-      : producer_(Producer::usual()) {
-    if (producer_ == nullptr) return;
-    producer_->enter_shortly();
+      : writer_thread_(WriterThread::usual()) {
+    if (writer_thread_ == nullptr) return;
+    writer_thread_->enter_shortly();
     StreamLink* link = only_links[event - kFirstEvent].load(std::memory_order_acquire);
     if (__builtin_expect(link->env != env, false)) {
       Environment* environment = remembered_environment(env);
@@ -247,7 +247,7 @@ class QuickRecording {
       if (link == nullptr || link->next.load(std::memory_order_acquire) != nullptr) return;
     }
     if (__builtin_expect(link->timed_first, false)) ticks_ = EventClock::ticks();
-    ThreadStream& known = producer_->stream_at(link->offset);
+    ThreadStream& known = writer_thread_->stream_at(link->offset);
     if (known.usual.load(std::memory_order_relaxed) != jni) return;
     stream_ = link->stream;
     lane_ = known.lane;
@@ -255,7 +255,7 @@ class QuickRecording {
     usual_ = true;
   }
   JVMTI_INLINE ~QuickRecording() {
-    if (producer_ != nullptr) producer_->leave_shortly();
+    if (writer_thread_ != nullptr) writer_thread_->leave_shortly();
   }
   QuickRecording(const QuickRecording&) = delete;
   QuickRecording& operator=(const QuickRecording&) = delete;
@@ -291,7 +291,7 @@ class QuickRecording {
   JVMTI_INLINE void commit() { lane_->commit(); }
 
  private:
-  Producer* producer_;
+  WriterThread* writer_thread_;
   Stream* stream_ = nullptr;
   Lane* lane_ = nullptr;
   uint64_t first_ = 0;  // what the record begins with

@@ -24,7 +24,7 @@ void put_text(Writer& payload, const char* text) {
 
 // Puts an announcement into its ring.  With `known`, what
 // another thread has announced meanwhile is found there, and the new number kept.
-uint32_t Stream::announce(Announced kind, const Writer& payload, Numbers* known, uint64_t key,
+uint32_t Stream::announce(Announced kind, const Writer& payload, InternTable* known, uint64_t key,
                           uint64_t bits) {
   layouts::Announcement head{};
   size_t size = (sizeof head + payload.size() + 7) / 8 * 8;
@@ -38,7 +38,7 @@ uint32_t Stream::announce(Announced kind, const Writer& payload, Numbers* known,
         uint32_t there = static_cast<uint32_t>(known->find(key));
         if (there != 0) return there;
       }
-      tail = told_names_tail_->load(std::memory_order_acquire);
+      tail = shared_names_tail_->load(std::memory_order_acquire);
       if (names_head_ - tail <= Streams::kNamesSize && tail % 8 == 0) names_tail_ = tail;
       size_t at = names_head_ % Streams::kNamesSize;
       size_t padding = at + size > Streams::kNamesSize ? Streams::kNamesSize - at : 0;
@@ -61,7 +61,7 @@ uint32_t Stream::announce(Announced kind, const Writer& payload, Numbers* known,
         std::memcpy(names_ + at, &head, sizeof head);
         std::memcpy(names_ + at + sizeof head, payload.data(), payload.size());
         names_head_ += size;
-        told_names_head_->store(names_head_, std::memory_order_release);
+        shared_names_head_->store(names_head_, std::memory_order_release);
         return number;
       }
     }
@@ -70,7 +70,7 @@ uint32_t Stream::announce(Announced kind, const Writer& payload, Numbers* known,
   }
 }
 
-StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
+StreamedThread* Stream::intern_thread(JNIEnv* jni, jthread thread) {
   void* kept = nullptr;
   if (virtual_threads_ && lookup_->GetThreadLocalStorage(nullptr, &kept) == JVMTI_ERROR_NONE &&
       kept != nullptr) {
@@ -96,7 +96,7 @@ StreamedThread* Stream::meet_thread(JNIEnv* jni, jthread thread) {
   StreamedThread* met;
   {
     Locked locked(mutex_);
-    met = met_threads_.add();
+    met = threads_seen_.add();
   }
   if (met == nullptr) return nullptr;
   met->number = number;
@@ -113,7 +113,7 @@ bool Stream::wants_exception(JNIEnv* jni, jclass klass, const char* name) {
 }
 
 // Two threads that meet a class at once give it two numbers, which say the same.
-uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
+uint64_t Stream::intern_class(JNIEnv* jni, jclass klass) {
   Deallocated<char> signature(lookup_);
   if (lookup_->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
     return kKnown | kWanted | kWantedException;
@@ -132,7 +132,7 @@ uint64_t Stream::meet_class(JNIEnv* jni, jclass klass) {
 }
 
 // A method that the filters leave out is announced only where it is named nevertheless.
-uint64_t Stream::meet_method(JNIEnv* jni, jmethodID method, bool filtered) {
+uint64_t Stream::intern_method(JNIEnv* jni, jmethodID method, bool filtered) {
   uint64_t key = key_of(method);
   Deallocated<char> name(lookup_);
   Deallocated<char> signature(lookup_);
@@ -210,7 +210,7 @@ uint64_t Stream::field_of(JNIEnv* jni, jclass klass, jfieldID field) {
 }
 
 uint32_t Stream::text(const char* value) {
-  uint64_t key = Numbers::mix(hash_of(value)) | 1;
+  uint64_t key = InternTable::mix(hash_of(value)) | 1;
   uint64_t known = texts_.find(key);
   if (known != 0) return static_cast<uint32_t>(known);
   Writer payload;
@@ -236,7 +236,7 @@ uint32_t Stream::stack(JNIEnv* jni) {
   payload.number(layouts::AnnouncedStack{count});
   for (jint i = 0; i < count; ++i) {
     uint64_t method = methods_.find(key_of(frames[i].method));
-    if (static_cast<uint32_t>(method) == 0) method = meet_method(jni, frames[i].method, false);
+    if (static_cast<uint32_t>(method) == 0) method = intern_method(jni, frames[i].method, false);
     if (method == 0) return 0;
     payload.number(layouts::AnnouncedFrame{static_cast<uint32_t>(method),
                                            static_cast<int32_t>(frames[i].location)});

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "base/event_clock.h"
 #include "base/log.h"
 
@@ -29,7 +29,7 @@ uint64_t last_serial = 0;
 // when it ends, after the stream's own event, because its environment is the older one.
 void JNICALL forget_thread(jvmtiEnv* lookup, JNIEnv*, jthread) {
   void* number = nullptr;
-  Producer* own = Producer::current();
+  WriterThread* own = WriterThread::current();
   if (own == nullptr || lookup->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
   ThreadStream& known = own->streams[reinterpret_cast<uintptr_t>(number)];
   known.thread = nullptr;
@@ -151,7 +151,7 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
 
   virtual_threads_ = held(environment.env).can_support_virtual_threads;
   EventClock::prepare();
-  Producer::register_for_barrier();
+  WriterThread::register_for_barrier();
   lookup_ = new_lookup_environment(virtual_threads_);
   if (lookup_ == nullptr) return false;
   jvmtiEventCallbacks callbacks{};
@@ -164,9 +164,10 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
   }
 
   uint8_t* data = memory_.data();
-  uint8_t* heard = data + StreamCounters::kHeard;
-  told_names_head_ = reinterpret_cast<std::atomic<uint64_t>*>(data) + StreamCounters::kHead;
-  told_names_tail_ = reinterpret_cast<std::atomic<uint64_t>*>(heard) + StreamCounters::kTail;
+  uint8_t* read_counters = data + StreamCounters::kRead;
+  shared_names_head_ = reinterpret_cast<std::atomic<uint64_t>*>(data) + StreamCounters::kHead;
+  shared_names_tail_ =
+      reinterpret_cast<std::atomic<uint64_t>*>(read_counters) + StreamCounters::kTail;
   names_ = data + StreamCounters::kSize;
   for (size_t i = 0; i < Streams::kLanes; ++i) {
     Lane* lane = &lanes_[i];
@@ -175,10 +176,10 @@ bool Stream::prepare(Call& call, const StreamRequest& request, int descriptor) {
     lane->records = names_ + Streams::kNamesSize + i * lane_size;
     size_t line = (i + 1) * StreamCounters::kLine;
     auto* written = reinterpret_cast<std::atomic<uint64_t>*>(data + line);
-    auto* read = reinterpret_cast<std::atomic<uint64_t>*>(heard + line);
-    lane->told_head = written + StreamCounters::kHead;
-    lane->told_dropped = written + StreamCounters::kDropped;
-    lane->told_tail = read + StreamCounters::kTail;
+    auto* read = reinterpret_cast<std::atomic<uint64_t>*>(read_counters + line);
+    lane->shared_head = written + StreamCounters::kHead;
+    lane->shared_dropped = written + StreamCounters::kDropped;
+    lane->shared_tail = read + StreamCounters::kTail;
   }
   lanes_[Streams::kLanes - 1].shared = true;
   lanes_[Streams::kLanes - 1].taken = true;
@@ -233,17 +234,17 @@ void Stream::unlink() {
 }
 
 bool Stream::free(JNIEnv* jni, int milliseconds) {
-  if (Producer::inside() || !Producer::wait_for_all(milliseconds)) return false;
+  if (WriterThread::inside() || !WriterThread::wait_for_all(milliseconds)) return false;
   {
     Locked locked(registry_mutex);
-    Producer::forget(number);
+    WriterThread::forget(number);
     registered[number] = nullptr;
   }
   if (lookup_ != nullptr) lookup_->DisposeEnvironment();
   for (size_t i = 0; i < threads_.size(); ++i) {
     if (jni != nullptr && threads_[i] != nullptr) let_go(jni, threads_[i]);
   }
-  for (size_t i = 0; i < met_threads_.size(); ++i) std::free(met_threads_.at(i)->begun);
+  for (size_t i = 0; i < threads_seen_.size(); ++i) std::free(threads_seen_.at(i)->begun);
   this->~Stream();
   std::free(this);
   return true;
@@ -285,16 +286,16 @@ void Stream::pause() const {
 }
 
 void Stream::drop(Lane& lane) {
-  lane.told_dropped->store(lane.dropped.fetch_add(1, std::memory_order_relaxed) + 1,
-                           std::memory_order_release);
+  lane.shared_dropped->store(lane.dropped.fetch_add(1, std::memory_order_relaxed) + 1,
+                             std::memory_order_release);
 }
 
 // The lane looks full or ends; a shared one is locked.
-bool Stream::make_room(Lane& lane) {
+bool Stream::make_space(Lane& lane) {
   Patience patience(lane.given_up);
   while (true) {
     uint64_t head = lane.head.load(std::memory_order_relaxed);
-    uint64_t tail = lane.told_tail->load(std::memory_order_acquire);
+    uint64_t tail = lane.shared_tail->load(std::memory_order_acquire);
     if (head - tail <= capacity_) lane.tail = tail;  // otherwise the value is impossible
     if (head - lane.tail < capacity_) {
       uint64_t at = head & (capacity_ - 1);

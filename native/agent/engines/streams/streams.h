@@ -14,9 +14,9 @@
 
 #include "agent/calls/call.h"
 #include "agent/engines/streams/lanes.h"
-#include "agent/engines/streams/producers.h"
+#include "agent/engines/streams/writer_threads.h"
 #include "agent/events/events.h"
-#include "base/numbers.h"
+#include "base/intern_table.h"
 #include "base/patterns.h"
 #include "base/shared_memory.h"
 
@@ -63,7 +63,7 @@ class alignas(4096) Stream {
   static constexpr jint kMostFrames = 256;
 
   static uint64_t key_of(jmethodID method) {
-    return Numbers::key_of(reinterpret_cast<uint64_t>(method));
+    return InternTable::key_of(reinterpret_cast<uint64_t>(method));
   }
   // Of an instruction that accesses a field: the same one always means the same field.  Never 0,
   // because it is odd.
@@ -73,7 +73,7 @@ class alignas(4096) Stream {
            reinterpret_cast<uint64_t>(field) * 0xA0761D6478BD642Eu + 1;
   }
   static uint64_t key_of_both(uint64_t one, uint64_t two) {
-    return (Numbers::mix(Numbers::mix(one) + two * 0xD6E8FEB86659FD93u) << 1) | 1;
+    return (InternTable::mix(InternTable::mix(one) + two * 0xD6E8FEB86659FD93u) << 1) | 1;
   }
 
   static Stream* open(Call& call, const StreamRequest& request, int descriptor);
@@ -100,27 +100,27 @@ class alignas(4096) Stream {
   void release(JNIEnv* jni);
 
   Lane* take_lane();
-  bool make_room(Lane& lane);
+  bool make_space(Lane& lane);
   void drop(Lane& lane);
   void pause() const;
 
   // Of what has no number yet.  0, or null, says that it could not be announced.
-  StreamedThread* meet_thread(JNIEnv* jni, jthread thread);
-  uint64_t meet_class(JNIEnv* jni, jclass klass);
-  uint64_t meet_method(JNIEnv* jni, jmethodID method, bool filtered);
+  StreamedThread* intern_thread(JNIEnv* jni, jthread thread);
+  uint64_t intern_class(JNIEnv* jni, jclass klass);
+  uint64_t intern_method(JNIEnv* jni, jmethodID method, bool filtered);
   uint64_t field_of(JNIEnv* jni, jclass klass, jfieldID field);
   uint32_t text(const char* value);
   uint32_t stack(JNIEnv* jni);
   bool wants_exception(JNIEnv* jni, jclass klass, const char* name);
-  uint32_t announce(layouts::Announced kind, const Writer& payload, Numbers* known, uint64_t key,
-                    uint64_t bits);
+  uint32_t announce(layouts::Announced kind, const Writer& payload, InternTable* known,
+                    uint64_t key, uint64_t bits);
 
   uint64_t class_of(JNIEnv* jni, jclass klass) {
     jlong tag = 0;
     if (lookup_->GetTag(klass, &tag) == JVMTI_ERROR_NONE && tag != 0) {
       return static_cast<uint64_t>(tag);
     }
-    return meet_class(jni, klass);
+    return intern_class(jni, klass);
   }
 
   std::atomic<bool> closed_{false};
@@ -149,15 +149,15 @@ class alignas(4096) Stream {
   uint64_t names_head_ = 0;
   uint64_t names_tail_ = 0;
   std::atomic<uint64_t> names_given_up_{0};
-  std::atomic<uint64_t>* told_names_head_ = nullptr;
-  const std::atomic<uint64_t>* told_names_tail_ = nullptr;
+  std::atomic<uint64_t>* shared_names_head_ = nullptr;
+  const std::atomic<uint64_t>* shared_names_tail_ = nullptr;
   uint32_t announced_[layouts::kAnnouncedCount] = {};
-  Numbers methods_;
-  Numbers fields_;
-  Numbers sites_;  // of a method, 0 if it is left out, and above it of the field it accesses
-  Numbers texts_;
-  Numbers stacks_;
-  Stable<StreamedThread> met_threads_;
+  InternTable methods_;
+  InternTable fields_;
+  InternTable sites_;  // of a method, 0 if it is left out, and above it of the field it accesses
+  InternTable texts_;
+  InternTable stacks_;
+  Stable<StreamedThread> threads_seen_;
   StreamedThread unknown_thread_{};
 
   uint32_t link_count_ = 0;
@@ -178,7 +178,7 @@ void remember_environment(Environment* environment);
 // Environments as their last events found them, so that most events ask nothing of the VM.
 extern std::atomic<Environment*> remembered_environments[256];
 inline size_t remembered_at(const jvmtiEnv* env) {
-  return Numbers::mix(reinterpret_cast<uint64_t>(env) >> 4) & 255;
+  return InternTable::mix(reinterpret_cast<uint64_t>(env) >> 4) & 255;
 }
 // The environment, if it is remembered and its events are wanted.
 inline Environment* remembered_environment(jvmtiEnv* env) {

@@ -15,7 +15,7 @@
 #include "agent/core/session.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -244,13 +244,13 @@ bool FixedFrames::hold(jthread thread, bool pop) {
   return true;
 }
 
-namespace own {
+namespace overrides {
 
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
   jvmtiError error = request_leave(call, thread.c(), &jvmtiEnv::PopFrame);
   if (error != JVMTI_ERROR_NONE) return error;
   visit_sessions(call.jni, [&](Session& session) {
-    session.stops.frame_was_popped(call.jni, session, thread.c());
+    session.stop_requests.frame_was_popped(call.jni, session, thread.c());
   });
   return JVMTI_ERROR_NONE;
 }
@@ -271,5 +271,5 @@ jvmtiError ForceEarlyReturnVoid(Call& call, const In<Nullable<kinds::Thread>>& t
   return request_leave(call, thread.c(), &jvmtiEnv::ForceEarlyReturnVoid);
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

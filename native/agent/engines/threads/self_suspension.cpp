@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/events/events.h"
 
 namespace jvmti {

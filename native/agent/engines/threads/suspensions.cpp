@@ -1,7 +1,7 @@
 #include "agent/engines/threads/suspensions.h"
 
+#include "agent/core/agent_references.h"
 #include "agent/core/channel.h"
-#include "agent/core/own_references.h"
 #include "agent/core/session.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "base/log.h"

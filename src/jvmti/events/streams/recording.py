@@ -70,7 +70,7 @@ class _Memory:
         # Views keep the mapping alive; the last one unmaps it.
         everything = numpy.frombuffer(mapped, numpy.uint8)
         lines = everything[: COUNTERS.SIZE].view("<u8").reshape(-1, COUNTERS.LINE // 8)
-        written, read = lines[:_LINES], lines[COUNTERS.HEARD // COUNTERS.LINE :][:_LINES]
+        written, read = lines[:_LINES], lines[COUNTERS.READ // COUNTERS.LINE :][:_LINES]
         self.names_head = written[0, COUNTERS.HEAD :][:1]
         self.names_tail = read[0, COUNTERS.TAIL :][:1]
         self.heads = written[1:, COUNTERS.HEAD]

@@ -4,7 +4,7 @@
 #include "agent/calls/call.h"
 
 namespace jvmti {
-namespace record {
+namespace undo {
 
 inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
   call.session.suspensions.all_virtual = false;
@@ -50,5 +50,5 @@ inline void set_heap_sampling_interval(Call& call, const In<jint>&) {
   call.session.sampling_changed = true;
 }
 
-}  // namespace record
+}  // namespace undo
 }  // namespace jvmti

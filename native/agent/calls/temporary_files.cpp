@@ -1,4 +1,4 @@
-#include "agent/calls/lent_files.h"
+#include "agent/calls/temporary_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,21 +17,21 @@ namespace {
 constexpr const char* kPlaces[] = {"/dev/shm/jvmti-XXXXXX", "/tmp/jvmti-XXXXXX"};
 constexpr char kLink[] = "/heap.hprof";
 
-bool has_room(const char* place, int64_t room) {
-  char directory[LentFiles::kLongestName];
+bool has_space(const char* place, int64_t capacity) {
+  char directory[TemporaryFiles::kLongestName];
   snprintf(directory, sizeof directory, "%s", place);
   *std::strrchr(directory, '/') = '\0';
   struct statvfs about{};
   if (statvfs(directory, &about) != 0) return false;
-  bool enough = about.f_bavail * about.f_frsize >= static_cast<uint64_t>(room);
+  bool enough = about.f_bavail * about.f_frsize >= static_cast<uint64_t>(capacity);
   if (!enough) errno = ENOSPC;
   return enough;
 }
 
 }  // namespace
 
-bool LentFiles::lend(int descriptor, int64_t room, char* name) {
-  File file{descriptor, "", room > 0};
+bool TemporaryFiles::name_for(int descriptor, int64_t capacity, char* name) {
+  File file{descriptor, "", capacity > 0};
   struct stat about{};
   if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor);
@@ -44,7 +44,7 @@ bool LentFiles::lend(int descriptor, int64_t room, char* name) {
   if (made && file.linked) {
     made = false;
     for (const char* place : kPlaces) {
-      if (!has_room(place, room)) continue;
+      if (!has_space(place, capacity)) continue;
       snprintf(file.name, sizeof file.name, "%s", place);
       if (mkdtemp(file.name) == nullptr) continue;
       std::strcat(file.name, kLink);
@@ -70,7 +70,7 @@ bool LentFiles::lend(int descriptor, int64_t room, char* name) {
   return false;
 }
 
-bool LentFiles::give_back(const char* name) {
+bool TemporaryFiles::give_back(const char* name) {
   Locked locked(mutex_);
   for (size_t i = 0; i < files_.size(); ++i) {
     if (std::strcmp(files_[i].name, name) != 0) continue;
@@ -81,14 +81,14 @@ bool LentFiles::give_back(const char* name) {
   return false;
 }
 
-void LentFiles::clear() {
+void TemporaryFiles::clear() {
   Locked locked(mutex_);
   for (File& file : files_) remove(file);
   files_.clear();
 }
 
 // What is in the directory is ours or a part that was left over: a dump still being written fails.
-void LentFiles::remove(const File& file) {
+void TemporaryFiles::remove(const File& file) {
   if (file.linked) {
     char directory[kLongestName];
     std::memcpy(directory, file.name, sizeof directory);

@@ -14,10 +14,10 @@ namespace jvmti {
 // half, which must be as good as random: `key_of` makes such a key of any number.  Adding takes a
 // lock of the owner's.  A table that was outgrown stays until the end, because a reader may be in
 // it.
-class Numbers : NoCopy {
+class InternTable : NoCopy {
  public:
-  Numbers() = default;
-  ~Numbers() {
+  InternTable() = default;
+  ~InternTable() {
     for (Table* one = table_.load(); one != &empty_.table;) {
       Table* older = one->older;
       std::free(one);
@@ -120,6 +120,6 @@ class Numbers : NoCopy {
   uint64_t size_ = 0;
 };
 
-inline Numbers::Empty Numbers::empty_{};
+inline InternTable::Empty InternTable::empty_{};
 
 }  // namespace jvmti

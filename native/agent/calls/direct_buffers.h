@@ -10,12 +10,12 @@
 #include <jvmti.h>
 
 namespace jvmti {
-namespace lent {
+namespace direct_buffers {
 
 // Notes a buffer over memory; false without memory for the note.
-bool lend(JNIEnv* jni, void* memory, jobject buffer);
+bool note(JNIEnv* jni, void* memory, jobject buffer);
 // Frees memory from Allocate, now or when the last buffer over it has gone.
 jvmtiError give_back(JNIEnv* jni, void* memory);
 
-}  // namespace lent
+}  // namespace direct_buffers
 }  // namespace jvmti

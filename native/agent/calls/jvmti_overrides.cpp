@@ -2,15 +2,15 @@
 
 #include <stdio.h>
 
-#include "agent/calls/lent_memory.h"
+#include "agent/calls/direct_buffers.h"
 #include "agent/core/class_names.h"
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace overrides {
 
 jvmtiError Allocate(Call& call, const In<jlong>& size, unsigned char** memory) {
   jlong asked = size.c() == 0 ? 1 : size.c();  // memory without any bytes still has a handle
@@ -23,7 +23,7 @@ jvmtiError Deallocate(Call& call, const In<Nullable<kinds::Memory>>& memory) {
   if (memory.c() == nullptr) return JVMTI_ERROR_NONE;
   void* taken = call.session.pointers.remove(memory.handle(), kinds::Memory::kind);
   if (taken == nullptr) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  return lent::give_back(call.jni, taken);
+  return direct_buffers::give_back(call.jni, taken);
 }
 
 namespace {
@@ -234,12 +234,12 @@ jvmtiError SetSystemProperty(Call& call, const In<Text>& property,
 
 namespace {
 
-void names_of(uint64_t bits, char* text, size_t room) {
+void names_of(uint64_t bits, char* text, size_t capacity) {
   size_t at = 0;
   text[0] = '\0';
-  for (unsigned bit = 0; bit < protocol::kCapabilityCount && at < room; ++bit) {
+  for (unsigned bit = 0; bit < protocol::kCapabilityCount && at < capacity; ++bit) {
     if ((bits >> bit & 1) == 0) continue;
-    at += static_cast<size_t>(snprintf(text + at, room - at, "%s%s", at == 0 ? "" : ", ",
+    at += static_cast<size_t>(snprintf(text + at, capacity - at, "%s%s", at == 0 ? "" : ", ",
                                        protocol::kCapabilityNames[bit]));
   }
 }
@@ -331,5 +331,5 @@ jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes)
   return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

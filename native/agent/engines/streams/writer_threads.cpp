@@ -1,4 +1,4 @@
-#include "agent/engines/streams/producers.h"
+#include "agent/engines/streams/writer_threads.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -20,25 +20,25 @@ pthread_once_t once = PTHREAD_ONCE_INIT;
 pthread_once_t registration = PTHREAD_ONCE_INIT;
 bool ready = false;
 // Threads come and go, their entries are used again and never freed.
-std::atomic<Producer*> all{nullptr};
+std::atomic<WriterThread*> all{nullptr};
 
 long barrier(int command) { return syscall(__NR_membarrier, command, 0, 0); }
 
 }  // namespace
 
-std::atomic<bool> Producer::has_barrier{false};
-std::atomic<Producer*> Producer::lately[512];
+std::atomic<bool> WriterThread::has_barrier{false};
+std::atomic<WriterThread*> WriterThread::lately[512];
 
-void Producer::prepare() { ready = pthread_key_create(&key, thread_ends) == 0; }
+void WriterThread::prepare() { ready = pthread_key_create(&key, thread_ends) == 0; }
 
-void Producer::register_for_barrier() {
+void WriterThread::register_for_barrier() {
   pthread_once(&registration,
                [] { has_barrier = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; });
 }
 
-Producer* Producer::find() {
+WriterThread* WriterThread::find() {
   void* known = ready ? pthread_getspecific(key) : nullptr;
-  Producer* found = known != nullptr ? static_cast<Producer*>(known) : make();
+  WriterThread* found = known != nullptr ? static_cast<WriterThread*>(known) : make();
   if (found != nullptr && has_barrier && found->serves_ == 0) {
     uintptr_t thread = this_thread();
     found->owner_.store(thread, std::memory_order_relaxed);
@@ -47,18 +47,18 @@ Producer* Producer::find() {
   return found;
 }
 
-Producer* Producer::make() {
+WriterThread* WriterThread::make() {
   pthread_once(&once, prepare);
   if (!ready) return nullptr;
-  Producer* made = all.load();
+  WriterThread* made = all.load();
   for (bool unused = false; made != nullptr; made = made->next_, unused = false) {
     if (made->used_.compare_exchange_strong(unused, true)) break;
   }
   if (made == nullptr) {
     void* memory = nullptr;
-    if (posix_memalign(&memory, alignof(Producer), sizeof(Producer)) != 0) return nullptr;
-    std::memset(memory, 0, sizeof(Producer));
-    made = static_cast<Producer*>(memory);
+    if (posix_memalign(&memory, alignof(WriterThread), sizeof(WriterThread)) != 0) return nullptr;
+    std::memset(memory, 0, sizeof(WriterThread));
+    made = static_cast<WriterThread*>(memory);
     made->used_ = true;
     made->next_ = all.load();
     while (!all.compare_exchange_weak(made->next_, made)) {
@@ -69,41 +69,41 @@ Producer* Producer::make() {
   return nullptr;
 }
 
-void Producer::thread_ends(void* producer) {
-  Producer* ended = static_cast<Producer*>(producer);
+void WriterThread::thread_ends(void* writer_thread) {
+  WriterThread* ended = static_cast<WriterThread*>(writer_thread);
   Stream::give_back_lanes(ended->streams);
   ended->serves_ = 0;
   ended->owner_ = 0;
   ended->used_ = false;
 }
 
-void Producer::note_serving(int more) {
-  Producer* own = current();
+void WriterThread::note_serving(int more) {
+  WriterThread* own = current();
   if (own == nullptr) return;
   own->serves_ += more;
   own->owner_ = 0;
 }
 
-void Producer::forget(uint32_t stream) {
-  for (Producer* one = all.load(); one != nullptr; one = one->next_) {
+void WriterThread::forget(uint32_t stream) {
+  for (WriterThread* one = all.load(); one != nullptr; one = one->next_) {
     one->streams[stream].usual.store(nullptr, std::memory_order_relaxed);
   }
 }
 
-bool Producer::inside() {
-  Producer* own = current();
+bool WriterThread::inside() {
+  WriterThread* own = current();
   return own != nullptr && own->depth_ > 0;
 }
 
-bool Producer::wait_for_all(int milliseconds) {
-  Producer* own = current();
+bool WriterThread::wait_for_all(int milliseconds) {
+  WriterThread* own = current();
   if (has_barrier) {
     barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   int64_t until = now_in_milliseconds() + milliseconds;
-  for (Producer* one = all.load(); one != nullptr; one = one->next_) {
+  for (WriterThread* one = all.load(); one != nullptr; one = one->next_) {
     if (one == own) continue;
     uint64_t seen = one->passes_.load(std::memory_order_acquire);
     while (one->inside_shortly_.load(std::memory_order_acquire) ||

@@ -3,13 +3,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "agent/calls/lent_memory.h"
-#include "agent/core/own_references.h"
+#include "agent/calls/direct_buffers.h"
+#include "agent/core/agent_references.h"
 #include "agent/events/events.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace overrides {
 
 namespace {
 
@@ -272,8 +272,12 @@ jint MonitorExit(Call& call, const In<kinds::Object>& object) {
   return result;
 }
 
+}  // namespace overrides
+
+namespace operations {
+
 jvmtiError EnterMonitor(Call& call, const In<kinds::Object>& object, const In<jlong>& key) {
-  if (enter(call, object.c(), key.c()) == JNI_OK) return JVMTI_ERROR_NONE;
+  if (overrides::enter(call, object.c(), key.c()) == JNI_OK) return JVMTI_ERROR_NONE;
   return call.refuse(JVMTI_ERROR_INTERNAL);
 }
 
@@ -291,6 +295,10 @@ jvmtiError LeaveMonitor(Call& call, const In<jlong>& key) {
   return JVMTI_ERROR_NONE;
 }
 
+}  // namespace operations
+
+namespace overrides {
+
 jobject NewDirectByteBuffer(Call& call, const In<kinds::Memory>& memory,
                             const In<jlong>& capacity) {
   if (capacity.c() < 0 || capacity.c() > memory.size()) {
@@ -298,11 +306,11 @@ jobject NewDirectByteBuffer(Call& call, const In<kinds::Memory>& memory,
                        static_cast<long long>(memory.size()));
   }
   jobject buffer = call.jni->NewDirectByteBuffer(memory.c(), capacity.c());
-  if (buffer != nullptr && !lent::lend(call.jni, memory.c(), buffer)) {
+  if (buffer != nullptr && !direct_buffers::note(call.jni, memory.c(), buffer)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   }
   return buffer;
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

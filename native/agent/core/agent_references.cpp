@@ -1,8 +1,8 @@
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 
 #include "agent/core/agent.h"
 #include "base/log.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -156,7 +156,7 @@ bool FrozenReferences::copy(Vector<jobject>* references) const {
   return state.held.copy(references);
 }
 
-namespace own {
+namespace operations {
 
 static jvmtiError give_addresses(const Vector<jobject>& all, jint* count, jlong** addresses) {
   jvmtiError error = allocate_list(all.size(), addresses);
@@ -182,5 +182,5 @@ jvmtiError OwnReferences(Call& call, jint* count, jlong** references, jint* thre
   return error != JVMTI_ERROR_NONE ? error : give_addresses(of_threads, thread_count, threads);
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

@@ -1,15 +1,15 @@
-#include "agent/calls/lent_memory.h"
+#include "agent/calls/direct_buffers.h"
 
 #include <atomic>
 
 #include "agent/core/agent.h"
 
 namespace jvmti {
-namespace lent {
+namespace direct_buffers {
 
 namespace {
 
-struct Loan {
+struct OverMemory {
   void* memory;
   jweak buffer;
   bool given_back;
@@ -17,38 +17,38 @@ struct Loan {
 
 Mutex mutex{Guards::kLists};
 std::atomic_flag sweeping = ATOMIC_FLAG_INIT;
-Vector<Loan>& loans() {
+Vector<OverMemory>& buffers() {
   // Never destroyed: threads of ours may still run while the process exits.
-  alignas(Vector<Loan>) static unsigned char place[sizeof(Vector<Loan>)] = {};
-  return *reinterpret_cast<Vector<Loan>*>(place);
+  alignas(Vector<OverMemory>) static unsigned char place[sizeof(Vector<OverMemory>)] = {};
+  return *reinterpret_cast<Vector<OverMemory>*>(place);
 }
 
-bool is_lent(const void* memory) {
-  for (const Loan& loan : loans()) {
-    if (loan.memory == memory) return true;
+bool has_buffer(const void* memory) {
+  for (const OverMemory& one : buffers()) {
+    if (one.memory == memory) return true;
   }
   return false;
 }
 
 // The loan at a place; false beyond the last.
-bool look(size_t place, Loan* loan) {
+bool look(size_t place, OverMemory* one) {
   Locked locked(mutex);
-  if (place >= loans().size()) return false;
-  *loan = loans()[place];
+  if (place >= buffers().size()) return false;
+  *one = buffers()[place];
   return true;
 }
 
 // Ends a loan whose buffer is gone.
-void end_loan(JNIEnv* jni, const Loan& gone) {
+void forget(JNIEnv* jni, const OverMemory& gone) {
   bool last = false;
   {
     Locked locked(mutex);
-    Vector<Loan>& all = loans();
+    Vector<OverMemory>& all = buffers();
     size_t at = 0;
     while (at < all.size() && all[at].buffer != gone.buffer) ++at;
     last = all[at].given_back;
     all.remove(at);
-    last = last && !is_lent(gone.memory);
+    last = last && !has_buffer(gone.memory);
   }
   jni->DeleteWeakGlobalRef(gone.buffer);
   if (last) deallocate(agent.env, gone.memory);
@@ -57,10 +57,10 @@ void end_loan(JNIEnv* jni, const Loan& gone) {
 // Ends the loans whose buffers are gone; one thread at a time, and no thread waits for it.
 void sweep(JNIEnv* jni) {
   if (sweeping.test_and_set()) return;
-  Loan loan;
-  for (size_t place = 0; look(place, &loan);) {
-    if (jni->IsSameObject(loan.buffer, nullptr)) {
-      end_loan(jni, loan);
+  OverMemory one;
+  for (size_t place = 0; look(place, &one);) {
+    if (jni->IsSameObject(one.buffer, nullptr)) {
+      forget(jni, one);
     } else {
       ++place;
     }
@@ -70,14 +70,14 @@ void sweep(JNIEnv* jni) {
 
 }  // namespace
 
-bool lend(JNIEnv* jni, void* memory, jobject buffer) {
+bool note(JNIEnv* jni, void* memory, jobject buffer) {
   jweak weak = jni->NewWeakGlobalRef(buffer);
   if (weak == nullptr) return false;
   sweep(jni);
   bool kept = false;
   {
     Locked locked(mutex);
-    kept = loans().push(Loan{memory, weak, false});
+    kept = buffers().push(OverMemory{memory, weak, false});
   }
   if (kept) return true;
   jni->DeleteWeakGlobalRef(weak);
@@ -89,9 +89,9 @@ jvmtiError give_back(JNIEnv* jni, void* memory) {
     sweep(jni);
     Locked locked(mutex);
     bool found = false;
-    for (Loan& loan : loans()) {
-      if (loan.memory != memory) continue;
-      loan.given_back = true;
+    for (OverMemory& one : buffers()) {
+      if (one.memory != memory) continue;
+      one.given_back = true;
       found = true;
     }
     if (found) return JVMTI_ERROR_NONE;
@@ -99,5 +99,5 @@ jvmtiError give_back(JNIEnv* jni, void* memory) {
   return agent.env->Deallocate(static_cast<unsigned char*>(memory));
 }
 
-}  // namespace lent
+}  // namespace direct_buffers
 }  // namespace jvmti

@@ -10,12 +10,12 @@
 
 namespace jvmti {
 
-class LentFiles {
+class TemporaryFiles {
  public:
   static constexpr size_t kLongestName = 64;
   // Takes the descriptor, in any case.  The name is written to `name`; false with errno set when
   // there is none. With `room`, it is one in a directory with that many bytes free.
-  bool lend(int descriptor, int64_t room, char* name);
+  bool name_for(int descriptor, int64_t capacity, char* name);
   // False when no file has that name.
   bool give_back(const char* name);
   void clear();

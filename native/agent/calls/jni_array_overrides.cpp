@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace overrides {
 
 namespace {
 
@@ -100,7 +100,7 @@ char* GetStringUTFRegion(Call& call, const In<kinds::String>& string, const In<j
 
 // Elements that fit where a region outside of its array is asked for, so that the VM throws.  A
 // longer request is passed on as the largest length there is, which no array has.
-constexpr jint kRoom = 256;
+constexpr jint kSpace = 256;
 
 #define JVMTI_EACH_ARRAY(Do)                                                            \
   Do(Boolean, jboolean) Do(Byte, jbyte) Do(Char, jchar) Do(Short, jshort) Do(Int, jint) \
@@ -123,11 +123,11 @@ constexpr jint kRoom = 256;
   }                                                                                             \
   Buffer Get##Name##ArrayRegion(Call& call, const In<kinds::Name##Array>& array,                \
                                 const In<jint>& start, const In<jint>& length) {                \
-    Type room[kRoom];                                                                           \
+    Type space[kSpace];                                                                         \
     if (!within(start.c(), length.c(), call.jni->GetArrayLength(array.c()))) {                  \
       /* The VM throws. Were it to take the array for longer, there is room for it. */          \
-      jint asked = length.c() > kRoom ? std::numeric_limits<jint>::max() : length.c();          \
-      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), asked, room);                      \
+      jint asked = length.c() > kSpace ? std::numeric_limits<jint>::max() : length.c();         \
+      call.jni->Get##Name##ArrayRegion(array.c(), start.c(), asked, space);                     \
       return Buffer{};                                                                          \
     }                                                                                           \
     Buffer buffer = buffer_of(call, static_cast<size_t>(length.c()) * sizeof(Type));            \
@@ -186,5 +186,5 @@ void ReleasePrimitiveArrayCritical(Call& call, const In<kinds::Array>& array,
   }
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

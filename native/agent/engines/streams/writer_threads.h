@@ -39,18 +39,18 @@ struct ThreadStream {
   }
 };
 
-class alignas(64) Producer {
+class alignas(64) WriterThread {
  public:
   // The current thread's; null without memory.
-  static Producer* current() {
-    Producer* producer = usual();
-    return __builtin_expect(producer != nullptr, true) ? producer : find();
+  static WriterThread* current() {
+    WriterThread* writer_thread = usual();
+    return __builtin_expect(writer_thread != nullptr, true) ? writer_thread : find();
   }
   // The same where it is found at once; null where there is no barrier, and where what the thread
   // does may be our own work.
-  static Producer* usual() {
+  static WriterThread* usual() {
     uintptr_t thread = this_thread();
-    Producer* one = lately[place_of(thread)].load(std::memory_order_relaxed);
+    WriterThread* one = lately[place_of(thread)].load(std::memory_order_relaxed);
     // Only a thread itself says that one is its own, and takes it back before it ends.
     bool own = one != nullptr && one->owner_.load(std::memory_order_relaxed) == thread;
     return __builtin_expect(own, true) ? one : nullptr;
@@ -91,8 +91,8 @@ class alignas(64) Producer {
   static void note_serving(int more);
 
  private:
-  static Producer* find();
-  static Producer* make();
+  static WriterThread* find();
+  static WriterThread* make();
   // A number that no other living thread has.
   static uintptr_t this_thread() {
 #ifdef __x86_64__
@@ -106,8 +106,8 @@ class alignas(64) Producer {
   static size_t place_of(uintptr_t thread) {
     return static_cast<uint64_t>(thread) * 0x9E3779B97F4A7C15u >> 55;
   }
-  static std::atomic<Producer*> lately[512];
-  static void thread_ends(void* producer);
+  static std::atomic<WriterThread*> lately[512];
+  static void thread_ends(void* writer_thread);
   static void prepare();
   static std::atomic<bool> has_barrier;
 
@@ -128,7 +128,7 @@ class alignas(64) Producer {
 
  private:
   std::atomic<bool> used_;
-  Producer* next_;
+  WriterThread* next_;
 };
 
 }  // namespace jvmti

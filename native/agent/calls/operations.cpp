@@ -7,10 +7,10 @@
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/streams/streams.h"
 #include "agent/events/events.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace operations {
 
 jvmtiError Proceed(Call& call) {
   if (!call.session.held()) {
@@ -200,11 +200,11 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
   return error;
 }
 
-jvmtiError LendFile(Call& call, const In<jlong>& room, char** name) {
+jvmtiError LendFile(Call& call, const In<jlong>& capacity, char** name) {
   int descriptor = call.channel.take_descriptor();
   if (descriptor < 0) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file came along");
-  char found[LentFiles::kLongestName];
-  if (!call.session.files.lend(descriptor, room.c(), found)) {
+  char found[TemporaryFiles::kLongestName];
+  if (!call.session.files.name_for(descriptor, capacity.c(), found)) {
     jvmtiError why = errno == ENOSPC   ? JVMTI_ERROR_NOT_AVAILABLE  // the user can make room
                      : errno == ENOMEM ? JVMTI_ERROR_OUT_OF_MEMORY
                                        : JVMTI_ERROR_ACCESS_DENIED;
@@ -291,10 +291,10 @@ namespace {
 
 // Memory that the intercepted call in progress hands over; null where there is none such.
 const JniBuffer* jni_buffer(Call& call, jint number) {
-  JniCall* told_of = call.channel.jni_call;
-  if (told_of != nullptr && (number == 0 || number == 1) &&
-      told_of->buffers[number].at != nullptr) {
-    return &told_of->buffers[number];
+  JniCall* intercepted = call.channel.jni_call;
+  if (intercepted != nullptr && (number == 0 || number == 1) &&
+      intercepted->buffers[number].at != nullptr) {
+    return &intercepted->buffers[number];
   }
   return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
                      "the call that handed this memory over has gone on");
@@ -345,5 +345,5 @@ jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const 
   return written ? JVMTI_ERROR_NONE : JVMTI_ERROR_ACCESS_DENIED;
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

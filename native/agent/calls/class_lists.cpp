@@ -2,10 +2,10 @@
 // without a handle for each.
 
 #include "base/hashes.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace operations {
 
 namespace {
 
@@ -84,38 +84,38 @@ jvmtiError ListClasses(Call& call, const In<jboolean>& loaders_too, const In<jbo
   jvmtiError error = agent.env->GetLoadedClasses(classes.count_out(), classes.out());
   if (error != JVMTI_ERROR_NONE) return error;
   Vector<char> texts;
-  Numbered met_loaders(call.jni);
-  Numbered met_modules(call.jni);
+  Numbered loaders_seen(call.jni);
+  Numbered modules_seen(call.jni);
   Vector<jint> of_loader, of_module, flags, status;
   for (jint i = 0; i < classes.count(); ++i) {
     Deallocated<char> signature(agent.env);
     // The class cannot be unloaded meanwhile: the list holds it.
     error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
-    bool room = add(texts, signature);
-    if (room && loaders_too.c() != 0) {
+    bool good = add(texts, signature);
+    if (good && loaders_too.c() != 0) {
       jobject loader = nullptr;
       error = agent.env->GetClassLoader(classes[i], &loader);
       if (error != JVMTI_ERROR_NONE) return error;
-      jint number = met_loaders.number(loader);
-      room = number >= 0 && of_loader.push(number);
+      jint number = loaders_seen.number(loader);
+      good = number >= 0 && of_loader.push(number);
     }
-    if (room && details.c() != 0) {
+    if (good && details.c() != 0) {
       jint value = 0;
       agent.env->GetClassModifiers(classes[i], &value);
-      room = flags.push(value);
+      good = flags.push(value);
       value = 0;
       agent.env->GetClassStatus(classes[i], &value);
-      room = room && status.push(value);
-      jint number = met_modules.number(call.jni->GetModule(classes[i]));
-      room = room && number >= 0 && of_module.push(number);
+      good = good && status.push(value);
+      jint number = modules_seen.number(call.jni->GetModule(classes[i]));
+      good = good && number >= 0 && of_module.push(number);
     }
-    if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
+    if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   error = give(texts, bytes, signatures);
-  if (error == JVMTI_ERROR_NONE) error = met_loaders.give_all(loader_count, loaders);
+  if (error == JVMTI_ERROR_NONE) error = loaders_seen.give_all(loader_count, loaders);
   if (error == JVMTI_ERROR_NONE) error = give(of_loader, loader_of_count, loader_of);
-  if (error == JVMTI_ERROR_NONE) error = met_modules.give_all(module_count, modules);
+  if (error == JVMTI_ERROR_NONE) error = modules_seen.give_all(module_count, modules);
   if (error == JVMTI_ERROR_NONE) error = give(of_module, module_of_count, module_of);
   if (error == JVMTI_ERROR_NONE) error = give(flags, modifiers_count, modifiers);
   if (error == JVMTI_ERROR_NONE) error = give(status, status_count, statuses);
@@ -146,8 +146,8 @@ jvmtiError FindClasses(Call& call, const In<Bytes>& signatures, jint* count, jcl
     error = agent.env->GetClassSignature(classes[i], signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     uint32_t at = wanted.find(hash_of(signature));
-    bool fits = at != 0 && std::strcmp(text + at - 1, signature) == 0;
-    if (fits && !chosen.push(i)) return JVMTI_ERROR_OUT_OF_MEMORY;
+    bool matches = at != 0 && std::strcmp(text + at - 1, signature) == 0;
+    if (matches && !chosen.push(i)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   error = allocate_list(chosen.size(), found);
   if (error != JVMTI_ERROR_NONE) return error;
@@ -163,15 +163,15 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
   Numbered met(call.jni);
   Vector<char> texts;
   Vector<jint> above, having, had;
-  bool room = met.number(call.jni->NewLocalRef(klass.c())) > 0;
-  for (size_t i = 0; room && i < met.size(); ++i) {
+  bool good = met.number(call.jni->NewLocalRef(klass.c())) > 0;
+  for (size_t i = 0; good && i < met.size(); ++i) {
     jclass one = static_cast<jclass>(met[i]);
     Deallocated<char> signature(agent.env);
     jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
-    room = add(texts, signature);
+    good = add(texts, signature);
     jint super = met.number(call.jni->GetSuperclass(one));
-    room = room && super >= 0 && above.push(super);
+    good = good && super >= 0 && above.push(super);
     jint direct = 0;
     Deallocated<jclass> found(agent.env);
     // The VM does not report the interfaces of a class that is not linked yet.
@@ -180,11 +180,11 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
     if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
     for (jint at = 0; at < direct; ++at) {
       jint number = met.number(found[at]);
-      room = room && number > 0 && had.push(number);
+      good = good && number > 0 && had.push(number);
     }
-    room = room && having.push(direct);
+    good = good && having.push(direct);
   }
-  if (!room) return JVMTI_ERROR_OUT_OF_MEMORY;
+  if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = give(texts, bytes, signatures);
   if (error == JVMTI_ERROR_NONE)
     error = met.give_all(class_count, reinterpret_cast<jobject**>(classes));
@@ -200,5 +200,5 @@ jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass
   return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the class of the field has been unloaded");
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti

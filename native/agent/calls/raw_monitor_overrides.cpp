@@ -1,9 +1,9 @@
 // Raw monitors, around which the agent keeps books of who has one or waits for it.
 
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace overrides {
 
 namespace {
 
@@ -129,5 +129,5 @@ jvmtiError RawMonitorNotifyAll(Call& call, const In<kinds::RawMonitor>& monitor)
   return use.valid() ? call.env->RawMonitorNotifyAll(monitor.c()) : JVMTI_ERROR_INVALID_MONITOR;
 }
 
-}  // namespace own
+}  // namespace overrides
 }  // namespace jvmti

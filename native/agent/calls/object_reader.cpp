@@ -5,12 +5,12 @@
 #include <atomic>
 
 #include "agent/calls/method_details.h"
-#include "agent/core/own_references.h"
+#include "agent/core/agent_references.h"
 #include "agent/engines/threads/leave_frame.h"
-#include "generated/own.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
-namespace own {
+namespace operations {
 
 namespace {
 
@@ -463,5 +463,5 @@ jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::F
   return writer.finish(size, data, count, objects);
 }
 
-}  // namespace own
+}  // namespace operations
 }  // namespace jvmti
