@@ -54,7 +54,7 @@ Nothing is emulated, and nothing costs anything, until such a function is called
 COSTS = {
     "owned monitors, the contended monitor": "the thread is suspended for the call; the VM stops "
     "once to look at the roots of all stacks, and briefly for each object that its frames refer "
-    "to, from Java 25 on only for those of native code",
+    "to; from Java 25 on it does not stop, unless native methods of the program are on the stack",
     "objects in variables": "the thread is suspended for the call; the VM stops once to look at "
     "the roots of all stacks",
     "names of variables": "the VM hands out the class file, which discards no code",

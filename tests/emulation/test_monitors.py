@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import command_line
 import jvmti
 from jvmti.classfile.monitors import entered
 from jvmti.interface.capabilities import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
@@ -211,3 +213,20 @@ def test_the_model_uses_emulated_monitors_unasked(java_program: JavaPrograms) ->
 def test_code_tells_which_monitors_are_entered_where(location: int, slots: list[int]) -> None:
     code = bytes.fromhex("2a594cc2 2a594dc2 002cc3 002bc3b1")
     assert entered(code, location) == slots
+
+
+def test_a_script_has_emulated_capabilities_if_the_command_says_so(
+    owners: JavaProgram, tmp_path: Path
+) -> None:
+    script = tmp_path / "monitors.py"
+    script.write_text(
+        "def agent_onattach(vm, options):\n"
+        "    vm.env.add_capabilities({'can_get_owned_monitor_info'})\n"
+        "    owned = vm.env.get_owned_monitor_info(vm.threads['holder'])\n"
+        "    print(len(owned), 'monitors', flush=True)\n"
+        "    raise ValueError('enough')\n"
+    )
+    refused = command_line.run("attach", owners.pid, script)
+    assert "emulate=True" in refused.stderr
+    given = command_line.run("attach", "--emulate", owners.pid, script)
+    assert "3 monitors" in given.stdout

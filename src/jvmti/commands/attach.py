@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import jvmti
 from jvmti.agents.script import Script, log_to_stderr, print_error
 from jvmti.commands.failure import FAILED
-from jvmti.commands.options.targets import add_target, named_target
+from jvmti.commands.options.targets import add_emulate, add_target, named_target
 from jvmti.commands.sigterm import end_at_sigterm
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Command:
         parser.add_argument(
             "scripts", nargs="+", metavar="SCRIPT", help="a Python file, with text for it after ="
         )
+        add_emulate(parser)
         parser.add_argument(
             "--unload-timeout",
             type=int,
@@ -52,7 +53,7 @@ class Command:
         sessions: list[VM] = []
         try:
             for script in scripts:
-                vm = jvmti.attach(target, timeout=given.timeout)
+                vm = jvmti.attach(target, timeout=given.timeout, emulate=given.emulate)
                 sessions.append(vm)
                 try:
                     script.start(vm, given.unload_timeout)

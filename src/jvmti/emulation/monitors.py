@@ -143,7 +143,8 @@ class MonitorEngine:
                 known = [one for one in known if one.monitor != waited]
             if found.is_virtual:
                 return known
-            # What native code has entered is in no frame.
+            if not self._may_have_entered(found, thread is None):
+                return known
             mine = {one.monitor for one in known}
             native = [
                 one
@@ -151,6 +152,21 @@ class MonitorEngine:
                 if one.item not in mine
             ]
         return known + [MonitorStackDepthInfo(one.item, _NO_FRAME) for one in native]
+
+    def _may_have_entered(self, thread: Any, is_current: bool) -> bool:
+        """Whether native code may have entered a monitor: that of the program, or this package's.
+
+        Native methods of the class library do not stay inside with a monitor of theirs.
+        """
+        lookup = self._vm.lookup_env
+        frames = lookup.get_stack_trace(thread, 0, 1 << 20)
+        if is_current or not frames:
+            return True
+        native = list({frame.method for frame in frames if frame.location == -1})
+        if not native:
+            return False
+        classes = lookup.map.get_method_declaring_class(native).value
+        return any(one is not None for one in lookup.map.get_class_loader(classes).value)
 
     def _owned_by_stack(self, thread: Any) -> list[MonitorStackDepthInfo]:
         frames = self._vm.lookup_env.get_stack_trace(thread, 0, 1 << 20)

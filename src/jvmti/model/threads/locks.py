@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import ThreadState
-from jvmti.interface.errors import JavaException, JvmtiError
+from jvmti.interface.errors import JavaException, JvmtiError, NotAvailable
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 from jvmti.target.errors import AttachError
@@ -159,10 +160,8 @@ class LockFinder:
     def __init__(self, vm: VM) -> None:
         self._vm = vm
         self._env: Env | None = None
-        if vm.env.get_potential_capabilities() & _MONITORS == _MONITORS:
-            self._env = vm.env_with(
-                "can_get_owned_monitor_info", "can_get_current_contended_monitor"
-            )
+        with suppress(NotAvailable):
+            self._env = vm.env_with(*_MONITORS.names(), emulated=False)
         self._fields: tuple[Any, Any, Any] | None = None
 
     def sample(
