@@ -42,7 +42,7 @@ def begin_and_join(vm: jvmti.VM) -> None:
 def test_a_handler_that_waits_for_a_thread_that_waits_for_it_comes_to_its_end(
     limit: float | None, launched: Callable[..., Any]
 ) -> None:
-    """The other thread's event goes on without its handler, is counted and reported."""
+    """The other thread's event continues without its handler, is counted and reported."""
     one = launched("Lives", "end")
     vm = one.vm
     joined: list[float] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tokenize
 from pathlib import Path
@@ -56,13 +57,46 @@ REWORDED = (
     "good as an argument",
     "whatever its kind",
 )
-"""Phrases of the pages that have better ones: CONTRIBUTING.md says which."""
+"""Phrases that have better ones, in pages and code: CONTRIBUTING.md says which."""
+
+IN_PROSE = (
+    *REWORDED,
+    "a further, last",
+    "as far as there is",
+    "as it stands",
+    "as it travels",
+    "by what they are equal to",
+    "came to its end",
+    "for how many seconds",
+    "has gone on",
+    "how it was had",
+    "in the place of",
+    "is of no use",
+    "seconds for everything",
+    "stood still",
+    "that nobody",
+    "the one that is meant",
+    "what it is made of",
+    "whatever becomes",
+    r"(?:goes|go) on without",
+    r"(?:is|are|was|were|been) handed",
+    r"gives? (?:them|it|all of them|the handles) up",
+    r"let(?:s|ting)? go of",
+    r"makes? no sense",
+    r"that there (?:is|are) not",
+    r"ways? (?:from|to) (?:the|a) roots?",
+)
+"""The same for pages and Python, some as expressions: passives of "tell" and "hand", clauses in
+place of a noun, verbs of common speech in place of the field's."""
 
 IN_CODE = (
-    *REWORDED,
+    *IN_PROSE,
     r"(?:it|this) is no (?:array|class|collection|constant|expression|handle|object|table|thread)",
 )
-"""Phrases that docstrings, comments and messages do without; the last is an expression."""
+"""Phrases that docstrings, comments and messages do without."""
+
+CLAUSES = ("What ", "Who ", "Whoever ")
+"""A docstring begins with a noun or a verb, not with one of these."""
 
 SOURCES = sorted((jvms.ROOT / "src" / "jvmti").rglob("*.py"))
 NATIVE = sorted(
@@ -107,7 +141,7 @@ def test_links_and_named_paths_lead_somewhere(page: Path) -> None:
 def test_reworded_phrases_do_not_come_back(page: Path) -> None:
     text = " ".join(FENCED.sub("", page.read_text()).lower().split())
     found = [text[max(0, m.start() - 40) : m.end() + 20]
-             for phrase in REWORDED for m in re.finditer(rf"\b{phrase}\b", text)]  # fmt: skip
+             for phrase in IN_PROSE for m in re.finditer(rf"\b{phrase}\b", text)]  # fmt: skip
     assert found == []
 
 
@@ -127,6 +161,17 @@ def test_reworded_phrases_do_not_come_back_in_code() -> None:
         for text in [prose(source)]
         for phrase in IN_CODE
         for m in re.finditer(rf"\b{phrase}\b", text)
+    ]
+    assert found == []
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    found = [
+        f"{source.relative_to(jvms.ROOT)}:{node.lineno}: {node.value.value[:60]}"
+        for source in SOURCES
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node.value.value, str) and node.value.value.startswith(CLAUSES)
     ]
     assert found == []
 

@@ -36,7 +36,7 @@ _AT_STOPS = Capabilities.of(
     "can_generate_single_step_events",
     "can_pop_frame",
 )
-"""What users are likely to need at a stop."""
+"""Capabilities that users are likely to need at a stop."""
 
 _HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
 _EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
@@ -169,8 +169,8 @@ class BreakpointTable:
             for owner in owners:
                 if owner is not None:
                     prepared = event == Event.CLASS_PREPARE
-                    told = owner._class_prepared if prepared else owner._class_redefining
-                    self._guarded(event, told, cls)
+                    notify = owner._class_prepared if prepared else owner._class_redefining
+                    self._guarded(event, notify, cls)
             return
         about = self._about(event, data, at)
         lock = threading.RLock()

@@ -181,7 +181,7 @@ class MonitorEngine:
         return stack.located(owned)
 
     def _found(self, exact: list[Locked], owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
-        """What the VM reports without objects, with the objects."""
+        """The VM's report, which lacks objects, with the objects."""
         hashes = self._vm.lookup_env.map.get_object_hash_code([one.item for one in owned])
         known = dict(zip(hashes.value.tolist(), [one.item for one in owned], strict=True))
         found: dict[int, MonitorStackDepthInfo] = {}
@@ -210,7 +210,8 @@ class MonitorEngine:
         return None
 
     def _waited(self, thread: Any) -> Any:
-        """What a thread waits for in ``Object.wait``; ``None`` if it is not there."""
+        """The object that a thread waits for in ``Object.wait``; ``None`` if it is not waiting
+        there."""
         if not self._vm.lookup_env.get_thread_state(thread) & ThreadState.IN_OBJECT_WAIT:
             return None
         try:
@@ -274,7 +275,7 @@ class MonitorEngine:
         ]
 
     def _usages(self, candidates: list[_Candidate]) -> list[Any]:
-        """Who uses the monitor of each; ``None`` for an object that is gone."""
+        """The users of each monitor; ``None`` for an object that is gone."""
         with self._vm.lookup_env.batch() as batch:
             asked = [batch.get_object_monitor_usage(one.item) for one in candidates]
         found: list[Any] = []

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Frames(enum.Enum):
-    """What happens to a frame that a handler pops, or forces to return.
+    """The fate of a frame that a handler pops, or forces to return.
 
     The VM leaves the frame when the thread next returns to the frame's code. For most events that
     is when the handler returns. It sends others in the middle of its own work, which may run other

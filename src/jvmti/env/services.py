@@ -1,4 +1,4 @@
-"""What an environment needs from the layers above."""
+"""Services that an environment uses from the layers above."""
 
 from __future__ import annotations
 

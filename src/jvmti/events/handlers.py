@@ -413,14 +413,14 @@ class Handlers:
             # As in C: they receive everything.
             functions.insert(0, (self._callbacks[key], None))
             own.insert(0, (self._callbacks[key], None))
-        for told, called in ((number, functions), (number | OWN, own)):
+        for sent_as, called in ((number, functions), (number | OWN, own)):
             if not called:
-                self._plans.pop((environment, told), None)
+                self._plans.pop((environment, sent_as), None)
                 continue
             decoder = self._decoders.get(number)
             if decoder is None:
                 decoder = self._decoders[number] = _Decoder(EVENTS[number])
-            self._plans[environment, told] = _Plan(decoder, env, tuple(called))
+            self._plans[environment, sent_as] = _Plan(decoder, env, tuple(called))
 
     def _send(self, env: Env, declaration: EventDeclaration) -> None:
         """Send the agent the current handlers and limits of an event."""
@@ -506,7 +506,7 @@ class Handlers:
         if self._session.detached and isinstance(error, SessionClosed):
             return  # the handler was running when the session ended
         log.error(
-            "a handler of %s failed; the event goes on without it",
+            "a handler of %s failed; the event continues without it",
             event,
             exc_info=error,
         )
@@ -549,7 +549,7 @@ class Handlers:
                 except TargetLost:
                     if session.gone():
                         return
-                    # The agent let go of the channel; another takes its place.
+                    # The agent closed the channel; another takes its place.
         except (SessionClosed, TargetLost, CallTimeout) as error:
             log.debug("events: %s", error)
         finally:

@@ -534,7 +534,7 @@ class Dump:
         children: Indices,
         retained: Sizes,
     ) -> Sizes:
-        """What groups of classes retain in the dominator tree, nothing counted twice."""
+        """The bytes that groups of classes retain in the dominator tree, none counted twice."""
         totals = numpy.empty(count, numpy.uint64)
         self._call(
             "retained_by_group",

@@ -124,8 +124,8 @@ def _failure(error: BaseException) -> bytes:
         pickle.loads(answer)
     except Exception:
         # Attributes such as the throwable of a JavaException stay here.
-        told = Error(f"{type(error).__name__}: {error}")
-        answer = copied((False, told, where))
+        failure = Error(f"{type(error).__name__}: {error}")
+        answer = copied((False, failure, where))
     return answer
 
 

@@ -15,7 +15,7 @@ import cloudpickle
 
 
 def copied(value: Any) -> bytes:
-    """What ``pickle.loads`` makes a copy of ``value`` from, functions and all."""
+    """Bytes from which ``pickle.loads`` makes a copy of ``value``, including functions."""
     with io.BytesIO() as file:
         _Pickler(file).dump(value)
         return file.getvalue()

@@ -100,7 +100,7 @@ def constants(*, c: str, prefix: str, group: str | None = None) -> Callable[[E],
 
 @constants(c="jint", group="jvmtiThreadState", prefix="JVMTI_THREAD_STATE_")
 class ThreadState(Flags):
-    """What a thread is doing.  No bit at all means that it was never started.
+    """The state of a thread. No bit at all means that it was never started.
 
     The bits form a tree: ``ALIVE`` or ``TERMINATED``; below ``ALIVE`` one of ``RUNNABLE``,
     ``BLOCKED_ON_MONITOR_ENTER`` and ``WAITING``; below ``WAITING`` how long and why.
@@ -402,7 +402,7 @@ class Event(Constant):
     SINGLE_STEP = 60
     #: A frame for which it was requested is being left.
     FRAME_POP = 61
-    #: A thread has come to a breakpoint.
+    #: A thread has reached a breakpoint.
     BREAKPOINT = 62
     #: A watched field is about to be read.
     FIELD_ACCESS = 63
@@ -664,7 +664,7 @@ class RefType(Constant):
 
 @constants(c="jint", prefix="JNI_")
 class ReleaseMode(Constant):
-    """What to do with a copy of an array's elements when it is released."""
+    """The fate of a copy of an array's elements when it is released."""
 
     #: Write them back and free the copy: the plain 0 of the C API, which has no name there.
     COPY_BACK = 0

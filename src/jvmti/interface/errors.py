@@ -94,7 +94,7 @@ class JvmtiError(Error):
     CONSTANT: ClassVar[str] = ""
     """The name of the code in the specification."""
     DETAIL: ClassVar[str] = "an error code that the specification does not know"
-    """What the code means in general, and what to do about it."""
+    """The general meaning of the code, and what to do about it."""
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
@@ -732,7 +732,7 @@ class TargetLost(Error, ConnectionError):
 
 
 class HandlerOverran(Error, TimeoutError):
-    """A handler called something after its time limit: the event's thread has gone on without it.
+    """A handler called something after its time limit: the event's thread has resumed without it.
 
     The handler's answer is ignored. The limit is the ``timeout`` of its registration, or the
     event's own.
@@ -749,7 +749,7 @@ class HandlerOverran(Error, TimeoutError):
         called = f"{self.function}(): " if self.function else ""
         return (
             f"{called}the handler has overrun its time limit, and the thread that the event came "
-            "from has gone on; give the handler a longer timeout, or do the work elsewhere"
+            "from has resumed; give the handler a longer timeout, or do the work elsewhere"
         )
 
 

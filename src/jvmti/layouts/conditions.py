@@ -20,7 +20,7 @@ LIMITS = Constants("ConditionLimits", INSTRUCTIONS=128, TEXT=64 * 1024)
 
 @shared("int")
 class Operation(enum.IntEnum):
-    """What an instruction does."""
+    """The operations of instructions."""
 
     TEST = 1
     NOT = 2

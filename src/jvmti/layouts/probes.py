@@ -49,7 +49,7 @@ class Site(enum.IntEnum):
 
 @shared("uint32_t")
 class Operand(enum.IntEnum):
-    """What a probe passes to the method that it calls."""
+    """A value that a probe passes to the method that it calls."""
 
     NUMBER = 1
     TEXT = 2
@@ -204,7 +204,7 @@ PLACED = Record(
 """Where a probe is: its number, the method's position in the class file, the bytecode index there
 before, and the line, 0 where that is unknown. The n-th of these is site n. The shape is where among
 the shapes a text begins; of a probe that records with a letter for each value: its type as in a
-descriptor, ``L`` for any object, ``V`` for one that there is not, ``-`` for one without space;
+descriptor, ``L`` for any object, ``V`` for a missing one, ``-`` for one without space;
 after the arguments a ``;``. Of a field, call or object the name follows, after its class and a dot,
 and the descriptor, a byte of 1 before each."""
 
@@ -218,7 +218,7 @@ RECORDED = Record(
     site="uint32_t",
     probes="uint32_t",
 )
-"""What a record begins with: its number in its lane, from 1, written last; the same, written first;
+"""The beginning of a record: its number in its lane, from 1, written last; the same, written first;
 when it was made and when what it ends began, in nanoseconds of ``CLOCK_MONOTONIC``, or 0 and -1;
 Java's number of the thread; the site, and the set of probes.  Values follow, eight bytes each, but
 for objects."""
@@ -226,7 +226,7 @@ for objects."""
 
 @shared("uint8_t")
 class RecordedKind(enum.IntEnum):
-    """What an object in a record is."""
+    """The kinds of objects in a record."""
 
     NULL = 0
     OBJECT = 1

@@ -74,15 +74,15 @@ def _written(vm: RunningVM, name: str, gc: bool, threads: int, timeout: float) -
     wishes = ["-overwrite"] if gc else ["-all", "-overwrite"]
     began = time.monotonic()
     try:
-        told = _asked(vm, [*wishes, f"-parallel={threads}", name], timeout)
+        answer = _asked(vm, [*wishes, f"-parallel={threads}", name], timeout)
     except AttachRefused as refused:
         if "Unknown argument" not in str(refused):
             raise
-        told = _asked(vm, [*wishes, name], timeout)  # a VM that has only one thread for it
+        answer = _asked(vm, [*wishes, name], timeout)  # a VM that has only one thread for it
     took = time.monotonic() - began
-    if "file created" not in told:
-        lines = [line for line in told.splitlines() if line and not line.startswith("Dumping")]
-        raise HeapError(f"the VM could not dump its heap: {' '.join(lines) or told.strip()}")
+    if "file created" not in answer:
+        lines = [line for line in answer.splitlines() if line and not line.startswith("Dumping")]
+        raise HeapError(f"the VM could not dump its heap: {' '.join(lines) or answer.strip()}")
     return took
 
 

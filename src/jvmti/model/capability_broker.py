@@ -47,7 +47,7 @@ class Support:
     why: str
     """The engine if it is emulated, the reason if it is unavailable; else empty."""
     how: str
-    """What to do about one that is unavailable; empty if there is nothing."""
+    """The remedy for an unavailable one; empty if there is none."""
     functions: tuple[str, ...]
     """The functions of `Env` that need it, by their PEP 8 names."""
     events: tuple[str, ...]
@@ -103,7 +103,7 @@ class CapabilityBroker:
         return CapabilityStatus(held, available, emulated, unavailable)
 
     def _native(self) -> Capabilities:
-        """What the VM itself has granted ``vm.env``, or would."""
+        """The capabilities that the VM itself has granted ``vm.env``, or would grant."""
         env = Native(self._vm.env)
         granted: Capabilities = env.get_capabilities() | self._vm._lending.potential(self._vm.env)
         return granted

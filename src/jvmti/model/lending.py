@@ -133,7 +133,7 @@ class Lending:
         return self._vm.emulation.open or env not in self._others
 
     def potential(self, env: Env) -> Capabilities:
-        """What the VM would grant an environment, were it not for the model's own."""
+        """The capabilities that the VM would grant an environment without the model's own."""
         given: Capabilities = self._natively(env, "get_potential_capabilities")
         if env not in self._others:
             return given

@@ -1,4 +1,4 @@
-"""What a JVM uses at the moment: processor, memory, collections, threads of the VM, code cache.
+"""The resource use of a JVM: processor, memory, collections, threads of the VM, code cache.
 
 The data comes from the kernel and over the attach mechanism; in the JVM it runs only the three
 methods of ``java.lang.Runtime`` that say how full the heap is.
@@ -27,7 +27,7 @@ _KINDS = (
     ("compiler", r"C\d CompilerThre|Sweeper|JVMCI"),
     ("VM", r"VM (Thread|Periodic)|Signal Dispatch|Service Thread|Monitor Deflati|Attach List"),
 )
-"""What threads of the VM are called, as far as the kernel keeps it."""
+"""The names of threads of the VM, as the kernel truncates them."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

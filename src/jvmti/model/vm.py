@@ -391,7 +391,7 @@ class VM:
                 are calls where they are made, also of native methods: ``call java.lang.Thread.sleep
                 in com.acme.*.*``; those that an exception ends are left out.
             over: seconds that a call must have taken.
-            arguments: record what calls are handed.
+            arguments: record the arguments of calls.
             text: bytes of the text of a string, or of an exception's message, that are kept.
             limit: calls a second; further ones are dropped and counted. ``None`` for all that
                 there is space for.
@@ -414,7 +414,7 @@ class VM:
                 ``Call.arguments``, and `Call.again` makes it once more.
 
         Raises:
-            BadProbe: a pattern makes no sense.
+            BadProbe: a pattern is invalid.
             LookupError: no loaded class has such a name.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
@@ -485,7 +485,7 @@ class VM:
             unloaded: the class may not be loaded yet; it gets its probe when it is.
 
         Raises:
-            BadProbe: the place, the text or the condition makes no sense.
+            BadProbe: the place, the text or the condition is invalid.
             LookupError: no loaded class has such a place, or there is no such value there.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
@@ -542,7 +542,7 @@ class VM:
             unloaded: a pattern may match no class that is loaded; they are changed when they are.
 
         Raises:
-            BadProbe: a pattern, the condition or the change makes no sense.
+            BadProbe: a pattern, the condition or the change is invalid.
             LookupError: no loaded class has such a method, none whose type fits, or there is no
                 such exception.
 

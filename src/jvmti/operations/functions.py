@@ -371,7 +371,7 @@ class Operations(Calling):
 
     @operation(5)
     def stats(self) -> AgentStats:
-        """What the agent holds and has done."""
+        """The agent's gauges and counters."""
         ...
 
     @operation(6)
@@ -734,7 +734,8 @@ class Operations(Calling):
 
     @operation(102)
     def read_tally_keys(self, number: Int, offset: Long) -> Bytes:
-        """What calls are counted by: an object as in a record, with space for its text, each.
+        """The keys by which calls are counted: each an object as in a record, with space for its
+        text.
 
         Args:
             number: the set.

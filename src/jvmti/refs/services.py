@@ -1,4 +1,4 @@
-"""What handles need from the layers above."""
+"""Services that handles use from the layers above."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def use_table(uses: Sequence[Use]) -> Content:
 
 
 def probe_view(probes: ProbeSet) -> list[Content]:
-    """What a set of probes is; of one that counts the summary, too."""
+    """Elements for a set of probes, with the summary of one that counts."""
     content: list[Content] = [element("p", element("code", repr(probes)))]
     if isinstance(probes, Recorder) and probes.counts:
         content.append(use_table(probes.summary()))

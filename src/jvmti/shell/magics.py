@@ -36,7 +36,7 @@ class Magic:
     """One of the commands."""
 
     function: Callable[[VM, Mapping[str, Any], str], None]
-    """What it does, for the JVM, the variables of the prompt and the text after its name."""
+    """Its function of the JVM, the variables of the prompt and the text after its name."""
     completes: str
     """Which kind of names completes its text; empty for none."""
 

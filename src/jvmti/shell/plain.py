@@ -87,11 +87,11 @@ class Prompt(code.InteractiveConsole):
         except (LookupError, AttributeError, Error) as error:
             print(f"{printable(text)}: {printable(str(error))}")
             return
-        told = describe(thing)
-        if told is None:
+        description = describe(thing)
+        if description is None:
             help(thing)
         else:
-            print(told)
+            print(description)
 
 
 def _display(value: Any) -> None:

@@ -38,7 +38,7 @@ def attach(
 
     Args:
         target: pid, part of a main class or jar name, or a ``Process``.
-        timeout: seconds for everything.
+        timeout: total seconds.
         options: further options for the agent, besides where to connect. They have no effect if
             an agent listens already.
         library: the agent library; by default the packaged one for the target.

@@ -461,7 +461,7 @@ def command(process: Process, name: str, *arguments: str, timeout: float = 10.0)
         process: the JVM, from :func:`jvmti.target.processes.find`.
         name: the command.
         arguments: its arguments; ``jcmd`` takes its whole command line as one argument.
-        timeout: seconds for everything.
+        timeout: total seconds.
 
     Raises:
         AttachError: any of its kinds; ``AttachRefused`` carries the JVM's text when it fails the
@@ -495,7 +495,7 @@ def load_agent(
         process: the JVM.
         library_path: absolute path of the library, as the JVM sees it.
         options: the options for the agent's ``Agent_OnAttach``.
-        timeout: seconds for everything.
+        timeout: total seconds.
 
     Raises:
         AttachError: any of its kinds.

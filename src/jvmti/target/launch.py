@@ -133,8 +133,8 @@ class Launch:
         chosen = _library(library, program)
         self._listener = Listener()
         try:
-            told = replace(options, connect=self._listener.path, token=self.token)
-            add_agents(words, environment, program, [agent_argument(chosen, str(told))])
+            agent_options = replace(options, connect=self._listener.path, token=self.token)
+            add_agents(words, environment, program, [agent_argument(chosen, str(agent_options))])
             self.popen: subprocess.Popen[bytes] = subprocess.Popen(
                 words,
                 env=environment,

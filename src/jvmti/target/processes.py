@@ -377,13 +377,13 @@ def _jvm_arguments(
 ) -> tuple[str, ...]:
     """The VM's arguments: exact words where known, split at blanks before a dash otherwise."""
     flags = tuple(_text(data, "java.rt.vmFlags").split())
-    told = _text(data, "java.rt.vmArgs")
-    if told:
+    vm_args = _text(data, "java.rt.vmArgs")
+    if vm_args:
         # Class path options are the launcher's; the VM sees them as -Djava.class.path.
         exact = " ".join(line.jvm_arguments)
-        if exact and told.endswith(exact):
-            return flags + _split_dashes(told[: -len(exact)]) + line.jvm_arguments
-        extra = [word for word in _split_dashes(told) if word not in line.jvm_arguments]
+        if exact and vm_args.endswith(exact):
+            return flags + _split_dashes(vm_args[: -len(exact)]) + line.jvm_arguments
+        extra = [word for word in _split_dashes(vm_args) if word not in line.jvm_arguments]
         return flags + tuple(extra) + line.jvm_arguments
     environment = handle.environment() or {}
     from_environment: list[str] = []

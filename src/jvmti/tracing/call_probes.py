@@ -94,7 +94,7 @@ def call_probes(
 
 
 def noting(name: str) -> dict[str, Any]:
-    """What a probe calls that notes when a call begins, under a name."""
+    """The call of a probe that notes, under a name, when a call begins."""
     return {
         "name": "start",
         "operands": (Operand(Kind.NUMBER, "I", 0),),
@@ -138,7 +138,7 @@ def place_of(pattern: str) -> dict[str, Any]:
 
 
 def recorded(operands: tuple[Operand, ...], shape: RecordShape) -> dict[str, Any]:
-    """What a probe calls that records some values."""
+    """The call of a probe that records some values."""
     return {
         "name": "begin",
         "operands": operands,

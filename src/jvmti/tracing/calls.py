@@ -76,7 +76,7 @@ class Call(NamedTuple):
     """Its callers, the nearest first, as ``com.acme.Server.sell:42``; as many as the trace was
     opened for."""
     objects: HeldObjects | None = None
-    """What it was handed, where the trace holds the objects of calls."""
+    """Its argument objects, if the trace holds the objects of calls."""
 
     @property
     def name(self) -> str:

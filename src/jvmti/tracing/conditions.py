@@ -32,7 +32,7 @@ _HOLDS: dict[type[ast.cmpop], Outcomes] = {
 _EQUALITY = (Outcomes.EQUAL, Outcomes.LESS | Outcomes.GREATER)
 _LONGEST = 9e9
 STARTED = "started"
-"""What the time is called at which a call began, in operands for how long it took."""
+"""The name of the time when a call began, in operands for its duration."""
 EVERYWHERE: dict[str, Operand] = {
     "this": Operand(Kind.THIS, "X"),
     "thread": Operand(Kind.THREAD, "X"),
@@ -40,7 +40,7 @@ EVERYWHERE: dict[str, Operand] = {
     "took": Operand(Kind.TOOK, "X", text=STARTED),
 }
 CALLS = {"value": Operand(Kind.VALUE, "X"), "exception": Operand(Kind.VALUE, "X")}
-"""What is known where a call ends."""
+"""Names that are known when a call ends."""
 
 
 class Condition(NamedTuple):

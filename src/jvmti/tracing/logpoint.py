@@ -26,11 +26,11 @@ from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 
 _BEGAN = Operand(Kind.NUMBER, "J", 1)
-"""What a record has for the time at which a call began: it is about no call."""
+"""The begin time in records without a call."""
 _UNTIMED = _BEGAN._replace(number=-1)
 """The same for what is only counted, which takes no time."""
 _ELSEWHERE = {"value", "exception", "target", "member", "passed"}
-"""What has a name at some kinds of places only."""
+"""Names that only some kinds of places have."""
 
 
 class Hit(NamedTuple):
@@ -266,7 +266,7 @@ class Logpoint(Recorder[Hit, Hits]):
         return self._plan[site.probe].outcome is not Outcome.KEEP
 
     def _check_place(self) -> None:
-        """Refuse a place that there is not, or where no value is known."""
+        """Refuse a missing place, or one where a value is unknown."""
         there = [site for site in self._sites if self._is_there(site)]
         if not there:
             self._refuse_place()

@@ -33,7 +33,7 @@ WORDS: dict[Where, Mapping[str, Operand]] = {
     Where.MONITOR_ENTER: {"target": _TARGET["target"]},
     Where.MONITOR_EXIT: {"target": _TARGET["target"]},
 }
-"""What has a name at a place, beside variables and what has one everywhere."""
+"""The names at a place, beside variables and names that every place has."""
 
 _TEXTS = {
     Where.RETURN: "= {value}",
@@ -56,22 +56,22 @@ class Place(NamedTuple):
     """Where a logpoint is."""
 
     site: Where
-    """What kind of place it is."""
+    """Its kind."""
     number: int
     """A line or a bytecode index; -1 for all."""
     owners: tuple[tuple[str | None, str | None], ...]
     """Patterns of classes and methods that it may mean."""
     more: Mapping[str, Any]
-    """What else its probes have: patterns of descriptors and members, for instance."""
+    """Further properties of its probes, such as patterns of descriptors and members."""
 
     @property
     def words(self) -> Mapping[str, Operand]:
-        """What has a name there, beside variables and what has one everywhere."""
+        """The names there, beside variables and names that every place has."""
         return WORDS[self.site]
 
     @property
     def text(self) -> str:
-        """What is worth saying there."""
+        """A note about the place."""
         return _TEXTS.get(self.site, "")
 
     def probes(

@@ -26,7 +26,7 @@ _OUT_OF_MEMORY, _TOO_LARGE = 1, 4
 _FAILURES = {_TOO_LARGE: "it has no space for more constants"}
 
 _SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
-"""What probes call gets none."""
+"""The class that probes call gets none."""
 _ARRAY = re.compile(rb"\[")
 MOST = (1 << 62) - 1
 _LONGEST = 9e9
@@ -37,7 +37,7 @@ Self = TypeVar("Self", bound="ProbeSet")
 
 
 def values_of(condition: str | None) -> str | None:
-    """What a condition requires of a method, if there is one."""
+    """The requirement of a condition on a method, if there is one."""
     if condition is None:
         return None
     return (

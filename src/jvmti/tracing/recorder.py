@@ -207,7 +207,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         return self._by is not None
 
     def summary(self) -> Uses:
-        """What was counted so far, the most expensive first.
+        """The counts so far, the most expensive first.
 
         Only where something is counted (``by=``, or ``summary=True``): the target adds up, which
         costs less than recording, and nothing is left out.

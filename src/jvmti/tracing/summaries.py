@@ -18,7 +18,7 @@ from jvmti.tracing.memory import bucket_starts
 from jvmti.tracing.sites import RecordedObject, Site
 
 OTHERS = "others"
-"""What calls are counted as whose value found no place."""
+"""The name for calls whose value found no place."""
 _PLACES: Mapping[str, Callable[[Site], str]] = {
     "method": lambda site: site.called,
     "place": lambda site: f"{site.name}:{site.line or '?'}",
@@ -75,13 +75,13 @@ class Uses(display.Rows[Use], display.Tabular):
 
 
 class Grouping(NamedTuple):
-    """What calls are counted by.
+    """The key by which calls are counted.
 
     A place, or a value at it.
     """
 
     text: str
-    """What the user wrote."""
+    """The user's text."""
     operand: Operand | None
     """Where the value comes from; ``None`` for places."""
 
@@ -114,7 +114,7 @@ class Grouping(NamedTuple):
         return Grouping(text, operand._replace(path=path))
 
     def operands(self, began: Operand, *, failed: bool) -> tuple[Operand, ...]:
-        """What ``tally`` is handed.
+        """The arguments of ``tally``.
 
         Args:
             began: when the call began.
@@ -129,12 +129,12 @@ class Grouping(NamedTuple):
         )
 
     def name(self, site: Site) -> str:
-        """What is counted at a place is called."""
+        """The name of counts at a place."""
         return _PLACES[self.text](site)
 
 
 def key_name(value: Any) -> str:
-    """What is counted by a value is called."""
+    """The name of counts by a value."""
     if isinstance(value, tuple):
         return value[0] if value else "?"
     if isinstance(value, str):

@@ -27,7 +27,7 @@ class Deferred:
         self._error: Error | None = None
 
     def result(self) -> Any:
-        """What the call returned.
+        """The result of the call.
 
         Raises:
             Error: what the call would have raised by itself; a RuntimeError before the batch has

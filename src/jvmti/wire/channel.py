@@ -251,7 +251,7 @@ class Channel:
             answer: the frame that ends the conversation before it.
 
         Raises:
-            TargetLost: the agent has let go of the channel, or is gone.
+            TargetLost: the agent has closed the channel, or is gone.
         """
         if answer:
             self.send_answer(answer)

@@ -1,4 +1,4 @@
-"""What Python objects own in the agent, and its release once they are gone.
+"""The handles that Python objects own, and their release once the objects are gone.
 
 Python loses a Ctrl-C that arrives in a finalizer, because no caller can catch it. So no Python code
 runs when a wrapper or a column is collected. A weak reference that knows what it owned goes into a
@@ -182,7 +182,7 @@ class Ownership:
         return b"".join([*parts, *itertools.starmap(RELEASE.pack, single)])
 
     def _given_up(self, gone: ColumnOwner) -> bytes:
-        """What a column owned; the second call returns nothing."""
+        """The handles that a column owned; the second call returns nothing."""
         self._columns.pop(id(gone), None)
         try:
             array, gone.array = gone.array, gone.array[:0]

@@ -183,7 +183,7 @@ class Session:
         self.services = Services()
         """The services that upper layers provide to lower ones."""
         self.overrides: dict[tuple[int, str], Callable[[Any, tuple[Any, ...]], Any]] = {}
-        """What stands in for functions of environments, by the environment's number and their name.
+        """Replacements of functions of environments, by the environment's number and their name.
 
         It takes the environment and the arguments.
         """
@@ -593,7 +593,7 @@ class Session:
             if self.closed is None and self.gone():
                 self.closed = str(lost)
             if self.closed is None and conversation is not None:
-                # The agent lets go of the channel when its thread goes on without an answer.
+                # The agent closes the channel when its thread resumes without an answer.
                 raise HandlerOverran(request.name) from None
             raise
         if reply.status == _HANDLER_OVERRAN:

@@ -382,7 +382,7 @@ class ClassFunctions(Calling):
             klass: the class.
 
         Returns:
-            The attribute's text as it stands.
+            The attribute's text.
 
         Raises:
             InvalidClass: `klass` is not a class.

@@ -65,7 +65,7 @@ class MonitorHold:
     def _leave(self, conversation: Conversation) -> None:
         session = self._vm._session
         if session.is_attended(conversation.channel):
-            return  # it ends with the call that was given up, and lets go what it holds
+            return  # it ends with the abandoned call, and releases what it holds
         # A thread that is at something else leaves as soon as it has come back from there.
         timeout = 0.0 if conversation.channel.late else None
         try:

@@ -74,7 +74,7 @@ def explained(
 
 
 def _waits_for(vm: VM, item: Any) -> str | None:
-    """What an unfinished call is doing, for an error message."""
+    """The state of an unfinished call, for an error message."""
     env = vm.lookup_env.with_timeout(_DIAGNOSIS_WITHIN)
     threads = list(vm.threads)
     states = env.map.get_thread_state(threads).value.tolist() if threads else []

@@ -179,7 +179,7 @@ def _concurrent_hash_map(read: Reader, item: Any) -> Contents:
 
 
 def _counted(read: Reader, cells: Any) -> int:
-    """What threads that got in each other's way have counted apart."""
+    """The separate counts of contending threads."""
     if cells is None:
         return 0
     path = _CONCURRENT + "$CounterCell"

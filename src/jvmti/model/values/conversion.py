@@ -32,7 +32,7 @@ LIMITS = {
     "I": (-(1 << 31), (1 << 31) - 1),
     "J": (-(1 << 63), (1 << 63) - 1),
 }
-"""What the integer types hold."""
+"""The ranges of the integer types."""
 
 WIDER = {
     "Z": "Z",
@@ -117,7 +117,7 @@ BUILT_IN = {box.signature: box.supertypes for box in BOXES.values()} | {
     "Ljava/util/Set;": frozenset(("Ljava/util/Collection;", "Ljava/lang/Iterable;")),
     "Ljava/util/Collection;": frozenset(("Ljava/lang/Iterable;",)),
 }
-"""What is above the classes that Python values become."""
+"""The supertypes of the classes that Python values become."""
 
 _COLLECTIONS: dict[str, tuple[type, ...]] = {
     "Ljava/lang/Iterable;": (list, tuple, set, frozenset),
@@ -145,7 +145,7 @@ class Conversion(enum.IntEnum):
 
 
 def to_python(vm: VM, value: Any, signature: str = "") -> Any:
-    """What the model shows for a value that a function of JNI or JVM TI gave.
+    """The model's form of a value that a JNI or JVM TI function returned.
 
     Args:
         vm: where it came from.
@@ -167,7 +167,7 @@ def to_python(vm: VM, value: Any, signature: str = "") -> Any:
 
 
 def to_java(vm: VM, value: Any, signature: str) -> Any:
-    """What a function of JNI or JVM TI takes for a Python value that is to be of a Java type.
+    """The argument of a JNI or JVM TI function for a Python value of a Java type.
 
     New strings, boxes, arrays and collections are made in the VM where they are needed.
 

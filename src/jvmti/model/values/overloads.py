@@ -202,7 +202,7 @@ def choose(
 
 
 def _of_class_object(vm: VM, name: str) -> str:
-    """What to add to an error about a static method that every class has as an object."""
+    """The end of an error about a static method that every class has as an object."""
     found = overloads_of(vm.bootstrap_class("java/lang/Class")).get(name, [])
     if all(one.is_static for one in found):
         return ""
@@ -210,7 +210,7 @@ def _of_class_object(vm: VM, name: str) -> str:
 
 
 def _rest(made: list[Any], arguments: Sequence[Any], fixed: int) -> list[Any]:
-    """What goes into the array of a variable number of arguments."""
+    """The elements of the array of a variable number of arguments."""
     return [
         one if isinstance(one, refs.Object) else given
         for one, given in zip(made[fixed:], arguments[fixed:], strict=True)
@@ -328,7 +328,7 @@ def _narrower(one: str, other: str, known: dict[str, frozenset[str]]) -> bool:
 
 
 def _lineages(vm: VM, one: Overload) -> dict[str, frozenset[str]]:
-    """What is above the parameter types of a method, as its own class sees them."""
+    """The supertypes of a method's parameter types, as its own class sees them."""
     jni = vm.jni
     owner = one.method.declaring_class
     reflected = jni.to_reflected_method(owner, one.method, one.is_static)
@@ -367,7 +367,7 @@ def _nothing_fits(
 
 
 def name_of_result(signature: str) -> str:
-    """What the JNI functions for methods with this type of result have in their names."""
+    """The part of JNI function names for methods with this type of result."""
     if signature == "V":
         return "void"
     return values.PRIMITIVE_NAMES.get(signature, "object")

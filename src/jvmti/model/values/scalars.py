@@ -38,7 +38,7 @@ class _Reader(NamedTuple):
         return read_fields(self.vm, item, places, unbox=True, text=self.text, timeout=self.timeout)
 
     def value(self, item: Any) -> Any:
-        """What an object in a field stands for."""
+        """The value of an object in a field."""
         return _scalar(self, item) if isinstance(item, refs.Object) else item
 
 

@@ -43,7 +43,7 @@ _RECORD = "Ljava/lang/Record;"
 _ENTRY = "Ljava/util/Map$Entry;"
 _BIT_SET = "Ljava/util/BitSet;"
 _PLAIN = (decimal.Decimal, uuid.UUID, datetime.date, datetime.time, datetime.timedelta)
-"""What is shown as its own text."""
+"""Types that are shown by their own text."""
 
 
 class StackTraceElement(NamedTuple):
@@ -173,7 +173,7 @@ def _held_by(item: Any, *, unbox: bool = True) -> list[Any]:
     found = contents_of(Reader(vm, unbox=unbox), copy)
     if found is not None and found.size == item.call("size", signature="()"):
         return found.items
-    # Its keys are not told apart by what they are equal to.
+    # Its keys are compared by identity, not by equality.
     entries = item.call("entrySet", signature="()").call("toArray", signature="()")
     pairs = [_entry(entry) for entry in entries]
     return [(_inside(key), _inside(value)) for key, value in pairs] if unbox else pairs
