@@ -33,7 +33,7 @@ PIP := -m pip --disable-pip-version-check
 # Python compiles what is imported, which of these packages is little.
 INSTALL := $(PIP) install --quiet --no-compile
 
-.PHONY: help demo test test-all quick check checked format tidy docs wheels wheel-test sanitize bench install java clean distclean
+.PHONY: help demo test test-all quick check checked format tidy docs wheels wheel-test wheel-venv sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -85,9 +85,13 @@ wheels: $(VENV)-release/.tools
 	$(VENV)-release/bin/python scripts/build_wheels.py $(WHEELS)
 
 ## wheel-test  run the tests against the release wheel for x86-64
-wheel-test: wheels java $(VENV)-wheel/.tools
-	$(VENV)-wheel/bin/python $(INSTALL) --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
+wheel-test: wheels java
+	$(MAKE) wheel-venv
 	$(VENV)-wheel/bin/python -m pytest $(ARGS)
+
+# The wheel that is there, in an environment of its own.
+wheel-venv: $(VENV)-wheel/.tools
+	$(VENV)-wheel/bin/python $(INSTALL) --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
 
 ## sanitize    the robustness tests on an agent with sanitizers; SANITIZE=thread for others
 sanitize: install java

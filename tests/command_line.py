@@ -7,13 +7,13 @@ of the pages have one each.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from unittest.mock import patch
 
@@ -44,9 +44,11 @@ def run(
 def here(*words: object) -> subprocess.CompletedProcess[str]:
     """Run `jvmti WORDS` in this process, with nothing to read."""
     command = [str(word) for word in words]
-    out, errors = io.StringIO(), io.StringIO()
+    # Files, as in a process: what the command starts writes there, too.
     with (
         open(os.devnull) as nothing,
+        TemporaryFile("w+", encoding="utf-8") as out,
+        TemporaryFile("w+", encoding="utf-8") as errors,
         patch.object(sys, "stdin", nothing),
         redirect_stdout(out),
         redirect_stderr(errors),
@@ -55,7 +57,12 @@ def here(*words: object) -> subprocess.CompletedProcess[str]:
             code = main(command)
         except SystemExit as end:
             code = int(end.code or 0)
-    return subprocess.CompletedProcess(command, code or 0, out.getvalue(), errors.getvalue())
+        printed = []
+        for file in (out, errors):
+            file.flush()
+            file.seek(0)
+            printed.append(file.read())
+    return subprocess.CompletedProcess(command, code or 0, *printed)
 
 
 def done(*words: object) -> str:

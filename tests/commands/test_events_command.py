@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import compiler
+from command_line import here
 from jvmti.report.events import Clock, json_of, line_of
 
 if TYPE_CHECKING:
@@ -32,16 +33,8 @@ def java(jvm: Jvm, *work: str) -> list[str]:
     return [jvm.java, *jvm.args, "-XX:-CreateCoredumpOnCrash", "-cp", classes, "Workload", *work]
 
 
-def events(*words: str, code: int = 0, **further: Any) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        **further,
-    )
+def events(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = here("events", *words)
     assert done.returncode == code, done.stderr
     return done
 
