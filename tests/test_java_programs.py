@@ -53,7 +53,7 @@ def test_the_witness_knows_its_threads(jvm: Jvm, java_program: JavaPrograms) -> 
     assert witness.ask("stack deep").count("Witness.descend:") == 20
 
 
-def test_a_busy_thread_takes_a_processor_only_when_told(java_program: JavaPrograms) -> None:
+def test_a_busy_thread_takes_a_processor_only_on_request(java_program: JavaPrograms) -> None:
     witness = java_program("Witness")
     witness.expect("ready")
     assert witness.ask("spin on") == "ok"

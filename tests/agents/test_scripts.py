@@ -201,7 +201,7 @@ def test_a_script_that_takes_too_long_to_be_loaded_keeps_the_vm_from_starting(
     assert all(map(gone, notes.processes()))
 
 
-def test_the_end_of_the_vm_waits_for_agent_onunload_as_long_as_it_was_told(
+def test_the_end_of_the_vm_waits_for_agent_onunload_for_the_given_time(
     runner: Runner, notes: Notes
 ) -> None:
     script = f"{RECORDING}={notes.options(onunload='sleep')}"
@@ -320,7 +320,7 @@ def agent_onload(vm, options):
         "can_suspend",
     ],
 )
-def test_the_second_script_that_wants_a_solo_capability_is_told_who_has_it(
+def test_the_second_script_that_wants_a_solo_capability_learns_its_holder(
     runner: Runner, tmp_path: Path, capability: str
 ) -> None:
     for name in ("first.py", "second.py"):
@@ -624,7 +624,7 @@ def test_a_vm_that_runs_cannot_be_refused_its_start(runner: Runner) -> None:
     assert out.split() == [b"ready", b"done"]
 
 
-def test_whoever_waits_is_told_when_the_vm_is_killed_and_when_the_session_is_left(
+def test_waiting_threads_learn_that_the_vm_is_killed_or_the_session_left(
     runner: Runner,
 ) -> None:
     for ends in ("killed", "left"):

@@ -124,7 +124,7 @@ def test_info_of_a_program_that_it_starts_has_every_capability(jvm: Jvm, java_cl
     assert found["monitors"]["source"] == "jvmti"
 
 
-def test_a_started_program_that_ends_by_itself_is_told_from_a_lost_one(
+def test_a_started_program_that_ends_by_itself_is_distinguished_from_a_lost_one(
     jvm: Jvm, java_classes: Any
 ) -> None:
     # Its standard input is at its end already.
@@ -377,7 +377,7 @@ def test_a_reader_that_leaves_early_is_no_error(idle: JavaProgram) -> None:
     assert shown.stderr == ""
 
 
-def test_output_that_finds_no_room_is_told_in_a_line(idle: JavaProgram) -> None:
+def test_output_to_a_full_disk_is_reported_in_a_line(idle: JavaProgram) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*COMMAND, "info", str(idle.pid)],

@@ -202,7 +202,7 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     assert re.search(r"without Exception: .*jvmti agent-options --reserve", done.stderr)
 
 
-def test_a_misspelt_event_is_told_the_near_ones() -> None:
+def test_a_misspelt_event_suggests_similar_ones() -> None:
     done = events("1", "Exeption", code=2)
     assert "there is no event 'Exeption'; did you mean Exception" in done.stderr
 
@@ -372,7 +372,7 @@ def test_a_class_without_its_package_and_any_frame_of_the_stack_are_found(jvm: J
     assert "14 events seen, 0 matched" in done.stderr
 
 
-def test_a_filter_that_matches_nothing_is_told_what_there_is(java_program: JavaPrograms) -> None:
+def test_a_filter_that_matches_nothing_reports_what_occurs(java_program: JavaPrograms) -> None:
     program = java_program("Contended", jvm_args=["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
     program.expect("ready")
     program.send("500")

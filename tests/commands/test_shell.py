@@ -122,7 +122,7 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
     assert witness.running()
 
 
-def test_the_end_of_the_jvm_is_told_at_the_prompt(
+def test_the_end_of_the_jvm_is_reported_at_the_prompt(
     java_program: JavaPrograms, home: dict[str, str]
 ) -> None:
     program = java_program("Idle")
@@ -284,7 +284,7 @@ def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     assert "nothing.like.it" in failed.stderr
 
 
-def test_capabilities_are_taken_or_the_reason_is_told(witness: JavaProgram) -> None:
+def test_capabilities_are_added_or_the_reason_is_reported(witness: JavaProgram) -> None:
     code = "print(sorted(env.get_capabilities().names()))"
     done = run(witness.pid, "--capabilities", "can_tag_objects,can_get_bytecodes", "-c", code)
     assert done.stdout == "['can_get_bytecodes', 'can_tag_objects']\n"

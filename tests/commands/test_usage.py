@@ -159,7 +159,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
         (["completion", "tcsh"], "there is no shell 'tcsh'"),
     ],
 )
-def test_a_slip_of_the_fingers_is_told_what_was_probably_meant(
+def test_a_typing_error_gets_a_suggestion(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = run_here(capsys, *words)

@@ -10,7 +10,7 @@ from conformance.evidence import Evidence
 from events.seen import Seen
 
 
-def test_what_the_vm_allocates_by_itself_is_told_of(
+def test_what_the_vm_allocates_by_itself_is_reported(
     program: programs.JavaProgram, vm: jvmti.VM, evidence: Evidence
 ) -> None:
     evidence.shows("VMObjectAlloc")

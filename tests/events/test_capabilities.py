@@ -171,7 +171,7 @@ def test_what_can_be_had_only_early_is_refused_late_with_its_name(
             vm.env.on("SingleStep", print)
 
 
-def test_two_controllers_are_told_each_of_what_it_asked_for(
+def test_each_of_two_controllers_receives_what_it_asked_for(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
 ) -> None:
     first, second = Seen(), Seen()

@@ -122,7 +122,7 @@ def test_a_class_is_loaded_then_prepared(
     assert classes[0] == classes[1]
 
 
-def test_loading_is_told_of_for_one_thread(program: programs.JavaProgram, vm: jvmti.VM) -> None:
+def test_loading_is_reported_for_one_thread(program: programs.JavaProgram, vm: jvmti.VM) -> None:
     seen = Seen(lambda event: event.klass.name == "Events$Loaded", lambda event: event.thread)
     with vm.env.on("ClassLoad", seen, thread=vm.threads["main"]):
         program.ask("thread other load")
@@ -130,7 +130,7 @@ def test_loading_is_told_of_for_one_thread(program: programs.JavaProgram, vm: jv
     assert seen == [vm.threads["main"]]
 
 
-def test_classes_that_a_call_of_our_own_loads_are_not_told_of_unless_asked(
+def test_classes_that_a_call_of_our_own_loads_are_not_reported_unless_asked(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
     silent, told = of_name("java/util/concurrent/Phaser"), of_name("java/util/concurrent/Exchanger")

@@ -92,7 +92,7 @@ def test_the_handler_reads_the_exception_on_its_own_thread(
     assert said == ["first", "second"]
 
 
-def test_exceptions_that_a_handler_s_own_calls_throw_are_not_told_again(
+def test_exceptions_that_a_handler_s_own_calls_throw_are_not_reported_again(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     depth: list[int] = []

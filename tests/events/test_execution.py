@@ -269,7 +269,7 @@ def test_an_event_for_one_thread_comes_from_no_other(
     assert [one.thread for one in seen] == [main_thread(vm)]
 
 
-def test_two_environments_are_told_each_of_what_it_enabled(
+def test_each_of_two_environments_receives_what_it_enabled(
     program: programs.JavaProgram, vm: jvmti.VM, another: jvmti.Env, code: Code
 ) -> None:
     order: list[tuple[str, jvmti.Env]] = []

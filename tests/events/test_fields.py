@@ -100,7 +100,7 @@ def test_a_static_field_has_no_object(
     assert (event.method, event.signature_type) == (code["write"], "I")
 
 
-def test_a_field_touched_through_jni_is_told_of(
+def test_a_field_touched_through_jni_is_reported(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code, watched: Code
 ) -> None:
     """The VM tells of JNI's accesses where there is a Java method to name: in a handler."""

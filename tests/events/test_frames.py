@@ -313,7 +313,7 @@ def test_a_thousand_breakpoints(program: programs.JavaProgram, vm: jvmti.VM, cod
         assert len(seen) == before
 
 
-def test_a_frame_pop_is_told_before_the_breakpoint_behind_it(
+def test_a_frame_pop_is_reported_before_the_breakpoint_behind_it(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     """The order of a step out: the method is left, then the caller goes on."""

@@ -195,7 +195,7 @@ def test_a_thread_goes_on_without_a_handler_that_takes_too_long(
     assert len(seen) == 3, "events are handled as before"
 
 
-def test_a_handler_that_overruns_while_it_calls_is_told_by_the_call(
+def test_a_handler_that_overruns_while_it_calls_learns_it_from_the_call(
     program: programs.JavaProgram, vm: jvmti.VM, stopping: None
 ) -> None:
     """It calls all the time; one of the calls finds that nobody waits any more."""

@@ -200,7 +200,7 @@ def test_classes_are_hooked_from_the_first_one_on(launched: Launch) -> None:
     assert one.vm.handler_errors == []
 
 
-def test_classes_that_the_handler_of_vm_start_sees_loaded_have_been_told_of(
+def test_classes_that_the_handler_of_vm_start_sees_loaded_have_been_reported(
     launched: Launch,
 ) -> None:
     """ClassLoad and ClassPrepare from the start phase on, in this order for each class."""
@@ -325,7 +325,7 @@ def test_a_dump_is_asked_for_by_signal_and_by_jcmd(
         program.expect("behind", timeout=30)
 
 
-def test_an_exhausted_heap_is_told_of(
+def test_an_exhausted_heap_is_reported(
     program: programs.JavaProgram, vm: jvmti.VM, evidence: Evidence
 ) -> None:
     evidence.shows("ResourceExhausted")

@@ -98,7 +98,7 @@ def test_events_of_monitors_come_in_whatever_order_they_were_enabled(
         assert len(seen) == 4
 
 
-def test_an_environment_that_enabled_nothing_is_told_nothing(
+def test_an_environment_that_enabled_nothing_receives_nothing(
     program: programs.JavaProgram, vm: jvmti.VM, another: jvmti.Env, code: Code
 ) -> None:
     first, second = of_the_lock(code), of_the_lock(code)
@@ -119,7 +119,7 @@ MONITOR_EVENTS = (
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["as-made", "backwards"])
-def test_environments_are_told_in_the_order_in_which_they_were_made(
+def test_environments_receive_events_in_the_order_of_their_creation(
     turn: int, program: programs.JavaProgram, vm: jvmti.VM, another: jvmti.Env, code: Code
 ) -> None:
     """Whatever the order in which they enabled the events; one is told when the other is done."""

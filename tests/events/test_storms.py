@@ -101,7 +101,7 @@ def test_every_method_entry_of_the_whole_program_is_answered(storm: Storm) -> No
     assert names["other"] > 1200, "hit() itself calls something"
 
 
-def test_every_exception_of_32_threads_is_told(storm: Storm) -> None:
+def test_every_exception_of_32_threads_is_reported(storm: Storm) -> None:
     def thrown(event: Any) -> None:
         storm.count(f"{event.exception.cls.name} of {event.thread.name.partition('-')[0]}")
 

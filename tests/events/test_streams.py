@@ -430,7 +430,7 @@ def test_garbage_collections_are_streamed(streamed: Streamed) -> None:
     assert (numpy.diff(records["time"]) >= 0).all()
 
 
-def test_freed_objects_are_told_by_their_tags(streamed: Streamed) -> None:
+def test_freed_objects_are_reported_by_their_tags(streamed: Streamed) -> None:
     vm = streamed.vm
     streamed.ask("tagged 50")
     klass = vm.find_class("Streamed")

@@ -124,7 +124,7 @@ def test_threads_are_filtered(streamed: Streamed) -> None:
     assert it.read(0)["thread"].counts() == {"main": 4}
 
 
-def test_waits_are_told_if_they_last_long_enough(streamed: Streamed) -> None:
+def test_waits_are_reported_if_they_last_long_enough(streamed: Streamed) -> None:
     env = streamed.vm.env
     for least, expected in ((0, 4), (0.1, 2), (10, 0)):
         with env.stream("MonitorWaited", min_duration=least, classes="java.lang.Object") as it:
@@ -137,7 +137,7 @@ def test_waits_are_told_if_they_last_long_enough(streamed: Streamed) -> None:
             assert rows[0]["duration"] >= 150e6
 
 
-def test_methods_are_told_if_they_last_long_enough(streamed: Streamed) -> None:
+def test_methods_are_reported_if_they_last_long_enough(streamed: Streamed) -> None:
     env = streamed.vm.env
     with env.stream("MethodExit", min_duration=0.05, classes="Streamed", methods="s*") as it:
         streamed.ask("sleep 1 100 2 150 3")
@@ -166,7 +166,7 @@ def test_a_method_that_was_running_before_has_no_duration(streamed: Streamed) ->
     ]  # fmt: skip
 
 
-def test_stacks_are_told_once_each(streamed: Streamed) -> None:
+def test_stacks_are_reported_once_each(streamed: Streamed) -> None:
     with streamed.vm.env.stream("Exception", classes="Streamed", stack=3) as it:
         streamed.ask("throw 20")
     records = it.read(0)

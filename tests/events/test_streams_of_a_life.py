@@ -37,7 +37,7 @@ def test_the_thread_that_ends_the_vm_is_another_than_the_one_that_ran_main(
     assert len(pairs) == len({code for code, _ in pairs}) == len({name for _, name in pairs})
 
 
-def test_what_it_does_is_told_under_its_own_name(launched: Callable[..., Any]) -> None:
+def test_what_it_does_is_reported_under_its_own_name(launched: Callable[..., Any]) -> None:
     """In a stream that is told of no beginnings and ends."""
     one = launched("Lives", "end", capabilities="can_generate_method_entry_events")
     stream = one.env.stream("MethodEntry", classes=["Lives", "java.lang.Shutdown"])

@@ -34,7 +34,7 @@ def times(i: int) -> int:
     return i % 5 + 1
 
 
-def test_ten_thousand_virtual_threads_are_told_of_to_the_last_call(virtual: Streamed) -> None:
+def test_ten_thousand_virtual_threads_are_reported_to_the_last_call(virtual: Streamed) -> None:
     threads = 10_000
     with virtual.vm.env.stream("MethodEntry", **WORK) as it:
         counted = int(virtual.ask(f"run {threads}"))
@@ -56,7 +56,7 @@ def test_a_virtual_thread_is_the_same_on_every_carrier(virtual: Streamed) -> Non
     assert sorted(name for _, name in pairs) == sorted(f"virtual-{i}" for i in range(500))
 
 
-def test_threads_of_one_name_or_of_none_are_told_apart(virtual: Streamed) -> None:
+def test_threads_of_one_name_or_of_none_are_distinguished(virtual: Streamed) -> None:
     with virtual.vm.env.stream("MethodEntry", **WORK) as it:
         assert virtual.ask("nameless 300") == "900"
         nameless = it.read(0)["thread"]

@@ -88,7 +88,7 @@ def test_a_handler_suspends_its_thread_which_another_resumes(
     stopped.resumed()
 
 
-def test_a_handler_is_told_that_its_thread_is_suspended_already(
+def test_a_handler_learns_that_its_thread_is_suspended_already(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     stopped = Stopped(program, vm, code, "thread")

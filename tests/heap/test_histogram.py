@@ -87,7 +87,7 @@ def test_a_pattern_chooses_classes(vm: jvmti.VM) -> None:
     assert vm.heap.histogram(classes="*$Item[]").names == ["Holdings$Item[]"]
 
 
-def test_a_pattern_that_fits_nothing_names_what_is_near(vm: jvmti.VM) -> None:
+def test_a_pattern_that_matches_nothing_suggests_similar_names(vm: jvmti.VM) -> None:
     with pytest.raises(NoSuchClass, match=r"'Holdings\$Ordr'; similar: .*Holdings\$Order"):
         vm.heap.histogram(classes="Holdings$Ordr")
     with pytest.raises(NoSuchClass, match="similar: java.util.HashMap"):

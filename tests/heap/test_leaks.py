@@ -84,7 +84,7 @@ def test_each_leak_is_named_by_what_accumulates_and_its_owner(snapshot: Snapshot
     assert leaks.suspects == jvmti.heap.leak_suspects(snapshot)
 
 
-def test_the_old_loaders_are_told_from_the_new_one(snapshot: Snapshot) -> None:
+def test_the_old_loaders_are_distinguished_from_the_new_one(snapshot: Snapshot) -> None:
     leaks = snapshot.leaks()
     assert {one.age for one in leaks.loaders} == {"3rd of 4", "2nd of 4", "oldest of 4"}
     for one in leaks.loaders:
@@ -205,7 +205,7 @@ def test_a_loader_has_one_name_everywhere(
     assert {text.partition(": ")[2].rstrip(">") for text in shown} == in_snapshot
 
 
-def test_a_growth_is_told_once(java_program: programs.JavaPrograms, tmp_path: Path) -> None:
+def test_a_growth_is_reported_once(java_program: programs.JavaPrograms, tmp_path: Path) -> None:
     program = started(java_program, "static", "cache")
     files = [tmp_path / "before.hprof", tmp_path / "after.hprof"]
     with jvmti.attach(program.pid) as vm:
@@ -297,7 +297,7 @@ def test_every_verb_that_stops_the_program_takes_a_limit(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_long_pause_is_told_before(
+def test_a_long_pause_is_announced(
     all_of_them: programs.JavaProgram, caplog: pytest.LogCaptureFixture
 ) -> None:
     with jvmti.attach(all_of_them.pid) as vm, caplog.at_level(logging.WARNING, "jvmti"):

@@ -224,7 +224,7 @@ def in_order(snapshot: jvmti.heap.Snapshot) -> Objects:
     return orders[numpy.argsort(orders["number"])]
 
 
-def test_what_has_other_contents_is_told(
+def test_other_contents_are_reported(
     changing: programs.JavaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with jvmti.attach(changing.pid) as vm:

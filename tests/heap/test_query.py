@@ -115,7 +115,7 @@ def test_several_expressions_may_have_names(snapshot: jvmti.heap.Snapshot) -> No
         ("1\0", "null"),
     ],
 )
-def test_what_is_no_expression_is_told_with_its_place(text: str, said: str) -> None:
+def test_a_syntax_error_is_reported_with_its_place(text: str, said: str) -> None:
     with pytest.raises(QueryError, match=said.replace("+", r"\+")) as wrong:
         Expression(text)
     assert "\n" not in str(wrong.value)
@@ -136,7 +136,7 @@ def test_what_is_no_expression_is_told_with_its_place(text: str, said: str) -> N
         ("np.zeros(3)[7]", "IndexError", False),
     ],
 )
-def test_what_goes_wrong_is_told_with_its_place(
+def test_an_error_is_reported_with_its_place(
     text: str, said: str, answered: bool, snapshot: jvmti.heap.Snapshot
 ) -> None:
     with pytest.raises(QueryError) as wrong:

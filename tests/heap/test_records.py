@@ -229,7 +229,7 @@ def test_a_class_may_not_be_above_itself(tmp_path: Path) -> None:
     assert "superclass" in snapshot.fault.message
 
 
-def test_a_name_that_is_not_there_is_told_with_others(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_others(tmp_path: Path) -> None:
     snapshot = opened(tmp_path / "dump", small())
     with pytest.raises(jvmti.heap.NoSuchClass, match=r"com\.acme\.Customer"):
         snapshot.objects("org.acme.Customer")

@@ -644,7 +644,7 @@ def test_a_damaged_dump_is_called_so(file: Path, tmp_path: Path) -> None:
     assert_harmless(page)
 
 
-def test_what_a_dump_does_not_tell_is_said_in_its_place(tmp_path: Path) -> None:
+def test_missing_data_of_a_dump_is_named_in_its_place(tmp_path: Path) -> None:
     writer = Writer()
     java_object = writer.class_(0x1000, "java/lang/Object")
     name = "java/nio/DirectByteBuffer"

@@ -213,7 +213,7 @@ def maps(vm: jvmti.VM) -> list[str]:
     return Path(f"/proc/{vm.process.pid}/maps").read_text().splitlines()
 
 
-def test_a_pattern_that_fits_nothing_is_an_error(vm: jvmti.VM) -> None:
+def test_a_pattern_that_matches_nothing_is_an_error(vm: jvmti.VM) -> None:
     with pytest.raises(NoSuchClass, match=r"similar: .*Holdings\$Order"):
         vm.heap.scan("Holdings$Oder")
     scan = vm.heap.scan("Holdings$Order")
@@ -261,7 +261,7 @@ def test_a_program_that_makes_objects_is_scanned_all_the_same(
             assert live.coverage > 0.9
 
 
-def test_progress_is_told(changing: programs.JavaProgram) -> None:
+def test_progress_is_reported(changing: programs.JavaProgram) -> None:
     changing.ask("fill 500000")
     told: list[int] = []
     with jvmti.attach(changing.pid) as vm:

@@ -98,7 +98,7 @@ def test_nothing_is_returned_by_a_method_that_returns_nothing(run: Run) -> None:
     assert heard(lines) == ["left null"]
 
 
-def test_what_an_entry_keeps_is_handed_to_the_others_of_its_call(run: Run) -> None:
+def test_a_value_that_an_entry_keeps_is_passed_to_the_others_of_its_call(run: Run) -> None:
     lines = run(
         f'entry Probed.depth -> mine = {HOOK}.now(String "entry")',
         f'return Probed.depth -> {HOOK}.say(String "left", long mine)',
@@ -234,7 +234,7 @@ def test_a_probe_that_makes_no_sense_says_what_is_expected(text: str, message: s
     assert message in str(failed.value)
 
 
-def test_what_nobody_keeps_cannot_be_handed_over() -> None:
+def test_a_value_that_no_entry_keeps_cannot_be_passed() -> None:
     with pytest.raises(BadProbe, match="no entry keeps it"):
         Instrumenter(["return a.B.c -> x.Y.z(long started)"])
 

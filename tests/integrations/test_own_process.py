@@ -146,7 +146,7 @@ def test_ctrl_c_ends_the_controller_and_not_the_program(failed: dict[str, Any]) 
     }
 
 
-def test_the_end_of_the_jvm_is_told(seen: dict[str, Any]) -> None:
+def test_the_end_of_the_jvm_is_reported(seen: dict[str, Any]) -> None:
     # By the connection that breaks, or the session that has noticed already.
     assert seen["shut_down"]["error"][0] in ("TargetLost", "SessionClosed")
     assert seen["shut_down"]["closed"]
@@ -181,7 +181,7 @@ def status_of(process: Path) -> str:
         return ""
 
 
-def test_a_program_that_takes_sigquit_is_told_how_to_be_attached_to(jvm_17: Jvm) -> None:
+def test_a_program_that_takes_sigquit_learns_how_to_be_attached_to(jvm_17: Jvm) -> None:
     refused = run(jvm_17, "take_sigquit")["take_sigquit"]["refused"]
     assert "-XX:+StartAttachListener" in refused
     assert run(jvm_17, "take_sigquit", "-XX:+StartAttachListener")["take_sigquit"] == {

@@ -74,7 +74,7 @@ def test_a_parameter_that_takes_a_constant_takes_its_name(
     assert by_name == by_number
 
 
-def test_capabilities_are_told_by_their_names() -> None:
+def test_capabilities_are_named() -> None:
     some = Capabilities.of("can_suspend", "can_pop_frame")
     assert str(some) == f"{some}" == "can_pop_frame|can_suspend"
     assert str(Capabilities(0)) == "0"

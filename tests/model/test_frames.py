@@ -232,7 +232,7 @@ def program_has_not(vm: jvmti.VM, capability: str) -> bool:
         ("void", None, "nothing"),
     ],
 )
-def test_a_method_returns_what_it_is_told(
+def test_a_method_returns_the_given_value(
     acting: tuple[JavaProgram, jvmti.VM], kind: str, value: object, becomes: str
 ) -> None:
     program, vm = acting

@@ -88,7 +88,7 @@ def test_the_model_gives_way_to_every_form_of_the_call(form: str, attached: jvmt
     assert not thread.is_suspended
 
 
-def test_what_the_model_has_suspended_runs_on_whoever_has_the_capability(
+def test_threads_that_the_model_suspended_resume_for_any_holder_of_the_capability(
     attached: jvmti.VM,
 ) -> None:
     vm = attached

@@ -243,7 +243,7 @@ def test_constructors_make_objects(vm: jvmti.VM) -> None:
         vm.find_class("Values$Named").new()
 
 
-def test_misspelt_and_misused_methods_are_told(vm: jvmti.VM, kept: Any) -> None:
+def test_misspelt_and_misused_methods_are_reported(vm: jvmti.VM, kept: Any) -> None:
     derived = kept("derived")
     with pytest.raises(LookupError, match="no method 'gret'; did you mean 'greet'"):
         derived.call("gret", "you")

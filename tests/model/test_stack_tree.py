@@ -48,7 +48,7 @@ def test_a_tree_is_indented_text_and_a_frame_with_one_below_is_no_level(tree: St
     assert [line.split()[-1] for line in tree.lines(threshold=0.5)] == ["run", "serve", "read"]
 
 
-def test_what_is_under_a_frame_is_merged_whoever_called_it(tree: StackTree) -> None:
+def test_frames_below_one_are_merged_for_all_its_callers(tree: StackTree) -> None:
     tree.add(["main", "serve", "read", "serve"], 2)
     below = tree.under("serve")
     assert below.to_collapsed() == "serve;read 6\nserve;read;serve 2\nserve;parse 3\n"

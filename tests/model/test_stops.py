@@ -883,7 +883,7 @@ def test_a_watched_field_says_what_will_be_written(vm: jvmti.VM, program: JavaPr
     assert program.ask("join t") == "2 30 done"
 
 
-def test_an_instance_field_is_told_from_others_and_a_text_is_one(
+def test_an_instance_field_is_distinguished_from_others_and_a_text_is_one(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     seen: list[Any] = []
@@ -975,7 +975,7 @@ def test_exceptions_are_chosen_by_superclass_pattern_and_fate(
 # ---- classes that are yet to come -----------------------------------------------------------
 
 
-def test_a_class_that_is_not_loaded_is_told_once_with_near_names(
+def test_a_class_that_is_not_loaded_is_reported_once_with_similar_names(
     vm: jvmti.VM, program: JavaProgram, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "jvmti")

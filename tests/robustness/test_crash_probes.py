@@ -113,7 +113,7 @@ def refused(call: Callable[..., Any], *arguments: Any) -> None:
 
 
 @frames.on_both_kinds
-def test_a_thread_is_told_once_to_leave_its_frame(stage: frames.Stage, virtual: bool) -> None:
+def test_a_thread_is_requested_once_to_leave_its_frame(stage: frames.Stage, virtual: bool) -> None:
     """The second time would be about the caller, which returns something else than an int."""
     env = stage.env
     if "can_pop_frame" not in env.get_capabilities():

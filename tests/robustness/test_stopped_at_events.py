@@ -58,7 +58,7 @@ NO_PROGRAM_WAITS = {
 }
 
 
-def test_every_event_that_a_handler_can_answer_is_met() -> None:
+def test_every_event_that_a_handler_can_answer_occurs() -> None:
     answered = {
         event.declaration.name for event in EVENTS.values() if not event.declaration.vm_stopped
     }

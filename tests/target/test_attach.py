@@ -86,7 +86,9 @@ def test_a_planted_listening_socket_is_passed_by(java_program: JavaPrograms, age
         path.unlink()
 
 
-def test_refusals_are_told_apart(java_program: JavaPrograms, agent: str, leftovers: None) -> None:
+def test_refusals_are_distinguished(
+    java_program: JavaPrograms, agent: str, leftovers: None
+) -> None:
     program = java_program("Idle", jvm_args=["-XX:-EnableDynamicAgentLoading"])
     program.expect("ready")
     with pytest.raises(DynamicLoadingRefused):

@@ -118,7 +118,7 @@ def test_a_script_that_starts_its_jvm_in_the_background_may_end_first(
     assert connection.popen.wait(5) == 0
 
 
-def test_a_program_that_ends_first_is_told_with_its_status(jvm: Jvm, agent: str) -> None:
+def test_a_program_that_ends_first_is_reported_with_its_status(jvm: Jvm, agent: str) -> None:
     began = time.monotonic()
     with pytest.raises(LaunchFailed, match="exit status 3") as failed:
         launch(["sh", "-c", "exit 3"], library=agent)

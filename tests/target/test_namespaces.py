@@ -283,7 +283,7 @@ def test_several_controllers_attach_elsewhere_at_once(
     assert sorted(greetings) == sorted(f"onattach {count}" for count in range(1, 9))
 
 
-def test_another_user_is_told_whom_to_ask(java_program: JavaPrograms) -> None:
+def test_another_user_learns_whom_to_ask(java_program: JavaPrograms) -> None:
     program = java_program("Idle")
     program.expect("ready")
     python = "/usr/bin/python3"

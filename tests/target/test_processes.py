@@ -105,7 +105,7 @@ def test_part_of_the_name_finds_the_only_jvm_that_has_it(
         find("  ")
 
 
-def test_a_name_that_is_only_in_the_arguments_is_told(java_program: JavaPrograms) -> None:
+def test_a_name_that_is_only_in_the_arguments_is_reported(java_program: JavaPrograms) -> None:
     program = java_program("Idle", jvm_args=["-Dserver.home=/opt/Acme-Server-14"])
     program.expect("ready")
     for name in ("acme-server-14", "Acme-Server-14"):

@@ -205,7 +205,7 @@ def test_a_summary_counts_every_call(vm: jvmti.VM, traced: JavaProgram) -> None:
     assert add.mean == add.total / 20000
 
 
-def test_threads_are_told_apart(vm: jvmti.VM, traced: JavaProgram) -> None:
+def test_threads_are_distinguished(vm: jvmti.VM, traced: JavaProgram) -> None:
     with vm.trace(f"{ORDER}.add") as trace:
         traced.ask("threads 40")
         calls = calls_of(trace, 40)

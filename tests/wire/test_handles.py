@@ -343,7 +343,7 @@ def test_ctrl_c_is_not_lost_where_a_session_is_dropped(witness: programs.JavaPro
             interrupt_in(gc.collect)
 
 
-def test_what_is_given_up_is_told_once(vm: jvmti.VM) -> None:
+def test_a_release_is_reported_once(vm: jvmti.VM) -> None:
     """However it comes, and goes: by hand, with its column, or after it was sent again."""
     before = objects_held(vm)
     text = vm.jni.new_string("told")

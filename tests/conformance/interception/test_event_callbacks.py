@@ -185,7 +185,7 @@ def switched(env: jvmti.Env, event: Event, mode: EventMode) -> None:
 
 
 @pytest.mark.parametrize("event", sorted(OWN), ids=lambda event: event.name)
-def test_callbacks_are_told_of_what_our_own_calls_cause_and_handlers_are_not(
+def test_callbacks_receive_events_of_our_own_calls_and_handlers_do_not(
     event: Event, env: jvmti.Env, work: Work, evidence: Evidence
 ) -> None:
     """Both at once, in one environment: what is asked of one form changes nothing in the other."""
@@ -225,7 +225,7 @@ def test_callbacks_are_told_of_what_our_own_calls_cause_and_handlers_are_not(
         assert len(handled) == len(told), "a call that runs into it is told to both"
 
 
-def test_what_a_callback_s_own_calls_cause_is_told_within_it_and_comes_to_an_end(
+def test_events_of_a_callback_s_own_calls_are_reported_within_it_and_end(
     env: jvmti.Env, own_vm: jvmti.VM, work: Work
 ) -> None:
     """In C a callback that causes its own event again overflows its thread's stack."""

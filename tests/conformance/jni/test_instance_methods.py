@@ -246,7 +246,7 @@ def test_an_abstract_method_has_no_nonvirtual_call(recorder: Recorder) -> None:
         jni.call_nonvirtual_object_method(made, base, name)
 
 
-def test_what_is_no_class_or_no_object_is_told_before_anything_is_sent(
+def test_other_arguments_than_classes_and_objects_are_refused_before_anything_is_sent(
     recorder: Recorder,
 ) -> None:
     method = recorder.method("intOf", "I")

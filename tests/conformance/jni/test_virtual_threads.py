@@ -12,7 +12,7 @@ from conformance.recorder import java_thread
 errors = jvmti.errors
 
 
-def test_virtual_threads_are_told_from_others(
+def test_virtual_threads_are_distinguished_from_others(
     vm: jvmti.VM, jvm: jvms.Jvm, evidence: Evidence
 ) -> None:
     platform = java_thread(vm, "parked")

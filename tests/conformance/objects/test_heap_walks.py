@@ -427,7 +427,7 @@ def test_no_call_follows_an_abort_in_the_middle_of_a_block(env: jvmti.Env) -> No
     assert calls == 10
 
 
-def test_user_data_is_handed_to_each_callback(env: jvmti.Env) -> None:
+def test_user_data_is_passed_to_each_callback(env: jvmti.Env) -> None:
     given: list[Any] = []
 
     def visit(
@@ -545,7 +545,7 @@ def test_both_tags_of_a_reference_can_be_written(vm: jvmti.VM, env: jvmti.Env) -
     assert tags == [100, 10, 110], "an object that refers to itself has one tag"
 
 
-def test_the_roots_tell_whose_they_are(
+def test_roots_have_their_owners(
     vm: jvmti.VM, env: jvmti.Env, witness: programs.JavaProgram, tagged: Any
 ) -> None:
     thread = thread_named(env, "busy")
