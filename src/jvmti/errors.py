@@ -50,7 +50,7 @@
      │   ├─ NotEnoughMemory               not enough memory for it (also MemoryError)
      │   ├─ Cancelled            a long step was cancelled
      │   └─ QueryError           an expression over a heap cannot be evaluated
-     ├─ PauseTooLong             a pass would stop the program for too long (also RuntimeError)
+     ├─ PauseTooLong             a step would stop the program for too long (also RuntimeError)
      ├─ MalformedClassFile       not a class file (also ValueError)
      ├─ BadProbe                 a probe is invalid (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
@@ -88,8 +88,8 @@ if TYPE_CHECKING:
     )
     from jvmti.heap.tables.query import QueryError
     from jvmti.instrumentation.probes import BadProbe
+    from jvmti.interface.errors import PauseTooLong
     from jvmti.liveheap.passes import PassOverran
-    from jvmti.liveheap.pauses import PauseTooLong
     from jvmti.model.classes.sources import SourceNotFound
     from jvmti.model.threads.frames import FrameGone
     from jvmti.shell.expressions import NotEvaluated
@@ -108,7 +108,7 @@ _LATE = {
     "NotADump": "jvmti.heap.errors",
     "NotEvaluated": "jvmti.shell.expressions",
     "PassOverran": "jvmti.liveheap.passes",
-    "PauseTooLong": "jvmti.liveheap.pauses",
+    "PauseTooLong": "jvmti.interface.errors",
     "QueryError": "jvmti.heap.tables.query",
     "ScriptError": "jvmti.agents.script",
     "ScriptFailed": "jvmti.agents.script",

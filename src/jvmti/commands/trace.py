@@ -18,17 +18,20 @@ from jvmti.commands.options.targets import (
 from jvmti.commands.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
-from jvmti.report.tables import console
+from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 from jvmti.tracing.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
+    from jvmti.tracing.arming import Cost
     from jvmti.tracing.trace import Trace
 
 _MANY = 2000
 """The number of methods from which on to warn."""
 _MOST_KEPT = 1_000_000
+_RUNNING = 10
+"""Running calls that are named."""
 
 
 class Command:
@@ -90,6 +93,11 @@ class Command:
             help="at the end, print a tree of the traced calls with their times",
         )
         add_counting(parser, "order.customer.name")
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="only say what it would cost: classes, methods, running calls, and the pause",
+        )
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Show calls until the trace ends."""
@@ -103,6 +111,9 @@ class Command:
         path = counting_output(given)
         end_at_sigterm()
         with RecordFile(path) as file, opened(given) as vm:
+            if given.dry_run:
+                _report_cost(given, vm.trace_cost(*given.patterns))
+                return None
             began = time.monotonic()
             try:
                 trace = vm.trace(
@@ -124,6 +135,18 @@ class Command:
                 _report_beginning(trace, time.monotonic() - began)
                 _Watch(given, trace, file).run()
         return None
+
+
+def _report_cost(given: argparse.Namespace, cost: Cost) -> None:
+    """Print what the trace would cost."""
+    if given.json:
+        print_json(cost._asdict())
+        return
+    print(cost)
+    for name in sorted(cost.running, key=lambda name: -cost.running[name])[:_RUNNING]:
+        print(f"  running: {printable(name)} in {cost.running[name]:,} threads")
+    if cost.methods > _MANY:
+        print(f"that is more than {_MANY:,} methods: a narrower pattern, or --summary, costs less")
 
 
 def _report_beginning(trace: Trace, passed: float) -> None:

@@ -20,9 +20,8 @@ from jvmti.emulation.threads import alive, named, still
 from jvmti.env.structures import MonitorStackDepthInfo
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import ThreadState
-from jvmti.interface.errors import JvmtiError, NotAvailable
+from jvmti.interface.errors import JvmtiError, NotAvailable, PauseTooLong
 from jvmti.interface.modifiers import MethodModifiers
-from jvmti.liveheap.pauses import PauseTooLong
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env

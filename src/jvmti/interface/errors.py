@@ -722,6 +722,22 @@ class SessionClosed(Error, RuntimeError):
         super().__init__(message)
 
 
+class PauseTooLong(Error, RuntimeError):
+    """The request would stop the program for longer than ``max_pause``; nothing was done.
+
+    Attributes:
+        expected: the estimated pause in seconds.
+        limit: the limit in seconds.
+    """
+
+    def __init__(self, what: str, expected: float, limit: float) -> None:
+        self.expected = expected
+        self.limit = limit
+        super().__init__(
+            f"{what} would stop the program for about {expected:.2g} s; max_pause is {limit:g} s"
+        )
+
+
 class TargetLost(Error, ConnectionError):
     """The JVM died, or the connection to its agent broke, in the middle of a call."""
 
@@ -926,6 +942,7 @@ __all__ = [
     "NullPointer",
     "OpaqueFrame",
     "OutOfMemory",
+    "PauseTooLong",
     "ProtocolError",
     "SessionClosed",
     "StopOver",

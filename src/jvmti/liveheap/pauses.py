@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import PauseTooLong
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
@@ -18,22 +18,6 @@ _OBJECT = 40
 """Average size of an object in bytes, until the objects have been counted."""
 _NANOSECONDS = {"count": 15.0, "scan": 50.0, "follow": 200.0, "dump": 120.0}
 """Cost of each object in a pass, until one has been measured: rather too high."""
-
-
-class PauseTooLong(Error, RuntimeError):
-    """The request would stop the program for longer than ``max_pause``; nothing was done.
-
-    Attributes:
-        expected: the estimated pause in seconds.
-        limit: the limit in seconds.
-    """
-
-    def __init__(self, what: str, expected: float, limit: float) -> None:
-        self.expected = expected
-        self.limit = limit
-        super().__init__(
-            f"{what} would stop the program for about {expected:.2g} s; max_pause is {limit:g} s"
-        )
 
 
 class Pauses:

@@ -66,6 +66,7 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.tracing.arming import Cost
     from jvmti.tracing.change import Change
     from jvmti.tracing.logpoint import Logpoint
     from jvmti.tracing.trace import Trace
@@ -400,7 +401,7 @@ class VM:
                 or a value such as ``order.customer.name``; 2,047 different ones, and the others
                 together.
             max_pause: seconds that the program may be stopped at a time while classes get their
-                probes; ``None`` is for the least time in all.
+                probes: in steps, each of which is measured; ``None`` is for the least time in all.
             unloaded: a pattern may match no class that is loaded; they get probes when they are.
             when: a condition that the target evaluates:
                 ``n > 100 and order.customer.name == "Ada"``, over parameters, ``this``, ``value``,
@@ -437,6 +438,22 @@ class VM:
             stack=stack,
             objects=objects,
         )
+
+    def trace_cost(self, *patterns: str) -> Cost:
+        """Estimate what a trace would cost, without changing anything.
+
+        Args:
+            patterns: as for `trace`, but for calls where they are made.
+
+        Returns:
+            Classes, methods, running calls, and how long the program would stop.
+
+        Raises:
+            BadProbe: a pattern makes no sense.
+        """
+        from jvmti.tracing.arming import cost_of
+
+        return cost_of(self, patterns)
 
     def logpoint(
         self,

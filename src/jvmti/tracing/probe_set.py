@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import re
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -16,6 +15,7 @@ from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.operations.agent import AgentOperations
+from jvmti.tracing.arming import in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.memory import ProbeMemory
 from jvmti.tracing.sites import Site, read_sites
@@ -30,7 +30,6 @@ _SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
 _ARRAY = re.compile(rb"\[")
 MOST = (1 << 62) - 1
 _LONGEST = 9e9
-_BATCH = 100
 """The number of classes that get probes in the first pause."""
 
 Self = TypeVar("Self", bound="ProbeSet")
@@ -66,6 +65,7 @@ class ProbeSet:
     Attributes:
         classes: the number of classes that got probes at the beginning; classes that are loaded
             later get them, too.
+        pauses: with ``max_pause=`` the seconds that each step has stopped the program.
         refused: classes that could not get any, with the reason.
         running: for methods of these classes, the number of threads in a call. Such a call
             continues in the interpreter, and without probes, until it returns.
@@ -85,6 +85,7 @@ class ProbeSet:
         self.classes = 0
         self.refused: dict[str, str] = {}
         self.running: dict[str, int] = {}
+        self.pauses: list[float] = []
         self._vm = vm
         self._plan = probes
         self._shape = shape
@@ -112,34 +113,17 @@ class ProbeSet:
     def _arm(self, max_pause: float | None) -> None:
         """Put probes into the loaded classes."""
         classes = self._loaded()
-        self._find_running({one.name for one in classes})
-        batch = _BATCH if max_pause is None else 1
-        at = 0
-        while at < len(classes):
-            part = classes[at : at + batch]
-            began = time.monotonic()
-            self._place(part)
-            took = time.monotonic() - began
-            at += len(part)
-            if max_pause is None:
-                batch = len(classes)
-            elif took < max_pause / 2:
-                batch *= 2
-            elif took > max_pause:
-                batch = max(batch // 2, 1)
+        names = {one.name for one in classes}
+        self.running = running_calls(self._vm, lambda method: method.class_name in names)
+        if max_pause is None:
+            self._place(classes)
+        else:
+            self.pauses = in_steps(self._vm, classes, max_pause, self._place)
         counts = self._vm._agent.count_probes(self._number)
         self.classes = int(counts.classes)
         if counts.failed:
             self._failure = int(counts.reason)
         self._counted_sites = int(counts.sites)
-
-    def _find_running(self, names: set[str]) -> None:
-        for thread in self._vm.threads.snapshot():
-            inside = {frame.method for frame in thread.frames if frame.location >= 0}
-            for method in inside:
-                if method.class_name in names:
-                    name = f"{method.class_name}.{method.name}"
-                    self.running[name] = self.running.get(name, 0) + 1
 
     def _loaded(self) -> list[Any]:
         """The loaded classes whose names match, and that can be changed."""
@@ -172,7 +156,7 @@ class ProbeSet:
             if all(text in pool for text in needed)
         ]
 
-    def _place(self, classes: list[Any]) -> None:
+    def _place(self, classes: Sequence[Any]) -> None:
         """Put probes into classes; one that is refused does not affect the others."""
         if not classes:
             return

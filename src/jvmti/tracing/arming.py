@@ -1,0 +1,204 @@
+"""What it costs to put probes into classes: how long the program stops, estimated and measured."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
+from jvmti.text.quantities import duration
+from jvmti.tracing.call_probes import place_of
+from jvmti.tracing.traced_vm import TracedVM
+
+_ANY = 0.001
+_PER_LOADED = 2e-6
+_PER_CLASS = 1.5e-4
+"""Seconds that the program stops: at all, for each class that is loaded, and for each that gets
+probes. Measured on JDK 17 and 25; a busy machine takes longer."""
+_PATIENCE = 3
+"""How many classes, one after the other, may take longer than they should before arming ends."""
+_LOOK = 0.0002
+_NO_CODE = 0x0100 | 0x0400
+"""Modifiers of native and abstract methods."""
+
+
+def estimated_pause(classes: int, loaded: int) -> float:
+    """The estimated time in seconds that the program stops while classes get probes at once.
+
+    Args:
+        classes: how many get probes.
+        loaded: how many are loaded.
+    """
+    return _ANY + _PER_LOADED * loaded + _PER_CLASS * classes if classes else 0.0
+
+
+class Cost(NamedTuple):
+    """What a trace would cost, estimated without changing anything."""
+
+    classes: int
+    """The loaded classes that would get probes; without those that the VM has not prepared."""
+    methods: int
+    """Their methods that would; at most, if a pattern asks for an annotation."""
+    running: dict[str, int]
+    """How many threads are in a call of which of these methods, which would go on in the
+    interpreter and without probes until it returns."""
+    pause: float
+    """Seconds that the program would stop, if all classes got their probes at once."""
+    step: float
+    """Seconds that it would stop for a single class: the least that ``max_pause=`` can be."""
+
+    def __str__(self) -> str:
+        running = sum(self.running.values())
+        return (
+            f"{self.methods:,} methods of {self.classes:,} classes; stops the program for about "
+            f"{duration(self.pause)}, in steps for {duration(self.step)} each; {running:,} running "
+            "calls would go on in the interpreter"
+        )
+
+
+def running_calls(vm: TracedVM, wanted: Callable[[Any], bool]) -> dict[str, int]:
+    """How many threads are in a call of which methods, by name."""
+    found: dict[str, int] = {}
+    for thread in vm.threads.snapshot():
+        for method in {frame.method for frame in thread.frames if frame.location >= 0}:
+            if wanted(method):
+                name = f"{method.class_name}.{method.name}"
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def cost_of(vm: TracedVM, patterns: Sequence[str]) -> Cost:
+    """What a trace of some patterns would cost.
+
+    Raises:
+        BadProbe: a pattern makes no sense.
+    """
+    methods: set[Any] = set()
+    classes: set[Any] = set()
+    for place in map(place_of, patterns):
+        for cls in _modifiable(vm, vm.classes(place["classes"] or "*")):
+            try:
+                if place["extends"] is not None and not _is_below(cls, place["extends"]):
+                    continue
+                listed = cls.methods
+            except ClassNotPrepared:
+                continue  # its methods are not there yet
+            inside = [
+                one
+                for one in listed
+                if not one.modifiers & _NO_CODE
+                and fnmatchcase(one.name, place["methods"] or "*")
+                and fnmatchcase(one.signature, place["descriptors"] or "*")
+            ]
+            if inside:
+                classes.add(cls)
+                methods.update(inside)
+    loaded = len(vm.classes())
+    names = {(one.class_name, one.name) for one in methods}
+    running = running_calls(vm, lambda method: (method.class_name, method.name) in names)
+    pause, step = (estimated_pause(n, loaded) for n in (len(classes), min(len(classes), 1)))
+    return Cost(len(classes), len(methods), running, pause, step)
+
+
+def _is_below(cls: Any, pattern: str) -> bool:
+    parents = [*cls.interfaces, *[cls.superclass] * (cls.superclass is not None)]
+    return any(fnmatchcase(one.name, pattern) for one in parents)
+
+
+def _modifiable(vm: TracedVM, classes: Iterable[Any]) -> list[Any]:
+    listed = list(classes)
+    if not listed:
+        return []
+    answers = vm.env.map.is_modifiable_class(listed).check().value
+    return [one for one, is_modifiable in zip(listed, answers, strict=True) if is_modifiable]
+
+
+class Witness:
+    """Sees how long the VM does not answer, from another thread, within a ``with`` block.
+
+    Attributes:
+        longest: seconds of the longest answer since it was set to 0.
+    """
+
+    def __init__(self, vm: TracedVM) -> None:
+        self.longest = 0.0
+        self._env = vm.lookup_env
+        self._asked = time.monotonic()
+        self._ended = threading.Event()
+        self._looked = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="jvmti witness", daemon=True)
+
+    def _look(self) -> None:
+        while not self._ended.wait(_LOOK):
+            began = time.monotonic()
+            try:
+                self._env.get_available_processors()
+            except Error:
+                return  # the target has ended, as others see, too
+            self.longest = max(self.longest, time.monotonic() - began)
+            self._looked.set()
+
+    def pause(self, action: Callable[[], None]) -> float:
+        """Seconds of the longest answer that began before the end of an action."""
+        self.longest = 0.0
+        action()
+        # One that has begun ends before the next look does.
+        for _ in range(2):
+            self._looked.clear()
+            self._looked.wait(1.0)
+        return self.longest
+
+    def __enter__(self) -> Witness:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+
+def in_steps(
+    vm: TracedVM, classes: Sequence[Any], max_pause: float, place: Callable[[Sequence[Any]], None]
+) -> list[float]:
+    """Put probes into classes, a few at a time.
+
+    Args:
+        vm: the VM.
+        classes: the classes.
+        max_pause: seconds that a step may stop the program.
+        place: puts probes into some of them.
+
+    Returns:
+        How long each step has stopped the program, in seconds.
+
+    Raises:
+        PauseTooLong: a single class takes longer, by the estimate before anything is done, or
+            as measured.
+    """
+    loaded = len(vm.classes())
+    step = estimated_pause(1, loaded)
+    if step > max_pause:
+        raise PauseTooLong("putting probes into one class", step, max_pause)
+    pauses: list[float] = []
+    batch = 1
+    too_long = 0
+    at = 0
+    with Witness(vm) as witness:
+        while at < len(classes):
+            part = classes[at : at + batch]
+            pause = witness.pause(lambda part=part: place(part))  # type: ignore[misc]
+            pauses.append(pause)
+            at += len(part)
+            too_long = too_long + 1 if pause > max_pause and len(part) == 1 else 0
+            if too_long == _PATIENCE and at < len(classes):
+                raise PauseTooLong("putting probes into one class", pause, max_pause)
+            # Towards two thirds of what is allowed.
+            wanted = int(len(part) * max_pause / max(1.5 * pause, 1e-6))
+            batch = max(1, min(wanted, 2 * len(part)))
+    return pauses
+
+
+__all__ = ["Cost", "Witness", "cost_of", "estimated_pause", "in_steps", "running_calls"]

@@ -1,0 +1,106 @@
+"""How long arming stops the program: estimated, measured by a witness, and kept to a limit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from command_line import run
+from jvmti.instrumentation.probes import BadProbe
+from jvmti.tracing.arming import Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from programs import JavaProgram, JavaPrograms
+
+ORDER = "Traced$Order"
+
+
+@pytest.fixture(scope="module")
+def traced(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Traced", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    program.ask("add 1")
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(traced.pid, timeout=30) as attached:
+        yield attached
+    assert traced.running()
+
+
+def test_what_a_trace_would_cost_is_what_it_takes(vm: jvmti.VM, traced: JavaProgram) -> None:
+    traced.ask("start 2")
+    try:
+        for patterns in (
+            ("Traced*.*",),
+            (f"{ORDER}.add", f"{ORDER}.deep(int)"),
+            (f"{ORDER}.<init>",),
+            (
+                "java.util.ArrayList.*",
+                "java.util.ArrayDeque.* extends java.util.Abstract*",
+            ),
+        ):
+            cost = vm.trace_cost(*patterns)
+            assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
+            with vm.trace(*patterns) as trace:
+                assert (cost.classes, cost.methods) == (trace.classes, trace.methods)
+                assert set(cost.running) <= set(trace.running)
+        cost = vm.trace_cost("Traced.run")
+        assert cost.running == {"Traced.run": 2}
+    finally:
+        traced.ask("stop")
+    assert 0 < cost.step <= cost.pause < 1
+    assert str(cost).startswith("1 methods of 1 classes; stops the program for about ")
+    assert vm.trace_cost("java.*.*").pause > cost.pause
+    assert vm.trace_cost("nobody.x")[:3] == (0, 0, {})
+    with pytest.raises(BadProbe, match="is not CLASS.METHOD"):
+        vm.trace_cost("Traced")
+
+
+def test_the_command_says_what_it_would_cost(traced: JavaProgram) -> None:
+    ended = run("trace", traced.pid, f"{ORDER}.*", "--dry-run", "--json")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert found["classes"] == 1
+    assert found["methods"] > 5
+    ended = run("trace", traced.pid, "java.*.*", "--dry-run")
+    assert "methods: a narrower pattern" in ended.stdout
+
+
+def test_a_limit_that_one_class_would_break_is_refused_beforehand(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with pytest.raises(jvmti.errors.PauseTooLong, match="max_pause is 0.0001 s") as raised:
+        vm.trace(f"{ORDER}.*", max_pause=0.0001)
+    assert raised.value.expected == pytest.approx(vm.trace_cost(f"{ORDER}.*").step, rel=0.5)
+    assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
+    assert traced.ask("add 0")
+
+
+def test_classes_get_their_probes_in_steps_that_are_measured(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with vm.trace("java.util.*.*", max_pause=1.0) as trace:
+        assert len(trace.pauses) > 3
+        assert trace.classes > 50
+        assert all(0 < pause for pause in trace.pauses)
+        assert traced.ask("deep 2") == "2"
+    with vm.trace("java.util.*.*") as at_once:
+        assert at_once.pauses == []
+        assert abs(at_once.classes - trace.classes) <= 5  # some are loaded meanwhile
+
+
+def test_a_witness_sees_a_pause(vm: jvmti.VM) -> None:
+    """Walking the heap stops the VM, as putting probes into classes does."""
+    with Witness(vm) as witness:
+        nothing = witness.pause(lambda: None)
+        pause = witness.pause(lambda: vm.env.force_garbage_collection())
+    assert 0 < nothing
+    assert 0 < pause
