@@ -28,7 +28,10 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"summary": True},
     {"when": "arg0 == 1 or this.hash == 3"},
     {"over": 0.001},
-    {"max_pause": 0.01},
+    {"max_pause": 1.0},
+    {"by": "arg0"},
+    {"objects": 10, "limit": None},
+    {"every": 3, "when": "caller in 'x*' or took >= 0"},
 )
 
 
@@ -36,6 +39,9 @@ def opened(vm: jvmti.VM, own: random.Random) -> Any:
     """Something new that has probes."""
     match own.randrange(4):
         case 0:
+            if own.random() < 0.5:
+                place = own.choice(("write *.* in Steady*.*", "new * in Steady*.*"))
+                return vm.logpoint(place, unloaded=True, limit=None)
             text = "{arg0} {this.aString} {this.anObject.nobody} {thread}"
             return vm.logpoint("Steady$Prey.*", text, limit=None)
         case 1:

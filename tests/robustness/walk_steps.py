@@ -604,7 +604,7 @@ def trace_calls(walker: Walker) -> None:
         summary=walker.chance(0.3),
         over=walker.random.choice([0.0, 0.0, 0.001]),
         when=walker.random.choice([None, None, "arg0 == 1 or this.anInt > 3", "value != None"]),
-        max_pause=walker.random.choice([None, 0.01]),
+        max_pause=walker.random.choice([None, 1.0]),
         text=walker.random.choice([8, 48, 1000]),
         stack=walker.random.choice([0, 0, 3, 100]),
     )
@@ -615,7 +615,9 @@ def trace_calls(walker: Walker) -> None:
 def log_places(walker: Walker) -> None:
     texts = ("x", "{arg0} {thread}", "{this.anObject.anInt} {len(this.aString)} {this}")
     made = walker.vm.logpoint(
-        walker.random.choice(["Walked*.*", "Walked*.*@0", "java.lang.Thread.*", "Walked*:80"]),
+        walker.random.choice(
+            ["Walked*.*", "Walked*.*@0", "java.lang.Thread.*", "new * in Walked*.*"]
+        ),
         walker.random.choice(texts),
         limit=walker.random.choice([None, 100]),
         when=walker.random.choice([None, "arg0 == 1 or this.anInt > 3"]),
