@@ -120,7 +120,7 @@ class Output {
     if (size == 0 || from == nullptr) return;
     if (uint8_t* at = room(size)) std::memcpy(at, from, size);
   }
-  // Space for so many bytes; null without memory.
+  // Space for more bytes; null if memory is short.
   uint8_t* room(uint64_t size) {
     uint64_t used = bytes_.size();
     if (failed) return nullptr;

@@ -16,6 +16,15 @@ constexpr const char* kComparisons[] = {"(JJI)I", "(DDI)I", "(Ljava/lang/Object;
 
 enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent };
 
+// The UTF-16 unit that a text of one character stands for; -1 for any other text.
+int32_t character(Text text) {
+  if (text.size == 1) return text[0];
+  if (text.size == 2 && (text[0] & 0xE0) == 0xC0) return (text[0] & 0x1F) << 6 | (text[1] & 0x3F);
+  if (text.size == 3 && (text[0] & 0xF0) == 0xE0)
+    return (text[0] & 0x0F) << 12 | (text[1] & 0x3F) << 6 | (text[2] & 0x3F);
+  return -1;
+}
+
 }  // namespace
 
 // The type of what a path of one field leads to from `this`, where the class itself has the field;
@@ -54,9 +63,11 @@ bool Method::is_possible(const Step& step, const Place& place) const {
   if (!is_possible(*step.operand, place)) return false;
   char kind = category(type_at(*step.operand, place));
   // A box may have a number.
-  if (kind == 'L') return true;
+  bool is_equality = step.holds == 2 || step.holds == 5;  // only characters have an order
+  if (kind == 'L') return step.type != 'S' || is_equality;
   if (step.path.size != 0 || kind == 'V' || kind == '\0') return false;
-  return step.type == 'D' || step.type == 'J';
+  bool is_character = type_at(*step.operand, place) == Text("C") && character(step.text) >= 0;
+  return step.type == 'D' || step.type == 'J' || (step.type == 'S' && is_character);
 }
 
 void Method::condition(const Probe& probe, const Place& place) {
@@ -90,10 +101,18 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   Text field = own_field(*step.operand, step.path);
   bool is_field = field.size != 0 && category(field) != '\0';
   char kind = is_field ? category(field) : category(type);
-  bool is_number = kind != 'L' && (step.type == 'D' || step.type == 'J');
+  // A text that is compared with a character is one.
+  bool is_character = kind == 'I' && step.type == 'S';
+  bool is_number = kind != 'L' && (step.type == 'D' || step.type == 'J' || is_character);
   // A fraction is compared as such with a whole number, too.
   bool is_real = step.type == 'D' || kind == 'F' || kind == 'D';
-  int64_t constant = step.constant;
+  int64_t constant = is_character ? character(step.text) : step.constant;
+  if (kind == 'F' && step.type == 'D') {
+    double value;
+    std::memcpy(&value, &constant, sizeof value);
+    value = static_cast<double>(static_cast<float>(value));
+    std::memcpy(&constant, &value, sizeof value);
+  }
   if (is_real && step.type == 'J') {
     double value = static_cast<double>(step.constant);
     std::memcpy(&constant, &value, sizeof constant);

@@ -62,6 +62,7 @@ bool Method::generate() {
   ranges_.clear();
   bad_branch_ = false;
   unwind_at_ = kNowhere;
+  find_stops();
   line_ = 0;
   next_line_ = 0;
   deepest_ = 0;
@@ -137,7 +138,7 @@ bool Method::generate() {
     out_->copy(code_ + next, end - next);
   }
   if (open) ranges_[ranges_.size() - 1].end = pc();
-  return unwind();
+  return unwind() && leave();
 }
 
 // To the line of an instruction.

@@ -51,6 +51,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
     if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
       uses_this = true;
     if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals = true;
+    if (probe->outcome == Outcome::kStop) uses_locals = true;
   }
   if (!read(code)) return Woven::kMalformed;
   is_constructor_ = method.name == Text("<init>");

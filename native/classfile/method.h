@@ -118,6 +118,14 @@ class Method {
     uint32_t probe;
     uint32_t slot;
   };
+  // Of a thread that stops.
+  struct Variable {
+    uint32_t slot;
+    char category;
+    Text type;  // a descriptor; empty where it is not known
+    Text name;  // empty where there is none
+    Text cast;  // the class of what may be put there; empty where nothing may
+  };
 
   // False without memory, which is no fault of the class file.
   template <class T>
@@ -195,6 +203,16 @@ class Method {
   void put(const Probe& probe, Text type, uint32_t* at);
   void put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at);
   void invoke_put(const Probe& probe, uint8_t kind);
+
+  // stops.cpp: places where a thread may stop
+  void find_stops();
+  bool has_stopped(const Probe& probe) const;
+  bool variable_in(uint32_t slot, uint32_t at, Text* name, Text* type) const;
+  bool is_reachable(const Type& held, Text declared) const;
+  bool find_variables(const Place& place);
+  bool stop(const Probe& probe, const Place& place);
+  void helper_method(const Probe& probe, Text name, Text descriptor);
+  bool leave();
 
   // sequences.cpp: what a probe is made of
   bool is_possible(const Probe& probe, const Place& place) const;
@@ -315,6 +333,11 @@ class Method {
   Vector<Type> inserted_types_;
   Vector<Range> ranges_;
   uint32_t unwind_at_ = kNowhere;
+  Vector<Variable> variables_;
+  Vector<Range> stops_;  // calls that may leave the method early
+  bool can_leave_ = false;
+  Text leave_helper_;
+  uint32_t leave_at_ = kNowhere;
   Frame declared_;
   Tracker tracker_;
   Output table_;

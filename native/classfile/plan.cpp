@@ -212,6 +212,10 @@ bool Plan::describe(Probe* probe) {
     probe->descriptor = probe->conditional ? kBeginIf : kBegin;
     return true;
   }
+  if (probe->outcome == Outcome::kStop) {
+    probe->descriptor = probe->conditional ? kStopIf : kStop;
+    return true;
+  }
   bool fits = add(probe->conditional ? "(I" : "(");
   for (uint32_t i = 0; i < probe->operand_count; ++i)
     fits = fits && add(described(probe->operands[i].type));
@@ -295,6 +299,15 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
           probe.operands[2].type != 'J' || probe.record_size > kLargestRecord ||
           probe.text_size > kLargestRecord || probe.text_size % 8 != 0) {
         return Status::kBadPlan;
+      }
+      break;
+    case Outcome::kStop:
+      if (probe.result != 'A' || probe.operand_count < kStopOperands ||
+          probe.operands[0].type != 'I' || probe.operands[1].type != 'I') {
+        return Status::kBadPlan;
+      }
+      for (uint32_t i = kStopOperands; i < probe.operand_count; ++i) {
+        if (std::strchr("LST", probe.operands[i].type) == nullptr) return Status::kBadPlan;
       }
       break;
   }

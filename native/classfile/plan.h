@@ -73,6 +73,11 @@ constexpr const char* kBegin = "(IIJ)J";
 constexpr const char* kBeginIf = "(IIIJ)J";
 constexpr const char* kEnd = "(J)V";
 
+// What a probe that stops calls first: with the set, the site, and how large the array is to be.
+constexpr uint32_t kStopOperands = 2;
+constexpr const char* kStop = "(III)[Ljava/lang/Object;";
+constexpr const char* kStopIf = "(IIII)[Ljava/lang/Object;";
+
 class Plan {
  public:
   Status read(const uint8_t* data, uint64_t size);

@@ -181,6 +181,7 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
   bound_to_ = probe.helper;
+  if (probe.outcome == Outcome::kStop) return stop(probe, place);
   bool records = probe.outcome == Outcome::kRecord;
   uint32_t shape = shapes_.size();
   uint32_t handed_over = records ? kBeginOperands : probe.operand_count;

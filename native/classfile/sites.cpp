@@ -104,7 +104,7 @@ bool Method::before(uint32_t at, uint8_t op) {
   place.at = at;
   if ((marks & kLineStart) != 0 && is_wanted(Site::kLine)) {
     auto here = [&](const Probe& probe) {
-      return probe.at < 0 || static_cast<uint32_t>(probe.at) == line_;
+      return probe.at < 0 || (static_cast<uint32_t>(probe.at) == line_ && !has_stopped(probe));
     };
     if (!select(Site::kLine, &selected_, here) || !run(selected_, place)) return false;
   }

@@ -18,6 +18,14 @@ bool Method::exception_table() {
   out_->u2(0);
   uint32_t count = handler_count_;
   Bytes handlers = handlers_;
+  // What leaves early is nobody else's.
+  for (const Range& one : stops_) {
+    ++count;
+    out_->u2(one.start);
+    out_->u2(one.end);
+    out_->u2(leave_at_);
+    out_->u2(pool_.add_class(leave_helper_));
+  }
   for (uint32_t i = 0; i < handler_count_; ++i) {
     for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));
     out_->u2(handlers.u2());
@@ -41,7 +49,7 @@ bool Method::write_frames() {
   FrameReader old(pool_, frame_table_);
   size_t next = 0;
   // Once there is one of ours, those behind it are not differences to their neighbours any more.
-  bool decodes = !kept_types_.empty() || (!inserted_.empty() && inserted_[0].place != unwind_at_);
+  bool decodes = !kept_types_.empty() || (!inserted_.empty() && inserted_[0].place < mapped(size_));
   Vector<Type> locals;
   if (decodes) {
     if (!first_frame(&declared_)) return false;

@@ -21,6 +21,14 @@ def test_the_verifier_takes_classes_of_the_jdk_that_record_calls(jvm: jvms.Jvm) 
     assert found.failed == {}
 
 
+def test_the_verifier_takes_classes_of_the_jdk_that_stop_threads(jvm: jvms.Jvm) -> None:
+    found = verification.run(jvm, [], verification.STOPPING, step=700, most=700)
+    assert found.classes > 500
+    assert found.placed > 10_000
+    # The agent puts no such probe into Object, whose constructor the probe's own objects call.
+    assert set(found.failed) <= {"java.lang.Object"}
+
+
 def test_the_verifier_refuses_what_is_wrong(jvm: jvms.Jvm) -> None:
     probe: str | Probe = f"entry *.* -> {verification.HELPER}.entry(Object this)"
     loads_an_int = (b"\x2a\xb8", b"\x1a\xb8")  # iload_0 for aload_0 before a static call

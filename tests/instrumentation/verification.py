@@ -23,16 +23,23 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "native/agent/generate"))
+
+from probe_helper import helper_class
+
 import compiler
 import jvms
 import jvmti
 import programs
 from jvmti.classfile import MalformedClassFile
+from jvmti.debug.stop_probes import stop_probe
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.errors import Error, NamesDontMatch
 from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Site
+from jvmti.tracing.call_probes import HELPER as CALLED
 from jvmti.tracing.call_probes import RecordShape, call_probes, recorded
 from jvmti.tracing.conditions import EVERYWHERE, compiled
 from jvmti.tracing.places import Place
@@ -113,6 +120,20 @@ RECORDING: list[str | Probe] = [
 ]
 """Probes that record, count, and have conditions."""
 
+_THIS, _TARGET, _VALUE = (Operand(kind, "L") for kind in (Kind.THIS, Kind.TARGET, Kind.VALUE))
+STOPPING: list[str | Probe] = [
+    stop_probe(Site.ENTRY, None),
+    stop_probe(Site.ENTRY, "arg0 > 3 or this.count == 1"),
+    stop_probe(Site.LINE, None),
+    stop_probe(Site.RETURN, None, _VALUE),
+    stop_probe(Site.UNWIND, None, _VALUE),
+    stop_probe(Site.READ, None, _TARGET, _VALUE),
+    stop_probe(Site.WRITE, None, _TARGET, _VALUE),
+    stop_probe(Site.THROW, None, _VALUE),
+    stop_probe(Site.CATCH, None, _VALUE),
+]
+"""Probes that stop threads, with all variables, and may leave the method."""
+
 PLAIN: list[str | Probe] = [
     f"entry *.* -> {HELPER}.entry(int site)",
     f"return *.* -> {HELPER}.left(int site)",
@@ -158,6 +179,9 @@ class Verification:
         self.program = program
         self.instrumenter = Instrumenter(probes)
         self.end = self.vm.jni.find_class("Loads")
+        # The verifier asks whether it is an exception.
+        helper = CALLED.replace(".", "/")
+        self.vm.jni.define_class(helper, None, helper_class(helper))
 
     def ask(self, question: str, file: Path) -> Iterator[Loaded]:
         """Have classes loaded, and give those."""

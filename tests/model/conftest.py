@@ -45,3 +45,18 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         while (now := held(vm)) != before and time.monotonic() < until:
             time.sleep(0.05)
         assert now == before
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What only the VM does is not tried on an agent that was attached late."""
+    left_out = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and hasattr(item, "callspec")
+        and item.callspec.params.get("way") == "late"
+        and item.get_closest_marker("natively")
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

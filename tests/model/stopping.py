@@ -37,9 +37,10 @@ def reserving(jvm: Jvm) -> list[str]:
     return [f"-agentpath:{library}=reserve", "-XX:+StartAttachListener", "-Xmx64m"]
 
 
-def start(programs: JavaPrograms, jvm: Jvm) -> JavaProgram:
-    """The program, with all capabilities reserved."""
-    program = programs("Stopping", jvm_args=reserving(jvm))
+def start(programs: JavaPrograms, jvm: Jvm, *, late: bool = False) -> JavaProgram:
+    """The program, with all capabilities reserved, or with nothing prepared."""
+    options = ["-XX:+StartAttachListener", "-Xmx64m"] if late else reserving(jvm)
+    program = programs("Stopping", jvm_args=options)
     program.expect("ready", timeout=60)
     return program
 

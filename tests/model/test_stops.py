@@ -32,9 +32,15 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 
+@pytest.fixture(scope="module", params=["natively", "late"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Whether the VM stops threads, or probes do, because the agent was attached late."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
-    return stopping.start(shared_java_program, jvm)
+def program(jvm: Jvm, way: str, shared_java_program: JavaPrograms) -> JavaProgram:
+    return stopping.start(shared_java_program, jvm, late=way == "late")
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +103,7 @@ def test_a_loop_over_a_breakpoint_sees_each_thread_wait_with_its_variables(
         stop.locals  # noqa: B018
 
 
+@pytest.mark.natively("the event itself is another matter")
 def test_a_handler_of_the_same_event_is_asked_after_each_stop_while_there_is_one(
     jvm: Jvm, java_program: JavaPrograms
 ) -> None:
@@ -154,6 +161,7 @@ def test_every_type_of_variable_is_shown_as_python_has_it(
     }  # fmt: skip
 
 
+@pytest.mark.natively("a frame is not popped")
 def test_a_frame_is_popped_and_another_value_returned(vm: jvmti.VM, program: JavaProgram) -> None:
     if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
         pytest.skip("the interpreter-only VM does neither")
@@ -236,6 +244,7 @@ def test_several_breakpoints_share_a_place(vm: jvmti.VM, program: JavaProgram) -
     odd.cancel()
 
 
+@pytest.mark.natively("probes at one place stop a thread one after the other")
 def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
     add = method(vm, "add")
     with add.breakpoint() as outer, add.breakpoint() as inner:
@@ -249,6 +258,7 @@ def test_two_blocks_at_one_place_both_have_the_thread(vm: jvmti.VM, program: Jav
     assert program.ask("join t") == "2"
 
 
+@pytest.mark.natively("probes at one place stop a thread one after the other")
 @pytest.mark.parametrize("made", ["before", "after"])
 def test_conditions_and_functions_of_a_place_are_done_before_anybody_has_the_thread(
     vm: jvmti.VM, program: JavaProgram, made: str
@@ -422,6 +432,7 @@ def test_conditions_are_what_python_makes_of_them(vm: jvmti.VM, program: JavaPro
         point.cancel()
 
 
+@pytest.mark.natively("the controller reads variables natively")
 def test_a_condition_decided_here_is_what_the_agent_makes_of_it(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -456,6 +467,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.natively("probes evaluate more")
 def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
     add = method(vm, "add")
     for when, says in REFUSED:
@@ -463,6 +475,7 @@ def test_what_the_agent_cannot_evaluate_is_named(vm: jvmti.VM) -> None:
             add.breakpoint(line=LINE["twice"], when=when)
 
 
+@pytest.mark.natively("it needs no JVM")
 def test_a_variable_is_there_up_to_the_end_of_its_range() -> None:
     table = [LocalVariableEntry(2, 4, "n", "I", None, 1)]
     tree = parse("n > 1")
@@ -483,6 +496,7 @@ def test_of_many_variables_those_with_near_names_are_listed(vm: jvmti.VM) -> Non
         method(vm, "unload").breakpoint(location=0, when="zyx == 1")
 
 
+@pytest.mark.natively("probes have plans")
 def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -567,6 +581,7 @@ def test_threads_and_callers_are_chosen_in_the_agent(vm: jvmti.VM, program: Java
 # ---- steps ----------------------------------------------------------------------------------
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "factorial").breakpoint(line=LINE["recurse"], hits="after 2") as stops:
         program.ask("start t factorial 5")
@@ -599,6 +614,7 @@ def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: Java
     assert program.ask("join t") == "120"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_into_a_call_passes_over_what_has_no_lines(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -610,6 +626,7 @@ def test_a_step_into_a_call_passes_over_what_has_no_lines(
     assert program.ask("join t") == "handled"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_over_a_call_that_throws_ends_in_the_handler(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -621,6 +638,7 @@ def test_a_step_over_a_call_that_throws_ends_in_the_handler(
     assert program.ask("join t") == "-1"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_out_of_a_method_that_throws_ends_where_it_is_caught(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -632,6 +650,7 @@ def test_a_step_out_of_a_method_that_throws_ends_where_it_is_caught(
     assert program.ask("join t") == "-1"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_that_never_ends_ends_with_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "thrower").breakpoint(line=LINE["decide"]) as stops:
         program.ask("start t thrower 1")
@@ -644,6 +663,7 @@ def test_a_step_that_never_ends_ends_with_the_thread(vm: jvmti.VM, program: Java
     assert program.ask("join t").startswith("threw java.lang.IllegalStateException: n is 1")
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
     inner = method(vm, "add").breakpoint(line=LINE["sum"])
     with method(vm, "another").breakpoint() as stops, inner:
@@ -658,6 +678,7 @@ def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
     program.ask("join t")
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 @pytest.mark.parametrize("left_by", ["popped", "returned", "popped and returned"])
 def test_a_step_over_a_call_goes_on_when_its_frame_is_left(
     vm: jvmti.VM, program: JavaProgram, left_by: str
@@ -684,6 +705,7 @@ def test_a_step_over_a_call_goes_on_when_its_frame_is_left(
     assert seen == ([0] if left_by == "returned" else [0, 0])
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_out_of_a_frame_that_is_popped_ends_before_the_call_is_made_again(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -705,6 +727,7 @@ def test_a_step_out_of_a_frame_that_is_popped_ends_before_the_call_is_made_again
     assert program.ask("join t") == "5"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_steps_of_a_thread_whose_frame_is_popped_while_it_is_suspended_go_on(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -748,6 +771,7 @@ def with_virtual_threads(vm: jvmti.VM) -> Iterator[None]:
     vm._bootstrap_classes.pop("java/lang/VirtualThread", None)
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -764,6 +788,7 @@ def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     assert program.ask("join v") == "77"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -781,6 +806,7 @@ def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     assert program.ask("join v") == "78"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -796,6 +822,7 @@ def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     assert program.ask("join v") == "2"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_that_waits_in_synchronized_is_pinned_up_to_java_23(
     vm: jvmti.VM, program: JavaProgram, jvm: Jvm, with_virtual_threads: None
 ) -> None:
@@ -808,6 +835,7 @@ def test_a_virtual_thread_that_waits_in_synchronized_is_pinned_up_to_java_23(
     assert program.ask("join v") == "3"
 
 
+@pytest.mark.natively("probes leave a frame themselves")
 def test_a_frame_above_a_native_method_cannot_be_left(vm: jvmti.VM, program: JavaProgram) -> None:
     if not Capabilities.can_pop_frame & vm.env.get_potential_capabilities():
         pytest.skip("the interpreter-only VM does neither")
@@ -820,6 +848,7 @@ def test_a_frame_above_a_native_method_cannot_be_left(vm: jvmti.VM, program: Jav
                 leave()
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "loop").breakpoint() as stops:
         program.ask("start t loop 2")
@@ -836,6 +865,7 @@ def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) ->
     assert program.ask("join t") == "1"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgram) -> None:
     seen: list[int] = []
     with method(vm, "another").breakpoint() as stops:
@@ -850,6 +880,7 @@ def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgr
     program.ask("join t")
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: JavaProgram) -> None:
     if vm.version.major < 21:
         pytest.skip("this release has no virtual threads")
@@ -864,6 +895,7 @@ def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: Ja
     assert program.ask("join v") == "12"
 
 
+@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_bad_steps_are_refused(vm: jvmti.VM) -> None:
     thread = vm.threads["main"]
     with pytest.raises(ValueError, match="over"):
@@ -900,6 +932,7 @@ def test_an_instance_field_is_distinguished_from_others_and_a_text_is_one(
         watch.cancel()
 
 
+@pytest.mark.natively("an exception is seen as it is made")
 def test_an_exception_is_stopped_at_where_it_is_thrown(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.catch("java.lang.NullPointerException") as stops:
         program.ask("start t null 1")
@@ -912,6 +945,7 @@ def test_an_exception_is_stopped_at_where_it_is_thrown(vm: jvmti.VM, program: Ja
     assert program.ask("join t") == "caught"
 
 
+@pytest.mark.natively("the probes of methods without the variable are left out")
 def test_a_watch_stops_where_a_condition_on_variables_holds(
     vm: jvmti.VM, program: JavaProgram, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -939,6 +973,7 @@ def test_a_watch_stops_where_a_condition_on_variables_holds(
     assert not list(vm.breakpoints)
 
 
+@pytest.mark.natively("an exception is seen as it is made")
 def test_an_exception_is_stopped_at_where_a_condition_on_variables_holds(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -952,6 +987,7 @@ def test_an_exception_is_stopped_at_where_a_condition_on_variables_holds(
     assert [program.ask(f"join t{number}") for number in (1, 2)] == ["-1", "-1"]
 
 
+@pytest.mark.natively("an exception is seen as it is made")
 def test_exceptions_are_chosen_by_superclass_pattern_and_fate(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -1083,6 +1119,7 @@ def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
         method(vm, "add").breakpoint(thread="t")  # type: ignore[arg-type]
 
 
+@pytest.mark.natively("it starts a JVM of its own")
 def test_a_class_without_tables_says_what_is_missing(jvm: Jvm, java_program: JavaPrograms) -> None:
     program = java_program(
         "Stopping",
@@ -1114,6 +1151,7 @@ def test_a_class_without_tables_says_what_is_missing(jvm: Jvm, java_program: Jav
 # ---- sessions that go -----------------------------------------------------------------------
 
 
+@pytest.mark.natively("it starts a JVM of its own")
 def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -1124,18 +1162,19 @@ def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
     point.cancel()
 
 
-def test_a_jvm_that_does_not_give_breakpoints_says_what_to_do(
+@pytest.mark.natively("it starts a JVM of its own")
+def test_a_jvm_that_does_not_give_steps_says_what_to_do(
     jvm: Jvm, java_program: JavaPrograms
 ) -> None:
     program = java_program("Stopping", jvm_args=["-XX:+StartAttachListener"])
     program.expect("ready", timeout=60)
     with jvmti.attach(program.pid, timeout=30) as vm:
-        for ask in (method(vm, "add").breakpoint, vm.catch, vm.threads["main"].step):
-            with pytest.raises(NotAvailable, match=r"only while the VM starts; .*--reserve"):
-                ask()
+        with pytest.raises(NotAvailable, match=r"only while the VM starts; .*--reserve"):
+            vm.threads["main"].step()
         assert len(vm.breakpoints) == 0
 
 
+@pytest.mark.natively("it starts a JVM of its own")
 def test_a_held_jvm_has_its_first_stop_before_the_program_runs(
     jvm: Jvm, java_classes: Callable[..., Path]
 ) -> None:
@@ -1157,6 +1196,7 @@ def test_a_held_jvm_has_its_first_stop_before_the_program_runs(
         assert vm.popen.wait(SOON) == 0
 
 
+@pytest.mark.natively("it is about the VM's own capabilities")
 def test_an_environment_of_the_users_own_lends_what_only_one_can_have(
     jvm: Jvm, java_program: JavaPrograms
 ) -> None:

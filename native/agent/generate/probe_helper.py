@@ -20,7 +20,10 @@ from jvmti.layouts.probes import RECORDED
 _AT = CONTROL.offsets
 _IN = RECORDED.offsets
 _EXPONENT_BIAS = 1023 * TALLIES.PER_OCTAVE
-_NEEDS_REFERENCE = {"getstatic", "putstatic", "invokestatic", "invokevirtual", "invokespecial"}
+_NEEDS_REFERENCE = {
+    *("getstatic", "putstatic", "getfield", "invokestatic", "invokevirtual", "invokespecial")
+}
+_NEEDS_CLASS = {"anewarray", "checkcast"}
 
 _PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
 
@@ -811,8 +814,125 @@ _METHODS["fail (IILjava/lang/String;Ljava/lang/String;)V"] = (
     """,
 )
 
+# A thread that stops: its variables go into an array, which is null where it goes on.
+_METHODS["stop (III)[Ljava/lang/Object;"] = (
+    6,
+    3,
+    """
+    {is_gone}
+    try:
+    iload_2
+    anewarray java/lang/Object
+    areturn
+    failed:
+    pop
+    off:
+    aconst_null
+    areturn
+    """,
+)
+_METHODS["stop (IIII)[Ljava/lang/Object;"] = (
+    3,
+    4,
+    """
+    iload_0
+    ifeq off
+    iload_1
+    iload_2
+    iload_3
+    invokestatic THIS.stop (III)[Ljava/lang/Object;
+    areturn
+    off:
+    aconst_null
+    areturn
+    """,
+)
+_METHODS["stopped ([Ljava/lang/Object;II)V"] = (
+    3,
+    3,
+    """
+    aload_0
+    ifnull off
+    aload_0
+    iload_1
+    iload_2
+    invokestatic THIS.halt ([Ljava/lang/Object;II)V
+    off:
+    return
+    """,
+)
+# The value that leaves a method early is in an array of its own, in the first place.
+_LEFT = """
+    aload_0
+    checkcast THIS
+    getfield THIS.values [Ljava/lang/Object;
+    iconst_0
+    aaload
+    checkcast [Ljava/lang/Object;
+    iconst_0
+    aaload
+"""
+for _letter, _box, _load, _at in (
+    ("I", "Integer", "iload_1", "iload_2"),
+    ("J", "Long", "lload_1", "iload_3"),
+    ("F", "Float", "fload_1", "iload_2"),
+    ("D", "Double", "dload_1", "iload_3"),
+    ("Ljava/lang/Object;", "", "aload_1", "iload_2"),
+):
+    _kind = _load[0]
+    _name = {"I": "int", "J": "long", "F": "float", "D": "double"}.get(_letter, "")
+    _boxes = f"invokestatic java/lang/{_box}.valueOf ({_letter})Ljava/lang/{_box};" if _box else ""
+    _unboxes = (
+        f"checkcast java/lang/{_box}\ninvokevirtual java/lang/{_box}.{_name}Value (){_letter}"
+        if _box
+        else ""
+    )
+    _METHODS[f"keep ([Ljava/lang/Object;{_letter}I)[Ljava/lang/Object;"] = (
+        5,
+        4,
+        f"""
+        aload_0
+        ifnull off
+        aload_0
+        try:
+        {_at}
+        {_load}
+        {_boxes}
+        aastore
+        off:
+        aload_0
+        areturn
+        failed:
+        pop
+        aconst_null
+        areturn
+        """,
+    )
+    _METHODS[f"take ([Ljava/lang/Object;{_letter}I){_letter}"] = (
+        2,
+        4,
+        f"""
+        aload_0
+        ifnull off
+        aload_0
+        {_at}
+        aaload
+        {_unboxes}
+        {_kind}return
+        off:
+        {_load}
+        {_kind}return
+        """,
+    )
+    _METHODS[f"left (Ljava/lang/Throwable;){_letter}"] = (
+        2,
+        1,
+        f"{_LEFT}\n{_unboxes}\n{_kind}return",
+    )
+
 _NATIVES = (
     "control ()J",
+    "halt ([Ljava/lang/Object;II)V",
     "key (ILjava/lang/Object;I)I",
     "object (JLjava/lang/Object;II)V",
     "pause (IJ)V",
@@ -820,6 +940,8 @@ _NATIVES = (
     "test (IILjava/lang/Object;)I",
 )
 _FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
+# Of its one kind of object, which leaves a method early: the array of the thread that stopped.
+_OBJECT_FIELD = "values [Ljava/lang/Object;"
 _NUMBERS = {
     "unsafe": _UNSAFE,
     "shortest": _AT["shortest"],
@@ -889,8 +1011,11 @@ class _Constants:
         return struct.pack(">H", self._next) + b"".join(self._found)
 
 
-def _assemble(text: str, constants: _Constants) -> bytes:
-    """Code of text: an instruction, or a label and a colon, in each line."""
+def _assemble(text: str, constants: _Constants) -> tuple[bytes, bytes]:
+    """Code of text and its table of handlers: in each line an instruction, or a label and a colon.
+
+    What is thrown between the labels ``try`` and ``failed`` is caught at the latter.
+    """
     code = bytearray()
     labels: dict[str, int] = {}
     jumps: list[tuple[int, int, str]] = []
@@ -916,24 +1041,29 @@ def _assemble(text: str, constants: _Constants) -> bytes:
             case "C" if name == "ldc_w":
                 made = constants.klass if rest[0] == "class" else constants.string
                 code += struct.pack(">H", made(rest[1]))
+            case "C" if name in _NEEDS_CLASS:
+                code += struct.pack(">H", constants.klass(rest[0]))
             case "C" if name in _NEEDS_REFERENCE:
                 code += struct.pack(">H", constants.member(rest[0], rest[1]))
             case other:
                 raise ValueError(f"{line}: {other} cannot be assembled")
     for start, at, label in jumps:
         struct.pack_into(">h", code, at, labels[label] - start)
-    return bytes(code)
+    if "try" not in labels:
+        return bytes(code), b"\0\0"
+    caught = struct.pack(">HHHHH", 1, labels["try"], labels["failed"], labels["failed"], 0)
+    return bytes(code), caught
 
 
 def helper_class(name: str) -> bytes:
     """The class file of the helper under an internal name."""
     constants = _Constants(name)
     body = bytearray(struct.pack(">HHHH", _PUBLIC | _FINAL | _SUPER, constants.klass("THIS"), 0, 0))
-    struct.pack_into(">H", body, 4, constants.klass("java/lang/Object"))
-    body += struct.pack(">H", len(_FIELDS))
-    for field in _FIELDS:
+    struct.pack_into(">H", body, 4, constants.klass("java/lang/Error"))
+    body += struct.pack(">H", len(_FIELDS) + 1)
+    for field in (*_FIELDS, _OBJECT_FIELD):
         of, descriptor = field.split()
-        access = _PRIVATE | _STATIC | _FINAL
+        access = _PRIVATE if field == _OBJECT_FIELD else _PRIVATE | _STATIC | _FINAL
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     body += struct.pack(">H", len(_METHODS) + len(_NATIVES))
     for method in _NATIVES:
@@ -942,11 +1072,11 @@ def helper_class(name: str) -> bytes:
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     for method, (stack, most_locals, text) in _METHODS.items():
         of, descriptor = method.split()
-        code = _assemble(text.format(**_NUMBERS), constants)
+        code, handlers = _assemble(text.format(**_NUMBERS), constants)
         access = _STATIC | (0 if of == "<clinit>" else _PUBLIC)
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 1)
-        body += struct.pack(">HI", constants.text("Code"), 12 + len(code))
-        body += struct.pack(">HHI", stack, most_locals, len(code)) + code + b"\0\0\0\0"
+        body += struct.pack(">HI", constants.text("Code"), 10 + len(code) + len(handlers))
+        body += struct.pack(">HHI", stack, most_locals, len(code)) + code + handlers + b"\0\0"
     body += b"\0\0"
     return struct.pack(">IHH", 0xCAFEBABE, 0, 49) + constants.table() + bytes(body)
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.redefinitions import Redefinitions
 from jvmti.debug.stepping import Steps
+from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.debug.variables import object_or_text
-from jvmti.interface.capabilities import SOLO, Capabilities
+from jvmti.env.events import EVENTS
+from jvmti.interface.capabilities import ONLOAD_ONLY, SOLO, Capabilities
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
-from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE
+from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE, PROBE
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import BorrowedConversation
 
@@ -64,6 +66,11 @@ class BreakpointTable:
         self._lock = threading.RLock()
         self._stepping: dict[Steps, Thread] = {}
         vm._session.openings.register(range(OPENING.STOP, OPENING.STOP + 1), self.opened)
+        vm._session.openings.register(
+            range(OPENING.PROBE_STOP, OPENING.PROBE_STOP + 1), self.opened
+        )
+        self._probed: dict[Thread, tuple[int, ProbedFrame | None]] = {}
+        """Threads that have stopped at a probe: how many frames are above, and what theirs has."""
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -113,11 +120,32 @@ class BreakpointTable:
                 env = self._vm._lending.holder(wanted)
                 if env is not None:
                     return env
-                potential = self.env.get_potential_capabilities()
+                potential = self._vm._lending.potential(self.env)
                 how = _how_to_have(missing, error, self._vm, potential)
                 raise NotAvailable(error.code, error.function, how) from None
             self._held |= missing
             return self.env
+
+    def is_emulated(self, event: Event) -> bool:
+        """Whether probes stand in for an event, because the VM grants it only while it starts."""
+        wanted = Capabilities.of(*EVENTS[event].declaration.capabilities)
+        if not wanted & ONLOAD_ONLY or not self._vm._session.live:
+            return False
+        with self._lock:
+            missing = wanted & ~self._held
+            potential = self._vm._lending.potential(self.env)
+        if potential & ONLOAD_ONLY & ~SOLO or not missing & ~potential:
+            return False
+        holder = self._vm._lending.holder(wanted)
+        return holder is None or bool(wanted & self._vm.emulation.held(holder))
+
+    def probed(self, thread: Thread) -> ProbedFrame | None:
+        """Where a thread has stopped at a probe; ``None`` if it has not."""
+        return self._probed[thread][1] if self._probed and thread in self._probed else None
+
+    def frames_above(self, thread: Thread) -> int:
+        """How many frames on top of a thread's stack are what stopped it at a probe."""
+        return self._probed[thread][0] if self._probed and thread in self._probed else 0
 
     @property
     def could_give(self) -> Capabilities:
@@ -149,13 +177,11 @@ class BreakpointTable:
 
     def opened(self, number: int, environment: int, data: bytes) -> bytes:
         """A thread has stopped, and waits until this returns."""
-        self._stopped(data)
+        self._stopped(data, number == OPENING.PROBE_STOP)
         return b""
 
-    def _stopped(self, data: bytes) -> None:
+    def _stopped(self, data: bytes, at_probe: bool) -> None:
         session = self._vm._session
-        lender = session.conversation
-        assert lender is not None
         event, count = _HEAD.unpack_from(data)
         at = _HEAD.size + 4 * count
         numbers = struct.unpack_from(f"<{count}I", data, _HEAD.size)
@@ -172,15 +198,55 @@ class BreakpointTable:
                     notify = owner._class_prepared if prepared else owner._class_redefining
                     self._guarded(event, notify, cls)
             return
+        if at_probe:
+            self._stopped_at_probe(owners[0], thread, method_handle, location, data[at:])
+            return
         about = self._about(event, data, at)
-        lock = threading.RLock()
         method = session.wrap(method_handle)
+        self._meet(event, owners, thread, method, location, about)
+
+    def _stopped_at_probe(
+        self, owner: StopRequest | None, thread: Thread, method: int, location: int, data: bytes
+    ) -> None:
+        wrap = self._vm._session.wrap
+        values_handle, number, site, depth = PROBE.struct.unpack_from(data)
+        values: Any = wrap(values_handle)
+        found: Any = wrap(method)
+        probes = None if owner is None else owner._probes
+        if owner is None or probes is None or probes.number != number:
+            return  # it has been cancelled meanwhile
+        if not owner._is_place(found):
+            return
+        place = probes.place(site)
+        about = owner._about_probe(values, place.probe)
+        # Above the place where an exception is made are its constructors, the last with the probe.
+        frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
+        about["probed"] = frame
+        self._probed[thread] = depth, frame
+        try:
+            self._meet(owner._event, [owner], thread, found, location, about)
+        finally:
+            self._probed.pop(thread, None)
+
+    def _meet(
+        self,
+        event: int,
+        owners: list[StopRequest | None],
+        thread: Thread,
+        method: Any,
+        location: int,
+        about: dict[str, Any],
+    ) -> None:
+        """Let those of the requests have the thread that want it."""
+        lender = self._vm._session.conversation
+        assert lender is not None
+        lock = threading.RLock()
         made: list[tuple[StopRequest, Stop]] = []
         for owner in owners:
             if owner is not None and not owner._cancelled:
                 stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
-                stop.__dict__.update(about)
                 stop.field = getattr(owner, "field", None)
+                stop.__dict__.update(about)
                 made.append((owner, stop))
         taken: set[Steps] = set()
         try:

@@ -6,14 +6,17 @@ import ast
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti.debug import conditions
+from jvmti.debug.stop_probes import exactly, stop_probe
 from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.debug.variables import parameters
+from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import AbsentInformation, JvmtiError
+from jvmti.interface.errors import AbsentInformation, Error, ErrorCode, JvmtiError, error_for
 from jvmti.interface.signatures import fitting
+from jvmti.layouts.probes import Site
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 
@@ -72,9 +75,15 @@ class Breakpoint(StopRequest):
         self._follows_redefinitions = False
         self._location = location
         self._text = text
-        self._tree: ast.expr | None = None if text is None else conditions.parse(text)
+        emulated = vm.breakpoints.is_emulated(Event.BREAKPOINT)
+        # What probes evaluate is more.
+        self._tree: ast.expr | None = None if text is None or emulated else conditions.parse(text)
         self._named = named
         self._placing = threading.RLock()
+        self._exact: Method | None = method
+        if emulated:
+            self._begin_with_probes(method)
+            return
         if method is not None:
             # Find mistakes before anything changes in the VM.
             at = location_of(method, line, location)
@@ -92,6 +101,110 @@ class Breakpoint(StopRequest):
     def is_pending(self) -> bool:
         """Whether it waits for a class to be loaded."""
         return not self.places and not self.lost
+
+    # ---- by probes -------------------------------------------------------------------------
+
+    def _begin_with_probes(self, method: Method | None) -> None:
+        """As `__init__`, where the VM grants no breakpoints."""
+        if method is not None:
+            location_of(method, self.line, self._location)  # mistakes first
+            names: tuple[str, str | None, str | None]
+            names = exactly(method.class_name), exactly(method.name), exactly(method.signature)
+        else:
+            assert self._named is not None
+            classes, methods, signature = self._named
+            if methods is None and self.line is None:
+                raise ValueError("a breakpoint by name takes a method, a line, or both")
+            names = (classes, methods, None if signature is None else exactly(signature))
+        where: dict[str, Any] = {"classes": names[0], "methods": names[1], "descriptors": names[2]}
+        if self.line is not None:
+            site, where["number"] = Site.LINE, self.line
+        elif self._location:
+            site, where["number"] = Site.INDEX, self._location
+        else:
+            site = Site.ENTRY
+        try:
+            probe = stop_probe(site, self._text, **where)
+        except BadProbe as error:
+            raise conditions.ConditionError(str(error)) from None
+        self._make_probes(Event.BREAKPOINT, [probe])
+        if method is None:
+            self._keep(lambda: self._wait_for(names[0]))
+        else:
+            self._keep(lambda: self._place_probes([method.declaring_class], strict=True))
+
+    def _place_probes(self, classes: list[Class], strict: bool) -> None:
+        probes = self._probes
+        assert probes is not None
+        found: dict[Class, list[tuple[Method, int]]] = {}
+        for cls in classes:
+            try:
+                if self._exact is not None:
+                    at = location_of(self._exact, self.line, self._location)
+                    found[cls] = [(self._exact, at)]
+                else:
+                    found[cls] = self._places_in(cls)
+            except (LookupError, ValueError, JvmtiError):
+                if strict:
+                    raise
+        new = [cls for cls in found if not probes.has_any_in(cls)]
+        if new:
+            probes.arm(new)
+        for cls, places in found.items():
+            try:
+                if not probes.has_any_in(cls):
+                    self._refuse_place(*places[0])
+            except (Error, ValueError) as error:
+                if strict:
+                    raise
+                log.info("no breakpoint in %s: %s", cls.name, error)
+                continue
+            with self._placing:
+                self.places += [one for one in places if one not in self.places]
+
+    def _refuse_place(self, method: Method, at: int) -> NoReturn:
+        """Say why there is no probe in a method.
+
+        Raises:
+            InvalidLocation: there is no instruction at that bytecode index.
+            ConditionError: the condition is about a variable that there is not.
+            Error: another reason.
+        """
+        name = f"{method.class_name}.{method.name}"
+        probes = self._probes
+        assert probes is not None
+        probes._failed_for(name)
+        if self._location and self.line is None:
+            detail = f"{name} has no instruction at {self._location}"
+            raise error_for(ErrorCode.INVALID_LOCATION, "breakpoint", detail)
+        if self._text is not None:
+            env = self._vm.env_with("can_access_local_variables")
+            try:
+                table = env.get_local_variable_table(method)
+            except AbsentInformation:
+                table = []
+            conditions.compiled(
+                self._text,
+                conditions.parse(self._text),
+                table,
+                at,
+                unnamed=() if table else parameters(method),
+            )
+        raise Error(
+            f"{name} can have no breakpoint: with the probe it would be larger than 65,535 bytes, "
+            "or its condition compares what cannot be compared"
+        )
+
+    def _is_place(self, method: Any) -> bool:
+        exact = self._exact
+        if exact is None or method == exact:
+            return True
+        # A frame from before its class got other probes.
+        return bool(
+            (method.name, method.signature, method.class_name)
+            == (exact.name, exact.signature, exact.class_name)
+            and self._vm.lookup_env.is_method_obsolete(method)
+        )
 
     def _keep(self, place: Callable[[], None]) -> None:
         try:
@@ -112,13 +225,23 @@ class Breakpoint(StopRequest):
         if self._named is None:
             return
         name = self._named[0]
-        for cls in self._vm.classes(name):
-            if cls.is_array or not cls.signature.startswith("L"):
-                continue
-            self._place_in(cls, strict=not is_pattern(name))
+        strict = not is_pattern(name)
+        classes = [
+            cls
+            for cls in self._vm.classes(name)
+            if not cls.is_array and cls.signature.startswith("L")
+        ]
+        if self._probes is not None:
+            self._place_probes(classes, strict)
+            return
+        for cls in classes:
+            self._place_in(cls, strict)
 
     def _class_prepared(self, cls: Class) -> None:
-        self._place_in(cls, strict=False)
+        if self._probes is not None:
+            self._place_probes([cls], strict=False)
+        else:
+            self._place_in(cls, strict=False)
 
     def _place_in(self, cls: Class, strict: bool) -> None:
         """Place it in a class; a mismatch is an error only if the class was named exactly."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jvmti.debug.stop_probes import stop_probe
 from jvmti.debug.stops import Stop, StopRequest
+from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
+from jvmti.interface.errors import NotAvailable
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Site
 from jvmti.layouts.stops import Caught
 
 if TYPE_CHECKING:
@@ -37,10 +42,16 @@ class Catchpoint(StopRequest):
     ) -> None:
         if not isinstance(exceptions, str):
             raise TypeError(f"exceptions= takes a class name, not {type(exceptions).__name__}")
+        emulated = vm.breakpoints.is_emulated(Event.EXCEPTION)
+        if emulated:
+            _check_late(when, caught, uncaught)
         super().__init__(vm, when=when, hits=hits, thread=thread, caller=caller, do=do)
         if not caught and not uncaught:
             raise ValueError("catch() needs caught=True, uncaught=True or both")
         self.exceptions = exceptions
+        if emulated:
+            self._begin_with_probes()
+            return
         self._make(
             Event.EXCEPTION,
             kinds=(Caught.CAUGHT if caught else 0) | (Caught.UNCAUGHT if uncaught else 0),
@@ -48,9 +59,51 @@ class Catchpoint(StopRequest):
         )
         self._warn_if_not_loaded(exceptions)
 
+    # ---- by probes -------------------------------------------------------------------------
+
+    def _begin_with_probes(self) -> None:
+        throwable = self._vm.find_class("java.lang.Throwable")
+        probe = stop_probe(
+            Site.RETURN,
+            None,
+            Operand(Kind.THIS, "L"),
+            classes="java.lang.Throwable",
+            methods="<init>",
+        )
+        self._make_probes(Event.EXCEPTION, [probe], classes=self.exceptions)
+        try:
+            assert self._probes is not None
+            self._probes.arm([throwable])
+            self._probes.check_placed(throwable, "java.lang.Throwable")
+        except BaseException:
+            self.cancel()
+            raise
+        self._warn_if_not_loaded(self.exceptions)
+
+    def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
+        return {"exception": values[1]}
+
     def _described(self) -> str:
         unseen = f": {self.pending_reason}" if self.pending_reason and not self.hits else ""
         return f"{self.exceptions}{unseen}"
+
+
+def _check_late(when: Any, caught: bool, uncaught: bool) -> None:
+    """Refuse what probes cannot know about an exception.
+
+    Raises:
+        NotAvailable: the agent was attached late.
+    """
+    if isinstance(when, str):
+        raise NotAvailable(
+            detail="an agent that was attached late cannot evaluate a condition on variables where "
+            "an exception is thrown; pass a function, which takes the stop"
+        )
+    if caught != uncaught:
+        raise NotAvailable(
+            detail="an agent that was attached late sees exceptions as they are made, before it is "
+            "known whether they are caught; ask for both kinds"
+        )
 
 
 __all__ = ["Catchpoint"]

@@ -15,13 +15,14 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti import refs
 from jvmti.debug.conditions import ControllerCondition
+from jvmti.debug.stop_probes import ProbedFrame, StopProbes
 from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, ThreadState
@@ -32,6 +33,7 @@ from jvmti.text.printable import escaped
 from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
+    from jvmti.instrumentation.probes import Probe
     from jvmti.model.classes.java_class import Class, Field, Method
     from jvmti.model.objects.java_object import Object, Throwable
     from jvmti.model.threads.frames import Frame
@@ -72,8 +74,10 @@ class Stop:
         field: the watched field.
         new_value: the value about to be written to it.
         is_write: whether the field is about to be written.
+        probed: what the frame has, where it stopped at a probe; else ``None``.
     """
 
+    probed: ProbedFrame | None = None
     exception: Throwable | None = None
     catch_method: Method | None = None
     object: Object | None = None
@@ -257,7 +261,7 @@ class StopRequest:
             similar names; ``None`` if one was, or the VM had not started.
     """
 
-    _EVENT: Event
+    _emulated: int | None = None
 
     def __init__(
         self,
@@ -292,6 +296,8 @@ class StopRequest:
         self._block: int | None = None
         self._numbers: dict[int, tuple[Env, Event]] = {}
         self._cancelled = False
+        self._probes: StopProbes | None = None
+        self._event: Event = Event.BREAKPOINT
 
     # ---- in the agent ----------------------------------------------------------------------
 
@@ -324,6 +330,53 @@ class StopRequest:
             raise
         return number
 
+    def _make_probes(
+        self, event: Event, probes: Sequence[Probe], classes: str | None = None
+    ) -> None:
+        """Make a request in the agent that probes stop threads for."""
+        vm = self._vm
+        table = vm.breakpoints
+        table.open()
+        env = table.env
+        in_agent = self._when is None
+        number = AgentOperations(vm._session, env._number).make_stop(
+            event,
+            env._number,
+            self._every if in_agent else 1,
+            self._after if in_agent else 0,
+            0,
+            list(self._threads),
+            self._callers,
+            classes,
+        )
+        self._numbers[number] = env, event
+        self._event = event
+        table.by_number[number] = self
+        self._emulated = number
+        self._probes = StopProbes(vm, env._number, number, probes)
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether probes stand in for it, because the agent was attached late."""
+        return self._probes is not None
+
+    @property
+    def running(self) -> dict[str, int]:
+        """How many threads were in calls of which methods when these got probes.
+
+        Such a call does not stop before the method's next call. Empty where the VM itself stops
+        threads.
+        """
+        return {} if self._probes is None else dict(self._probes.running)
+
+    def _is_place(self, method: Any) -> bool:
+        """Whether a probe in a method, which may have a namesake, is of this request."""
+        return True
+
+    def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
+        """What a stop at a probe knows, from what the probe has put before the variables."""
+        return {}
+
     def _unmake(self, number: int, enabled: bool = True) -> None:
         found = self._numbers.pop(number, None)
         self._vm.breakpoints.by_number.pop(number, None)
@@ -332,7 +385,7 @@ class StopRequest:
         env, event = found
         try:
             AgentOperations(self._vm._session, env._number).remove_stop(number)
-            if enabled and event is not Event.SINGLE_STEP:
+            if enabled and event is not Event.SINGLE_STEP and number != self._emulated:
                 self._vm.breakpoints.enabling.disable(env, EVENTS[event].declaration, None)
         except (SessionClosed, TargetLost) as error:
             log.debug("%r ends with the session: %s", self, error)
@@ -367,6 +420,8 @@ class StopRequest:
         self._release_all()
         for number in list(self._numbers):
             self._unmake(number)
+        if self._probes is not None and not self._vm.closed:
+            self._probes.close()
 
     @property
     def is_active(self) -> bool:

@@ -12,6 +12,7 @@ OPENING = Constants(
     JNI_CALL=0x1000,
     EXTENSION_EVENT=0x2000,
     STOP=0x3000,
+    PROBE_STOP=0x3001,
 )
 """The numbers of openings: below ``JNI_CALL`` those of events, with ``OWN_WORK`` if the
 controller's own work caused one; from ``JNI_CALL`` on the slots of JNI functions."""

@@ -83,12 +83,18 @@ class Outcome(enum.IntEnum):
     A probe that records calls ``begin(int, int, long)`` with its first three operands. It passes
     the result, each of the other operands and its place in the record to a ``put``, and calls
     ``end`` last.
+
+    A probe that stops calls ``stop(int, int, int)`` with its first two operands and the size of the
+    array that this returns; null means that the thread goes on. The other operands and the
+    variables of the method go into the array after its first place, ``stopped`` lets the thread
+    wait, and then the variables take the values of the array.
     """
 
     NONE = 0
     KEEP = 1
     REPLACE = 2
     RECORD = 3
+    STOP = 4
 
 
 @shared("uint32_t")
@@ -206,7 +212,10 @@ before, and the line, 0 where that is unknown. The n-th of these is site n. The 
 the shapes a text begins; of a probe that records with a letter for each value: its type as in a
 descriptor, ``L`` for any object, ``V`` for a missing one, ``-`` for one without space;
 after the arguments a ``;``. Of a field, call or object the name follows, after its class and a dot,
-and the descriptor, a byte of 1 before each."""
+and the descriptor, a byte of 1 before each. The text of a probe that stops is ``R`` where the
+thread can leave the method early, otherwise ``N``, and for each variable, after dots: slot, letter
+of its type, descriptor, name, and the internal name of the class that it takes; each may be
+empty."""
 
 RECORDED = Record(
     "RecordedProbe",

@@ -693,6 +693,19 @@ class Operations(Calling):
         """
         ...
 
+    @operation(110, runs_java=True)
+    def open_stop_probes(self, plan: Bytes, stop: Int) -> Int:
+        """Have probes that stop threads put into classes from now on, as `open_probes` does.
+
+        Args:
+            plan: as `jvmti.layouts.probes` lays it out; each of its probes stops.
+            stop: the request that they are for, of the environment of the call.
+
+        Returns:
+            The number of this set of probes.
+        """
+        ...
+
     @operation(97, runs_java=True)
     def place_probes(self, number: Int, classes: list[Class]) -> None:
         """Put probes into loaded classes.

@@ -212,7 +212,9 @@ class _Compiler:
                 (number,) = struct.unpack("<q", struct.pack("<d", constant))
             case _:
                 raise self.refuse(right, "not a number, a text, True, False or None")
-        if type_ in "LS" and holds not in _EQUALITY:
+        # A text of one character may be compared with a ``char``, which has an order.
+        ordered = text is not None and len(text) == 1
+        if type_ in "LS" and holds not in _EQUALITY and not ordered:
             raise self.refuse(whole, "texts and None have no order; compare by == and !=")
         if text is not None and (len(text.encode()) > PLAN.LONGEST_TEXT or "\0" in text):
             raise self.refuse(right, "the text is too long, or has a zero character")

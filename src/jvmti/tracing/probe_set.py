@@ -99,12 +99,17 @@ class ProbeSet:
             raise BadProbe("every= and times= count from 1")
         if not 0 <= over <= _LONGEST:
             raise BadProbe("over= is a number of seconds")
-        plan = plan_of(probes)
-        self._memory = ProbeMemory(shape.size)
+        self._choice = every, times, objects
+        self._number = self._open(plan_of(probes), over)
+
+    def _open(self, plan: bytes, over: float) -> int:
+        """Have the agent make the set; return its number."""
+        every, times, objects = self._choice
+        self._memory = ProbeMemory(self._shape.size)
         self._memory.choose(every, times)
-        agent = AgentOperations(vm._session, descriptor=self._memory.descriptor)
+        agent = AgentOperations(self._vm._session, descriptor=self._memory.descriptor)
         try:
-            self._number = agent.open_probes(plan, int(over * 1e9), *shape, objects)
+            return int(agent.open_probes(plan, int(over * 1e9), *self._shape, objects))
         finally:
             self._memory.close_descriptor()
 
@@ -257,8 +262,11 @@ class ProbeSet:
         for site in read_sites(data):
             if site.probe >= len(self._plan):
                 raise ProtocolError("a place has the number of an unknown probe")
-            site.lay_out(self._shape.text_size)
-            self._sites.append(site)
+            self._note(site)
+
+    def _note(self, site: Site) -> None:
+        site.lay_out(self._shape.text_size)
+        self._sites.append(site)
 
     def _ask(self, operation: str, offset: int) -> bytes:
         if self.ended:

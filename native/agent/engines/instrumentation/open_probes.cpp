@@ -109,6 +109,20 @@ class Found {
   ProbeSet* set_ = nullptr;
 };
 
+jvmtiError open(Call& call, const ProbeRequest& request, int descriptor, jint* number) {
+  ProbeSet* set = ProbeSet::open(call, request, descriptor);
+  if (set == nullptr) return static_cast<jvmtiError>(call.status);
+  if (!call.session.probes.keep(set)) {
+    set->mute();
+    set->restore(call.jni);
+    while (!set->free()) {
+    }
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  *number = static_cast<jint>(set->number());
+  return JVMTI_ERROR_NONE;
+}
+
 }  // namespace
 
 jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shortest,
@@ -123,17 +137,19 @@ jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shorte
   ProbeRequest request{plan.data(),   static_cast<uint64_t>(plan.size()),
                        shortest.c(),  record_size.c(),
                        text_size.c(), held.c()};
-  ProbeSet* set = ProbeSet::open(call, request, descriptor);
-  if (set == nullptr) return static_cast<jvmtiError>(call.status);
-  if (!call.session.probes.keep(set)) {
-    set->mute();
-    set->restore(call.jni);
-    while (!set->free()) {
-    }
-    return JVMTI_ERROR_OUT_OF_MEMORY;
+  return open(call, request, descriptor, number);
+}
+
+jvmtiError OpenStopProbes(Call& call, const In<Bytes>& plan, const In<jint>& stop, jint* number) {
+  if (call.jni == nullptr || !agent.live) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "probes need a VM that is live");
+    return JVMTI_ERROR_WRONG_PHASE;
   }
-  *number = static_cast<jint>(set->number());
-  return JVMTI_ERROR_NONE;
+  if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
+  if (stop.c() <= 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  ProbeRequest request{plan.data(), static_cast<uint64_t>(plan.size()), 0, 0, 0,
+                       0,           static_cast<uint32_t>(stop.c())};
+  return open(call, request, -1, number);
 }
 
 jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::Class>>& classes) {

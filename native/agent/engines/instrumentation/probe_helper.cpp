@@ -62,8 +62,8 @@ bool link_natives(JNIEnv* jni, jclass helper) {
   jmethodID key = jni->GetStaticMethodID(helper, "key", "(ILjava/lang/Object;I)I");
   if (key == nullptr) return false;
   jni->CallStaticIntMethodA(helper, key, arguments);
-  bool linked = !jni->ExceptionCheck() && call("pause", "(IJ)V") &&
-                call("raise", "(ILjava/lang/String;Ljava/lang/String;)V");
+  bool linked = !jni->ExceptionCheck() && call("halt", "([Ljava/lang/Object;II)V") &&
+                call("pause", "(IJ)V") && call("raise", "(ILjava/lang/String;Ljava/lang/String;)V");
   jmethodID test =
       linked ? jni->GetStaticMethodID(helper, "test", "(IILjava/lang/Object;)I") : nullptr;
   if (test != nullptr) jni->CallStaticIntMethodA(helper, test, arguments);

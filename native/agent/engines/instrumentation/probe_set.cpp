@@ -83,6 +83,11 @@ bool is_box(const char* name) {
   return false;
 }
 
+// The superclasses of boxes, whose constructors run as one is made.
+bool is_above_boxes(const char* name) {
+  return std::strcmp(name, "java/lang/Object") == 0 || std::strcmp(name, "java/lang/Number") == 0;
+}
+
 }  // namespace
 
 UsedProbes::UsedProbes(uint32_t number) : number_(number % kProbeSets) {
@@ -130,23 +135,8 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
 }
 
 bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) {
-  void* address = take_address();
-  if (address == nullptr) {
-    SharedMemory().open(descriptor);  // closes it
-    return false;
-  }
-  const char* why = memory_.open(descriptor, address);
-  if (why == nullptr && memory_.size() != layouts::ProbeMemory::kSize) {
-    why = "the shared memory is of another size";
-  }
-  constexpr int32_t kMostHeld = 1 << 16;
-  if (why == nullptr && (request.held < 0 || request.held > kMostHeld)) {
-    why = "the number of calls whose objects to hold is too large";
-  }
-  bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
-              (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&
-              request.text_size <= kLongestText && request.text_size % 8 == 0;
-  if (why == nullptr && !fits) why = "a record of a probe cannot be of this size";
+  const char* why = request.stop == 0 ? share_memory(request, descriptor) : nullptr;
+  if (request.stop == 0 && why == nullptr && memory_.data() == nullptr) return false;
   classfile::Status status = classfile::Status::kOk;
   if (why == nullptr) status = plan_.read(request.plan, request.plan_size);
   if (status == classfile::Status::kOutOfMemory) return false;
@@ -162,6 +152,10 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     if (by_site) most_sites_ = ProbeTallies::kCount;
     boxes_ = boxes_ || (probe.name == classfile::Text("tally") && !by_site) ||
              probe.hands_over(classfile::OperandKind::kHeld);
+  }
+  boxes_ = boxes_ || request.stop != 0;
+  if (why == nullptr && !takes_stops(call, request)) {
+    why = "probes of a set either stop threads or do not";
   }
   if (why == nullptr && !plan_.bind(kProbeHelper, static_cast<int32_t>(number_))) {
     why = "a probe does not begin with the number of its set";
@@ -193,11 +187,14 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   env_->AddCapabilities(&any);
   uint8_t* data = memory_.data();
   layouts::ProbeControl& control = probe_controls[number_ % kProbeSets];
+  if (data == nullptr) control = layouts::ProbeControl{};
   control.shortest = request.shortest;
   control.size = request.record_size;
-  control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
-  control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
-  control.lanes = reinterpret_cast<int64_t>(data);
+  if (data != nullptr) {
+    control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
+    control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
+    control.lanes = reinterpret_cast<int64_t>(data);
+  }
   number_served(number_ % kProbeSets).store(number_, std::memory_order_release);
   active_ = true;
   jvmtiEventCallbacks callbacks{};
@@ -206,6 +203,25 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   return env_->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE &&
          env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr) ==
              JVMTI_ERROR_NONE;
+}
+
+// The memory that the controller reads; null, or why not; mapped nowhere without address space.
+const char* ProbeSet::share_memory(const ProbeRequest& request, int descriptor) {
+  void* address = take_address();
+  if (address == nullptr) {
+    SharedMemory().open(descriptor);  // closes it
+    return nullptr;
+  }
+  const char* why = memory_.open(descriptor, address);
+  if (why != nullptr) return why;
+  if (memory_.size() != layouts::ProbeMemory::kSize) return "the shared memory is of another size";
+  constexpr int32_t kMostHeld = 1 << 16;
+  if (request.held < 0 || request.held > kMostHeld)
+    return "the number of calls whose objects to hold is too large";
+  bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
+              (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&
+              request.text_size <= kLongestText && request.text_size % 8 == 0;
+  return fits ? nullptr : "a record of a probe cannot be of this size";
 }
 
 void ProbeSet::mute() {
@@ -274,20 +290,42 @@ jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
 
 // ---- class files --------------------------------------------------------------------------------
 
+namespace {
+
+// What a class file calls itself: a loader need not say it.
+bool name_itself(const uint8_t* data, jint size, Vector<char>* name) {
+  classfile::Bytes bytes(data, static_cast<uint64_t>(size));
+  classfile::ConstantPool pool;
+  bytes.take(8);  // magic number and version
+  if (bytes.bad || pool.read(bytes) != classfile::Status::kOk) return false;
+  bytes.u2();  // access flags
+  classfile::Text found = pool.class_name(bytes.u2());
+  if (bytes.bad || found.size == 0 || !name->reserve(found.size + 1)) return false;
+  for (uint32_t i = 0; i < found.size; ++i) name->put(static_cast<char>(found.data[i]));
+  name->put('\0');
+  return true;
+}
+
+}  // namespace
+
 void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
                                             const char* name, jobject, jint size,
                                             const unsigned char* data, jint* new_size,
                                             unsigned char** new_data) {
   void* number = nullptr;
-  if (name == nullptr || env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
+  if (env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
   UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
   ProbeSet* set = used.get();
-  if (set != nullptr && set->active_) set->hook(env, name, data, size, new_size, new_data);
+  if (set == nullptr || !set->active_) return;
+  Vector<char> own;
+  if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
+  if (name != nullptr) set->hook(env, name, data, size, new_size, new_data);
 }
 
 void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
                     unsigned char** new_data) {
   if (serves_probes(name) || (boxes_ && is_box(name))) return;
+  if (stop_ != 0 && is_above_boxes(name)) return;
   Slice text{name, name + std::strlen(name)};
   bool is_wanted = false;
   for (const classfile::Probe& probe : plan_.probes()) {

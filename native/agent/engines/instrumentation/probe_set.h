@@ -25,6 +25,7 @@ struct ProbeRequest {
   int32_t record_size;
   int32_t text_size;
   int32_t held;
+  uint32_t stop = 0;  // the request that they stop threads for; then they record nothing
 };
 
 // How many classes have probes and how many should and have not; and sites and methods.
@@ -92,6 +93,8 @@ class ProbeSet {
   static void raise(JNIEnv* jni, uint32_t number, jstring name, jstring message);
   // The same: the tally of calls with a value, the position of that of those which return.
   static jint key(JNIEnv* jni, uint32_t number, jobject value, jint operand);
+  // The same: the thread waits for the controller, which reads and writes the array.
+  static void halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site);
   // The same: writes what an object is, or the stack of the current thread.
   static void record_object(JNIEnv* jni, uint8_t* record, jobject value, jint offset, jint operand);
 
@@ -99,6 +102,8 @@ class ProbeSet {
   explicit ProbeSet(uint32_t number) : number_(number) {}
   ~ProbeSet() = default;
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
+  const char* share_memory(const ProbeRequest& request, int descriptor);
+  bool takes_stops(Call& call, const ProbeRequest& request);
   void hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
             unsigned char** new_data);
   bool note(const char* name);
@@ -144,6 +149,9 @@ class ProbeSet {
   jvmtiEnv* env_ = nullptr;
   uint32_t record_size_ = 0;
   uint32_t text_size_ = 0;
+  uint32_t stop_ = 0;         // the request for which they stop threads
+  uint32_t environment_ = 0;  // of the session, where that request is
+  Session* session_ = nullptr;
   std::atomic<bool> active_{false};
   SharedMemory memory_;
   classfile::Plan plan_;

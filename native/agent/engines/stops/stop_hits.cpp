@@ -9,10 +9,11 @@ namespace jvmti {
 
 namespace {
 
-bool is_called_by(jvmtiEnv* env, JNIEnv* jni, StopRequest* request) {
+bool is_called_by(jvmtiEnv* env, JNIEnv* jni, StopRequest* request, jint depth) {
   jmethodID caller = nullptr;
   jlocation location = 0;
-  if (env->GetFrameLocation(nullptr, 1, &caller, &location) != JVMTI_ERROR_NONE) return false;
+  if (env->GetFrameLocation(nullptr, depth + 1, &caller, &location) != JVMTI_ERROR_NONE)
+    return false;
   uint64_t key = reinterpret_cast<uint64_t>(caller);
   {
     Locked locked(request->mutex);
@@ -51,7 +52,7 @@ bool is_wanted_thread(JNIEnv* jni, const StopRequest* request, jthread thread) {
 bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread) {
   StopRequest* request = hit.request;
   if (request->removed || !is_wanted_thread(jni, request, thread)) return false;
-  if (request->callers && !is_called_by(env, jni, request)) return false;
+  if (request->callers && !is_called_by(env, jni, request, hit.depth)) return false;
   if (hit.condition != nullptr) {
     Environment* locals = session.environments.enter(request->locals);
     if (locals != nullptr) {

@@ -26,7 +26,8 @@ class StopCondition;
 struct StopHit {
   StopRequest* request;
   const StopCondition* condition;
-  jweak klass;  // of a watched field
+  jweak klass;     // of a watched field
+  jint depth = 0;  // of the frame that it is about
 };
 
 class StopRequests : NoCopy {

@@ -27,6 +27,7 @@ from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
+    from jvmti.debug.stop_probes import ProbedFrame
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Method
     from jvmti.model.classes.sources import Source
@@ -63,13 +64,14 @@ class Frame:
         location: int,
         line: int | None,
         depth: int,
-        stack: tuple[Thread, int | None],
+        stack: tuple[Thread, int | None, int],
     ) -> None:
         self.method = method
         self.location = location
         self.line = line
         self.depth = depth
-        # The thread, and how many frames it had; None where only a part was seen.
+        # The thread; how many frames it had, None where only a part was seen; and how many of these
+        # are above the topmost that is shown.
         self._stack = stack
 
     @property
@@ -114,7 +116,17 @@ class Frame:
         """Its local variables, by name and slot, to read and to write; see `Locals`."""
         from jvmti.model.threads.locals import Locals
 
+        probed = self._probed
+        if probed is not None:
+            from jvmti.model.threads.probed_locals import ProbedLocals
+
+            return ProbedLocals(self, probed)
         return Locals(self)
+
+    @property
+    def _probed(self) -> ProbedFrame | None:
+        """Its variables, where its thread has stopped in it at a probe."""
+        return self._vm.breakpoints.probed(self.thread) if self.depth == 0 else None
 
     @property
     def this(self) -> Any:
@@ -215,11 +227,15 @@ class Frame:
         JVM TI: ForceEarlyReturnObject and its siblings.
         """
         result = signature_of(result_of(self.method.signature))
+        if result == "V" and value is not None:
+            raise TypeError(
+                printable(f"{self.method.class_name}.{self.method.name} returns no value")
+            )
+        probed = self._probed
+        if probed is not None:
+            self._leave_probe(probed, value, result)
+            return
         if result == "V":
-            if value is not None:
-                raise TypeError(
-                    printable(f"{self.method.class_name}.{self.method.name} returns no value")
-                )
             env = self._to_leave("can_force_early_return", "left")
             with self._explained("left"):
                 env.force_early_return_void(self.thread)
@@ -233,6 +249,21 @@ class Frame:
                 named = {"J": "long", "F": "float", "D": "double"}.get(result, "object")
                 getattr(env, f"force_early_return_{named}")(self.thread, converted)
 
+    def _leave_probe(self, probed: ProbedFrame, value: Any, result: str) -> None:
+        if not probed.place.can_leave:
+            why = "it has a `synchronized` block, or its object is not initialized yet"
+            raise OpaqueFrame(
+                detail=f"{self} cannot be left by an agent that was attached late: {why}"
+            )
+        if result == "V":
+            probed.leave(None)
+        elif len(result) > 1:
+            probed.leave(to_java(self._vm, value, result))
+        else:
+            from jvmti.model.threads.probed_locals import boxed
+
+            probed.leave(boxed(self._vm, to_java(self._vm, value, result), result))
+
     def find(self, env: Env) -> int:
         """Its current depth in the stack; the thread must not be running.
 
@@ -243,12 +274,12 @@ class Frame:
         try:
             with env.batch() as batch:
                 counted = batch.get_frame_count(thread)
-                seen = batch.get_frame_location(thread, self.depth)
-            depth = self.depth
+                seen = batch.get_frame_location(thread, self.depth + self._stack[2])
+            depth = shown = self.depth + self._stack[2]
             if self._stack[1] is not None:
                 # As far from the bottom as it was.
                 depth += counted.result() - self._stack[1]
-            if depth == self.depth:
+            if depth == shown:
                 place = seen.result()
             elif depth < 0:
                 raise self._gone()
@@ -271,6 +302,11 @@ class Frame:
         return ("can_support_virtual_threads",) if self.thread.is_virtual else ()
 
     def _to_leave(self, capability: str, how: str) -> Env:
+        if self._probed is not None:
+            raise NotAvailable(
+                detail=f"{self} cannot be {how} by an agent that was attached late; return_() can "
+                "let it return"
+            )
         env = self._vm.env_with(capability, *self._virtual)
         # The VM refuses a running thread, so the result stays valid.
         if self.find(env) != 0:
@@ -328,6 +364,7 @@ class Places:
     """Builds the frames of many stacks; looks up each method and each line once."""
 
     def __init__(self, vm: VM, stacks: ListColumn) -> None:
+        self._vm = vm
         self.ends = stacks.offsets.tolist()
         self.distinct: numpy.ndarray[Any, Any] = numpy.zeros(0, "<u8")
         self.rows: numpy.ndarray[Any, Any] = numpy.zeros(0, numpy.int64)
@@ -353,17 +390,21 @@ class Places:
         of_frames = methods[self.rows].tolist()
         places = self.locations.tolist()
         lines = self.lines
+        vm = self._vm
         found: list[list[Frame]] = []
         for thread, (start, end) in zip(threads, itertools.pairwise(self.ends), strict=True):
             count = end - start
             # Thousands of frames: the constructor is called without a loop in between.
+            # What has stopped the thread, where it stopped at a probe, is nothing of the program's.
+            hidden = min(count, vm.breakpoints.frames_above(thread))
+            start += hidden
             stack = map(
                 Frame,
                 of_frames[start:end],
                 places[start:end],
                 lines[start:end],
-                range(count),
-                itertools.repeat((thread, count if count < most else None)),
+                range(count - hidden),
+                itertools.repeat((thread, count if count < most else None, hidden)),
             )
             found.append(display.Rows(stack))
         return found

@@ -155,6 +155,8 @@ class Thread(Attributes, refs.Thread):
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
         # Virtual threads have to be known to the environment; the model's own knows them.
+        above = self._vm.breakpoints.frames_above(self)
+        most += above
         try:
             traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
         except ThreadNotAlive:  # some releases give an empty stack instead

@@ -1,0 +1,131 @@
+// Probes that stop the thread: what a breakpoint, a watchpoint or a catchpoint is where the VM
+// gives none.  The request, its filters and its report are those of the engine of stops.
+
+#include "agent/core/class_names.h"
+#include "agent/engines/instrumentation/probe_set.h"
+#include "agent/engines/stops/stop_hits.h"
+#include "agent/events/events.h"
+#include "generated/probe_helper.h"
+
+namespace jvmti {
+
+namespace {
+
+// Those of the helper class, on top of the frame with the probe.
+constexpr jint kOwnFrames = 2;
+
+// The first place of the array: what is there leaves the method.
+bool leaves(JNIEnv* jni, jobjectArray values) {
+  return LocalRef<>(jni, jni->GetObjectArrayElement(values, 0)) != nullptr;
+}
+
+// An exception that the method's own handler takes, with the array in it.
+void leave_method(JNIEnv* jni, jobjectArray values) {
+  LocalRef<jclass> helper(jni, jni->FindClass(kProbeHelper));
+  jfieldID field =
+      helper == nullptr ? nullptr : jni->GetFieldID(helper, "values", "[Ljava/lang/Object;");
+  if (field == nullptr) return;
+  LocalRef<> thrown(jni, jni->AllocObject(helper));
+  if (thrown == nullptr) return;
+  jni->SetObjectField(thrown, field, values);
+  jni->Throw(static_cast<jthrowable>(thrown.get()));
+}
+
+// Whether a catchpoint is about the exception, which the array has behind the first place.
+bool is_caught_by(jvmtiEnv* env, JNIEnv* jni, const StopRequest& stop, jobjectArray values) {
+  LocalRef<> exception(jni, jni->GetObjectArrayElement(values, 1));
+  if (exception == nullptr) return false;
+  return matches_any_super(env, jni, LocalRef<jclass>(jni, jni->GetObjectClass(exception)),
+                           stop.classes.get());
+}
+
+// How deep the frame is that makes the exception, below its constructors.
+jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni) {
+  constexpr jint kMost = 64;
+  jvmtiFrameInfo frames[kMost];
+  jint count = 0;
+  if (env->GetStackTrace(nullptr, kOwnFrames, kMost, frames, &count) != JVMTI_ERROR_NONE) return 0;
+  jint above = 0;
+  for (; above < count; ++above) {
+    Deallocated<char> name(env);
+    LocalRef<jclass> klass(jni);
+    bool is_constructor =
+        env->GetMethodName(frames[above].method, name.out(), nullptr, nullptr) ==
+            JVMTI_ERROR_NONE &&
+        std::strcmp(name, "<init>") == 0 &&
+        env->GetMethodDeclaringClass(frames[above].method, klass.out()) == JVMTI_ERROR_NONE &&
+        jni->IsAssignableFrom(klass, known_fields.throwable);
+    if (!is_constructor) break;
+  }
+  return kOwnFrames + (above == count ? 0 : above);
+}
+
+}  // namespace
+
+bool ProbeSet::takes_stops(Call& call, const ProbeRequest& request) {
+  stop_ = request.stop;
+  environment_ = call.environment == nullptr ? 0 : call.environment->number;
+  session_ = &call.session;
+  for (const classfile::Probe& probe : plan_.probes()) {
+    if ((probe.outcome == layouts::Outcome::kStop) != (stop_ != 0)) return false;
+  }
+  return true;
+}
+
+void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site) {
+  std::optional<EventScope> scope;
+  StopHit hit{};
+  jvmtiEnv* env = nullptr;
+  {
+    UsedProbes used(number);
+    ProbeSet* set = used.get();
+    if (set == nullptr || !set->active_ || set->stop_ == 0) return;
+    // The set keeps its session.
+    Session& session = *set->session_;
+    Environment* environment = session.environments.enter(set->environment_);
+    if (environment == nullptr) return;
+    hit.request = session.stop_requests.enter(set->stop_);
+    if (hit.request != nullptr) {
+      env = environment->env;
+      scope.emplace(env, jni, hit.request->event,
+                    std::initializer_list<EventScope::Wish>{{Tap::kStops, OwnWork::kInCalls}});
+      if (!*scope) StopRequests::leave(jni, hit.request);
+    }
+    session.environments.leave(jni, environment);
+    if (!scope || !*scope) return;
+  }
+  jvmtiFrameInfo frame{};
+  jint count = 0;
+  jthread thread = nullptr;
+  hit.depth = kOwnFrames;
+  int event = hit.request->event;
+  bool wanted = event != kExceptionEvent || is_caught_by(env, jni, *hit.request, values);
+  if (event == kExceptionEvent && wanted) hit.depth = depth_of_throw(env, jni);
+  wanted = wanted &&
+           env->GetStackTrace(nullptr, hit.depth, 1, &frame, &count) == JVMTI_ERROR_NONE &&
+           count == 1 && env->GetCurrentThread(&thread) == JVMTI_ERROR_NONE &&
+           wants(scope->session(), env, jni, hit, thread);
+  uint32_t request = hit.request->number;
+  StopRequests::leave(jni, hit.request);
+  if (wanted) {
+    Delivery it(*scope, jni, layouts::Opening::kProbeStop, event, -1);
+    if (it.ready()) {
+      it.number(layouts::StopHead{static_cast<uint32_t>(event), 1});
+      it.number(request);
+      it.number(layouts::StopPlace{it.handle<kinds::Thread>(thread), it.handle(frame.method),
+                                   frame.location});
+      it.number(layouts::StopProbe{it.handle<kinds::Object>(values), number, site, hit.depth});
+      it.ask();
+    }
+  }
+  scope->leave();
+  delete_local(jni, thread);
+  if (wanted && !jni->ExceptionCheck() && leaves(jni, values)) leave_method(jni, values);
+}
+
+}  // namespace jvmti
+
+extern "C" JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(halt)(JNIEnv* jni, jclass, jobjectArray values,
+                                                           jint probes, jint site) {
+  jvmti::ProbeSet::halt(jni, values, static_cast<uint32_t>(probes), static_cast<uint32_t>(site));
+}

@@ -1,0 +1,246 @@
+"""Probes that stop threads, where the VM grants no breakpoints because the agent came late.
+
+The agent weaves them into methods (`jvmti.layouts.probes`, `Outcome.STOP`). A thread that reaches
+one puts its variables into an array and waits; afterwards the variables are what the array has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jvmti.instrumentation.probes import Operand, Probe, Step
+from jvmti.interface.errors import Error, ProtocolError, UnmodifiableClass
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Outcome
+from jvmti.layouts.probes import Site as Where
+from jvmti.operations.agent import AgentOperations
+from jvmti.tracing.call_probes import HELPER, RecordShape
+from jvmti.tracing.conditions import compiled
+from jvmti.tracing.probe_set import ProbeSet
+from jvmti.tracing.sites import Site
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+OWN_FRAMES = 2
+"""Frames of the helper class on top of one that has stopped."""
+
+_PARTS = 5
+
+
+class ProbedVariable(NamedTuple):
+    """A variable of a frame that stopped at a probe."""
+
+    place: int
+    """Its position in the array."""
+    slot: int
+    """Its slot."""
+    letter: str
+    """Its type as the array has it: ``I J F D``, or ``L`` for any object."""
+    signature: str
+    """Its type; empty where the class file does not say."""
+    name: str
+    """Its name; empty where the class file does not say."""
+    takes: str
+    """The signature of what may be put there; empty where nothing may."""
+
+
+class ProbedPlace(NamedTuple):
+    """What the array of a thread that stopped at a site has."""
+
+    probe: Probe
+    """The probe there."""
+    can_leave: bool
+    """Whether the thread can leave the method early."""
+    line: int
+    """The source line, 0 where that is unknown."""
+    variables: list[ProbedVariable]
+    """The variables that have a value there."""
+
+    @staticmethod
+    def of(site: Site, probe: Probe, first: int) -> ProbedPlace:
+        """The place of a site.
+
+        Args:
+            site: the site.
+            probe: its probe.
+            first: the position of the first variable in the array.
+
+        Raises:
+            ProtocolError: its shape makes no sense.
+        """
+        head, *parts = site.shape.split(".")
+        if head not in ("R", "N") or len(parts) % _PARTS:
+            raise ProtocolError("a place where threads stop makes no sense")
+        found = []
+        for number, at in enumerate(range(0, len(parts), _PARTS)):
+            slot, letter, signature, name, cast = parts[at : at + _PARTS]
+            takes = cast if not cast or cast.startswith("[") else f"L{cast};"
+            if letter != "L":
+                takes = signature or letter
+            found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
+        return ProbedPlace(probe, head == "R", site.line, found)
+
+
+def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
+    """A probe that stops threads.
+
+    Args:
+        site: the kind of place.
+        condition: where it is false, the thread goes on.
+        more: what the array has before the variables.
+        where: which classes, methods and so on, as `Probe` has it.
+
+    Raises:
+        BadProbe: the condition is none that a probe can evaluate.
+    """
+    steps: Sequence[Step] = () if condition is None else compiled(condition, {}).steps
+    return Probe(
+        site=site,
+        helper=HELPER,
+        name="stop",
+        operands=(Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), *more),
+        outcome=Outcome.STOP,
+        result="A",
+        condition=steps,
+        conditional=bool(steps),
+        **where,
+    )
+
+
+def exactly(name: str) -> str:
+    """A pattern that matches a name, whatever characters it has, and nothing else."""
+    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
+
+
+class StopProbes(ProbeSet):
+    """The probes of one request to stop threads.
+
+    Args:
+        vm: the VM.
+        environment: the number of the environment of the request.
+        request: the number of the request in the agent.
+        probes: the probes; each has the same operands.
+    """
+
+    def __init__(self, vm: VM, environment: int, request: int, probes: Sequence[Probe]) -> None:
+        self._environment = environment
+        self._request = request
+        self._places: list[ProbedPlace] = []
+        self._first = 1 + len(probes[0].operands) - 2
+        super().__init__(vm, probes, RecordShape(0, 0))
+
+    def _open(self, plan: bytes, over: float) -> int:
+        agent = AgentOperations(self._vm._session, self._environment)
+        return int(agent.open_stop_probes(plan, self._request))
+
+    def arm(self, classes: Sequence[Any]) -> None:
+        """Put the probes into classes that are loaded, in one go.
+
+        Raises:
+            UnmodifiableClass: the VM lets nobody change the only one of them.
+        """
+        modifiable = self._vm.env.map.is_modifiable_class(list(classes)).check().value
+        chosen = [one for one, is_so in zip(classes, modifiable, strict=True) if is_so]
+        if len(classes) == 1 and not chosen:
+            why = "is hidden" if classes[0].is_hidden else "may not be changed in this VM"
+            raise UnmodifiableClass(
+                detail=f"{classes[0].name} {why}, so an agent that was attached late cannot stop "
+                "in it"
+            )
+        self._find_running({one.name for one in chosen})
+        self._place(chosen)
+        counts = self._vm._agent.count_probes(self._number)
+        if counts.failed:
+            self._failure = int(counts.reason)
+
+    def has_any_in(self, cls: Any) -> bool:
+        """Whether there is a probe in a class of this name."""
+        with self._lock:
+            self._read_sites()
+            return any(site.class_name == cls.name for site in self._sites)
+
+    def check_placed(self, cls: Any, what: str) -> None:
+        """Refuse a class without any probe.
+
+        Raises:
+            Error: it has none; the message says why.
+        """
+        if self.has_any_in(cls):
+            return
+        self._failed_for(what)
+        raise Error(
+            f"no probe found a place in {what}: the method has no such variable there, or would be "
+            "larger than 65,535 bytes"
+        )
+
+    def place(self, site: int) -> ProbedPlace:
+        """What a thread brings that stopped at a site.
+
+        Raises:
+            ProtocolError: there is no such site.
+        """
+        with self._lock:
+            if site >= len(self._sites):
+                self._read_sites()
+            if site >= len(self._sites):
+                raise ProtocolError("a thread has stopped at a place that there is not")
+            for one in self._sites[len(self._places) :]:
+                self._places.append(ProbedPlace.of(one, self._plan[one.probe], self._first))
+            return self._places[site]
+
+    def _note(self, site: Site) -> None:
+        self._sites.append(site)
+
+    @property
+    def number(self) -> int:
+        """Its number in the agent."""
+        return self._number
+
+
+class ProbedFrame:
+    """The frame of a thread that has stopped at a probe: its variables, and how to leave it.
+
+    Attributes:
+        place: what the array has.
+        values: the array.
+    """
+
+    def __init__(self, vm: VM, place: ProbedPlace, values: Any) -> None:
+        self.place = place
+        self.values = values
+        self._vm = vm
+
+    def variable(self, slot: int) -> ProbedVariable | None:
+        """The variable in a slot; ``None`` where none has a value."""
+        return next((one for one in self.place.variables if one.slot == slot), None)
+
+    def get(self, place: int) -> Any:
+        """A value of the array, which is an object: numbers are in boxes."""
+        return self.values[place]
+
+    def put(self, place: int, value: Any) -> None:
+        """Change a value of the array.
+
+        Args:
+            place: which.
+            value: an object, or ``None``.
+        """
+        self._vm.jni.set_object_array_element(self.values, place, value)
+
+    def leave(self, value: Any) -> None:
+        """Let the method return a value, an object, when the thread goes on."""
+        objects = self._vm.find_class("java.lang.Object")
+        self.put(0, self._vm.jni.new_object_array(1, objects, value))
+
+
+__all__ = [
+    "OWN_FRAMES",
+    "ProbedFrame",
+    "ProbedPlace",
+    "ProbedVariable",
+    "StopProbes",
+    "exactly",
+    "stop_probe",
+]

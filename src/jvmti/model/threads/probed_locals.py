@@ -1,0 +1,98 @@
+"""The variables of a frame that has stopped at a probe of an agent that was attached late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.debug.variables import Variable
+from jvmti.interface.errors import InvalidSlot, NotAvailable
+from jvmti.model.threads.locals import Locals
+from jvmti.model.values.conversion import BOXES, to_java, to_python
+
+if TYPE_CHECKING:
+    from jvmti.debug.stop_probes import ProbedFrame, ProbedVariable
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.vm import VM
+
+
+class ProbedLocals(Locals):
+    """Variables that a probe has put into an array, to read and to write."""
+
+    def __init__(self, frame: Frame, probed: ProbedFrame) -> None:
+        super().__init__(frame)
+        self._probed = probed
+
+    def _look_up(self) -> list[Variable]:
+        found = self._probed.place.variables
+        self._named = any(one.name for one in found)
+        return [
+            Variable(one.name or None, one.signature or _signature(one), one.slot)
+            for one in found
+            if one.name or (not self._named and one.signature)
+        ]
+
+    def variable(self, key: Any) -> Variable:
+        """The variable that a key names; see `Locals.variable`."""
+        if not self._named or isinstance(key, int):
+            found = self._probed.variable(key) if isinstance(key, int) else None
+            if found is not None:
+                return Variable(found.name or None, found.signature or _signature(found), key)
+        return super().variable(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self._key(one) for one in self.variables])
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def read(self) -> dict[Any, Any]:
+        """All of them; see `Locals.read`."""
+        variables = self.variables
+        return dict(zip(map(self._key, variables), self._read(variables), strict=True))
+
+    def _read(self, variables: Sequence[Variable], lost: Any = None) -> list[Any]:
+        return [self._value(one) for one in variables]
+
+    def _slot(self, variable: Variable) -> ProbedVariable:
+        found = self._probed.variable(variable.slot)
+        if found is None or (found.letter == "L") == variable.is_primitive:
+            raise InvalidSlot(
+                detail=f"slot {variable.slot} holds no {variable.type} at {self._frame.where}"
+            )
+        return found
+
+    def _value(self, variable: Variable) -> Any:
+        found = self._slot(variable)
+        value = self._probed.get(found.place)
+        if found.letter != "L":
+            value = value.value
+        return to_python(self._frame._vm, value, variable.signature)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Give a variable another value; see `Locals.__setitem__`."""
+        variable = self.variable(key)
+        found = self._slot(variable)
+        vm = self._frame._vm
+        if not found.takes:
+            raise NotAvailable(
+                detail=f"`{variable}` cannot be written: the class file does not say what it takes"
+            )
+        if found.letter == "L":
+            converted = to_java(vm, value, found.takes)
+        else:
+            converted = boxed(vm, to_java(vm, value, variable.signature), variable.signature)
+        self._probed.put(found.place, converted)
+
+
+def boxed(vm: VM, value: Any, letter: str) -> Any:
+    """A number in the box that probes take: an ``Integer`` for ``int`` and smaller types."""
+    plain = float(value) if letter in "FD" else int(value)
+    return to_java(vm, plain, BOXES[letter if letter in "JFD" else "I"].signature)
+
+
+def _signature(one: ProbedVariable) -> str:
+    return "Ljava/lang/Object;" if one.letter == "L" else one.letter
+
+
+__all__ = ["ProbedLocals", "boxed"]

@@ -1,0 +1,271 @@
+"""Stops in a JVM that nobody prepared, where they differ from the VM's own; see also test_stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import jvmti
+from jvms import Jvm
+from jvmti.debug.conditions import ConditionError
+from jvmti.debug.stops import Stop, StopRequest
+from jvmti.interface.errors import NotAvailable, OpaqueFrame, UnmodifiableClass
+from model import stopping
+from model.stopping import LINE, SOON
+from programs import JavaProgram, JavaPrograms
+
+
+@pytest.fixture(scope="module")
+def changed(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Changed", jvm_args=["-XX:+StartAttachListener"])
+    program.expect("ready", timeout=60)
+    return program
+
+
+@pytest.fixture(scope="module")
+def changed_vm(changed: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(changed.pid) as vm:
+        yield vm
+
+
+@pytest.fixture(scope="module")
+def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
+    return stopping.start(shared_java_program, jvm, late=True)
+
+
+@pytest.fixture
+def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
+    with stopping.attached(program) as attached:
+        yield attached
+
+
+def taken(stops: StopRequest) -> Stop:
+    stop = stops.next(SOON)
+    assert stop is not None
+    return stop
+
+
+VALUES: list[tuple[str, Any, str]] = [
+    ("pieces", 77, "77"),
+    ("total", 1 << 40, "1099511627776"),
+    ("price", 2.75, "2.75"),
+    ("weight", 0.5, "0.5"),
+    ("open", True, "true"),
+    ("grade", "z", "z"),
+    ("shelf", -300, "-300"),
+    ("level", -5, "-5"),
+    ("name", "Ada", "Ada"),
+    ("name", None, "null"),
+    ("thing", "anything", "anything"),
+    ("boxed", 5, "5"),
+    ("fixed", 12, "12"),
+    ("close", None, "closed"),
+]
+
+
+@pytest.mark.parametrize(("what", "value", "shown"), VALUES)
+def test_a_method_returns_early_what_the_controller_says(
+    changed_vm: jvmti.VM, changed: JavaProgram, what: str, value: Any, shown: str
+) -> None:
+    with changed_vm.breakpoint("Changed$Shop", what) as stops:
+        assert stops.is_emulated
+        changed.send(f"{what} -1")
+        stop = taken(stops)
+        assert stop.locals["n"] == -1
+        stop.frame.return_(value)
+    assert changed.read_line(SOON).partition("|")[0] == shown
+
+
+def test_a_value_of_another_type_is_refused_and_nothing_changes(
+    changed_vm: jvmti.VM, changed: JavaProgram
+) -> None:
+    with changed_vm.breakpoint("Changed$Shop", "pieces") as stops:
+        changed.send("pieces 4")
+        stop = taken(stops)
+        with pytest.raises(TypeError):
+            stop.frame.return_("four")
+        with pytest.raises(OverflowError):
+            stop.locals["n"] = 1 << 40
+        with pytest.raises(NotAvailable, match=r"return_\(\) can let it return"):
+            stop.frame.pop()
+    assert changed.read_line(SOON).partition("|")[0] == "4"
+
+
+def test_a_synchronized_method_is_left_and_gives_its_monitor_up(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.breakpoint("Stopping", "guarding") as stops:
+        program.ask("start t guard 0")
+        taken(stops).frame.return_(8)
+    assert program.ask("join t") == "8"
+    with stopping.cls(vm).locked():
+        pass
+
+
+def test_a_method_with_a_synchronized_block_is_not_left_early(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    println = ("java.io.PrintStream", "println")
+    with vm.breakpoint(*println, signature="(Ljava/lang/String;)V") as stops:
+        program.send("start t other 1")
+        with pytest.raises(OpaqueFrame, match="`synchronized` block"):
+            taken(stops).frame.return_()
+    assert program.read_line(SOON) == "started"
+    program.ask("join t")
+
+
+def test_a_breakpoint_in_the_jdk_stops_there(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.breakpoint("java.util.ArrayList", "<init>", signature="(I)V") as stops:
+        jni = vm.jni
+        lists = vm.find_class("java.util.ArrayList")
+        constructor = jni.get_method_id(lists, "<init>", "(I)V")
+        made: list[Any] = []
+
+        def make() -> None:
+            made.append(vm.jni.new_object(lists, constructor, [7]))
+
+        thread = threading.Thread(target=make)
+        thread.start()
+        assert taken(stops).locals[1] == 7
+    thread.join(SOON)
+    assert len(made) == 1
+
+
+def test_classes_that_box_values_take_no_breakpoints(vm: jvmti.VM) -> None:
+    with pytest.raises(jvmti.Error, match=r"java\.lang\.Integer\.valueOf"):
+        vm.breakpoint("java.lang.Integer", "valueOf", signature="(I)Ljava/lang/Integer;")
+    assert not list(vm.breakpoints)
+
+
+def test_a_hidden_class_says_why_it_takes_none(vm: jvmti.VM, program: JavaProgram) -> None:
+    program.ask("unload", timeout=SOON)  # has a lambda expression
+    hidden = [one for one in vm.classes if one.is_hidden and one.methods and not one.is_array]
+    method = next(one for one in hidden[0].methods if not one.is_native and one.bytecodes)
+    with pytest.raises(UnmodifiableClass, match="attached late cannot stop"):
+        method.breakpoint()
+    assert not list(vm.breakpoints)
+
+
+def test_a_condition_about_fields_is_decided_by_the_probe(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    point = vm.breakpoint("Stopping", "add", when="len(name) == 5 and thread.name == 'chosen'")
+    for name, what in (("chosen", "other"), ("chosen", "add"), ("another", "other")):
+        program.ask(f"start {name} {what} 2")
+        program.ask(f"join {name}")
+    assert point.hits == 2
+    assert vm.stats.agent.events_answered == 2  # type: ignore[union-attr]
+    point.cancel()
+    with pytest.raises(ConditionError, match="not an expression"):
+        vm.breakpoint("Stopping", "add", when="n ==")
+
+
+def test_an_exception_stops_where_it_is_made(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.catch("java.lang.IllegalStateException") as stops:
+        program.ask("start t guarded 3")
+        stop = taken(stops)
+        assert (stop.method.name, stop.line) == ("thrower", LINE["throw"])
+        assert stop.exception is not None
+        assert stop.exception.message == "n is 3"
+        assert [one.method.name for one in stop.frames[:2]] == ["thrower", "guarded"]
+    program.ask("join t")
+    with pytest.raises(NotAvailable, match="before it is known whether they are caught"):
+        vm.catch("java.lang.Exception", caught=False)
+
+
+def test_an_exception_of_the_vms_own_stops_where_it_is_made(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.catch("java.lang.NullPointerException") as stops:
+        program.ask("start t null 0")
+        assert taken(stops).method.name == "nothing"
+    program.ask("join t")
+
+
+def test_a_watchpoint_has_the_object_the_value_and_conditions(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    written = stopping.field(vm, "written")
+    with written.watch(when="i == 1 and n != 4") as stops:
+        assert stops.is_emulated
+        program.ask("start t fields 4")
+        program.ask("join t")
+        program.ask("start t fields 5")
+        stop = taken(stops)
+        assert stop.is_write
+        assert (stop.value, stop.line, stop.locals["n"]) == (1, LINE["static"], 5)
+        assert stops.next(0) is None
+    program.ask("join t")
+
+
+def test_the_class_file_is_afterwards_what_it_was(vm: jvmti.VM, program: JavaProgram) -> None:
+    cls = stopping.cls(vm)
+    before = bytes(cls.class_file)
+    point = vm.breakpoint("Stopping", line=LINE["sum"])
+    watch = stopping.field(vm, "written").watch(read=True)
+    assert b"JvmtiProbes" in bytes(cls.class_file)
+    point.cancel()
+    watch.cancel()
+    assert bytes(cls.class_file) == before
+
+
+def test_two_controllers_stop_one_thread_one_after_the_other(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with (
+        jvmti.attach(program.pid) as other,
+        vm.breakpoint("Stopping", "another") as first,
+        other.breakpoint("Stopping", "another") as second,
+    ):
+        program.ask("start t other 1")
+        # The probe that came last is in front.
+        assert taken(second).method.name == "another"
+        assert second.next(0) is None
+        assert taken(first).method.name == "another"
+    program.ask("join t")
+
+
+def test_calls_that_are_running_are_named(vm: jvmti.VM, program: JavaProgram) -> None:
+    program.ask("start t wait 0")
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        if any(frame.method.name == "waiting" for frame in vm.threads["t"].frames):
+            break
+    with vm.breakpoint("Stopping", "waiting") as stops:
+        running = stops.running
+    program.ask("release")
+    program.ask("join t")
+    assert running.get("Stopping.waiting") == 1
+
+
+def test_a_trace_and_a_breakpoint_share_a_method(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.trace("Stopping.add") as trace, vm.breakpoint("Stopping", "add") as stops:
+        program.ask("start t other 1")
+        stop = taken(stops)
+        assert stop.locals["n"] == 0
+        stop.locals["n"] = 21
+        assert stops.next(0) is None
+        assert program.ask("join t") == "47"
+        (call,) = trace.read(SOON)
+    assert call.value == 47
+
+
+def test_variables_of_a_method_without_names_are_read_by_slot(
+    jvm: Jvm, java_program: JavaPrograms
+) -> None:
+    program = java_program("Stopping", debug=False)
+    program.expect("ready", timeout=60)
+    with (
+        jvmti.attach(program.pid) as vm,
+        vm.breakpoint("Stopping", "add", when="arg0 == 1") as stops,
+    ):
+        program.ask("start t add 2")
+        stop = taken(stops)
+        assert (stop.locals[0], stop.locals[1]) == (1, "x1")
+        stop.locals[0] = 10
+        stop.locals[1] = "longer"
+    assert program.ask("join t") == "28"
