@@ -3,7 +3,7 @@
     python tests/robustness/failing.py --jvm 17 --every 1
 
 The agent is built so that every allocation goes through one function, which fails the one that it
-is told to (`native/agent/core/failing_allocations.cpp`).  Each piece of work is a session of its
+is told to (`native/agent/checks/failing_allocations.cpp`).  Each piece of work is a session of its
 own, which tells which allocations it makes, and from where; then it is repeated with the first of
 each new place failing.  The JVM goes on, nothing of the session is left, the controller gets its
 answer or an error that says so, and the next session works.

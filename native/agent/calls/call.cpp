@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "agent/core/agent_references.h"
 #include "agent/engines/threads/leave_frame.h"
+#include "agent/handles/agent_references.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

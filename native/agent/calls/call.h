@@ -9,11 +9,11 @@
 #include <jvmti.h>
 
 #include "agent/calls/answers.h"
-#include "agent/core/channel.h"
-#include "agent/core/frames.h"
-#include "agent/core/handles.h"
+#include "agent/channels/channel.h"
+#include "agent/channels/frames.h"
 #include "agent/core/session.h"
 #include "agent/core/vm_memory.h"
+#include "agent/handles/handles.h"
 
 namespace jvmti {
 

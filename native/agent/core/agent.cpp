@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "agent/calls/answers.h"
-#include "agent/core/agent_references.h"
-#include "agent/core/channel.h"
-#include "agent/core/failing_allocations.h"
-#include "agent/core/frame_trace.h"
-#include "agent/core/listener.h"
-#include "agent/core/lock_check.h"
-#include "agent/core/options.h"
-#include "agent/core/script.h"
+#include "agent/channels/channel.h"
+#include "agent/channels/frame_trace.h"
+#include "agent/checks/failing_allocations.h"
+#include "agent/checks/lock_check.h"
 #include "agent/core/session.h"
+#include "agent/handles/agent_references.h"
+#include "agent/loading/listener.h"
+#include "agent/loading/options.h"
+#include "agent/loading/script.h"
 #include "base/log.h"
 
 namespace jvmti {

@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "agent/core/known_threads.h"
 #include "agent/core/vm_memory.h"
+#include "agent/handles/known_threads.h"
 #include "base/containers.h"
 #include "base/lock.h"
 

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "agent/calls/call.h"
-#include "agent/core/agent_references.h"
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/core/controller_state.h"
 #include "agent/core/engine.h"
-#include "agent/core/script.h"
+#include "agent/handles/agent_references.h"
+#include "agent/loading/script.h"
 #include "base/log.h"
 
 namespace jvmti {

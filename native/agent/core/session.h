@@ -6,13 +6,10 @@
 
 #include <atomic>
 
-#include "agent/calls/temporary_files.h"
+#include "agent/channels/frames.h"
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
 #include "agent/core/environments.h"
-#include "agent/core/frames.h"
-#include "agent/core/handles.h"
-#include "agent/core/options.h"
 #include "agent/core/undo_list.h"
 #include "agent/engines/heap/heap_passes.h"
 #include "agent/engines/instrumentation/open_probes.h"
@@ -20,6 +17,9 @@
 #include "agent/engines/streams/open_streams.h"
 #include "agent/engines/threads/suspensions.h"
 #include "agent/events/event_channels.h"
+#include "agent/handles/handles.h"
+#include "agent/loading/options.h"
+#include "agent/operations/temporary_files.h"
 
 namespace jvmti {
 

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "agent/calls/call.h"
-#include "agent/calls/direct_buffers.h"
-#include "agent/core/agent_references.h"
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/core/engine.h"
 #include "agent/core/session.h"
+#include "agent/handles/agent_references.h"
+#include "agent/overrides/direct_buffers.h"
 #include "base/log.h"
 
 namespace jvmti {

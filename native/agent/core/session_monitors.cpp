@@ -1,6 +1,6 @@
 // Raw monitors of a session: who has one or waits for it, in all its channels.
 
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/core/session.h"
 
 namespace jvmti {

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <jvmticmlr.h>
 
-#include "agent/calls/method_details.h"
-#include "agent/core/agent_references.h"
 #include "agent/events/events.h"
+#include "agent/guards/method_details.h"
+#include "agent/handles/agent_references.h"
 #include "base/log.h"
 
 namespace jvmti {

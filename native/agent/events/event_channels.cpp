@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "base/log.h"
 
 namespace jvmti {

@@ -1,9 +1,9 @@
 #include "agent/events/event_scope.h"
 
-#include "agent/core/agent_references.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
 #include "agent/events/events.h"
+#include "agent/handles/agent_references.h"
 #include "base/log.h"
 
 namespace jvmti {

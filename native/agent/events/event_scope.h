@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/events/event_taps.h"
 #include "generated/layouts.h"
 

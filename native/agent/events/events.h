@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/calls/call.h"
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/events/delivery.h"
 #include "agent/events/event_scope.h"
 

@@ -14,7 +14,7 @@ def checked_calls_source() -> str:
     lines = [
         HEAD,
         "#ifdef JVMTI_CHECK_LOCKS\n",
-        '#include "agent/core/checked_calls.h"\n',
+        '#include "agent/checks/checked_calls.h"\n',
         "namespace jvmti {\nnamespace lock_check {\n",
         "#define CHECK(Table, name) \\",
         "  Checked<&Table::name, decltype(&Table::name)>::put(table, #name)\n",

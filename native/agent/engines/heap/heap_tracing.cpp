@@ -1,7 +1,7 @@
 #include "agent/engines/heap/heap_tracing.h"
 
-#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
+#include "agent/handles/agent_references.h"
 
 namespace jvmti {
 

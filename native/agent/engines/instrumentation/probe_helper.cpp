@@ -1,8 +1,8 @@
 #include "agent/engines/instrumentation/probe_helper.h"
 
-#include "agent/core/agent_references.h"
 #include "agent/core/vm_memory.h"
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/handles/agent_references.h"
 #include "base/lock.h"
 #include "generated/probe_helper.h"
 

@@ -1,7 +1,7 @@
 #include "agent/engines/interception/jni_values.h"
 
-#include "agent/calls/method_details.h"
 #include "agent/engines/interception/jni_interception.h"
+#include "agent/guards/method_details.h"
 
 namespace jvmti {
 

@@ -1,9 +1,9 @@
 // Breakpoints and watchpoints: requests to stop at places, whose events name the place.
 
-#include "agent/calls/guards.h"
 #include "agent/engines/stops/stepping.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
+#include "agent/guards/guards.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

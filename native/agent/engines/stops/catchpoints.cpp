@@ -1,9 +1,9 @@
 // Catchpoints: requests to stop where an exception is thrown, and where a class is prepared or
 // redefined.
 
-#include "agent/core/class_names.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
+#include "agent/handles/class_names.h"
 #include "base/patterns.h"
 
 namespace jvmti {

@@ -1,8 +1,8 @@
 #include "agent/engines/stops/stepping.h"
 
-#include "agent/core/agent_references.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
+#include "agent/handles/agent_references.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "agent/core/class_names.h"
+#include "agent/handles/class_names.h"
 #include "base/patterns.h"
 
 namespace jvmti {

@@ -1,6 +1,6 @@
 #include "agent/engines/streams/recording.h"
 
-#include "agent/core/class_names.h"
+#include "agent/handles/class_names.h"
 #include "base/patterns.h"
 
 namespace jvmti {

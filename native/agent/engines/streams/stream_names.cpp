@@ -1,8 +1,8 @@
 // What a stream's records name by numbers: threads, classes, methods, fields, texts and stacks,
 // each announced before the first record that has its number.
 
-#include "agent/core/class_names.h"
 #include "agent/engines/streams/streams.h"
+#include "agent/handles/class_names.h"
 #include "base/hashes.h"
 #include "base/log.h"
 #include "base/patterns.h"

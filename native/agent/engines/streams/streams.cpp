@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "agent/core/agent_references.h"
+#include "agent/handles/agent_references.h"
 #include "base/event_clock.h"
 #include "base/log.h"
 

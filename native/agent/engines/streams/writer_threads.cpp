@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/engines/streams/streams.h"
 
 namespace jvmti {

@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/core/session.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "agent/core/agent_references.h"
 #include "agent/events/events.h"
+#include "agent/handles/agent_references.h"
 
 namespace jvmti {
 

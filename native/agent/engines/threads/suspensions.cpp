@@ -1,9 +1,9 @@
 #include "agent/engines/threads/suspensions.h"
 
-#include "agent/core/agent_references.h"
-#include "agent/core/channel.h"
+#include "agent/channels/channel.h"
 #include "agent/core/session.h"
 #include "agent/engines/threads/leave_frame.h"
+#include "agent/handles/agent_references.h"
 #include "base/log.h"
 
 namespace jvmti {

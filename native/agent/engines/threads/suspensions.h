@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "agent/core/known_threads.h"
+#include "agent/handles/known_threads.h"
 
 namespace jvmti {
 

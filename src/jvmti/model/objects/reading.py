@@ -1,6 +1,6 @@
 """Many values of Java objects in one message: fields, elements, linked objects.
 
-The agent reads them (``native/agent/calls/object_reader.cpp``) without running any Java code.
+The agent reads them (``native/agent/operations/object_reader.cpp``) without running any Java code.
 """
 
 from __future__ import annotations
