@@ -57,6 +57,7 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
             phase = vm.phase.name
             took = time.monotonic() - began
             available = vm.env.get_potential_capabilities()
+            emulated = len(vm.capabilities.status().emulated)
             held = []
             reserved = bool(available & ONLOAD_ONLY & ~SOLO)
             for one in SOLO & ~available:
@@ -67,7 +68,8 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
                 "session",
                 True,
                 f"attached in {took * 1000:.0f} ms; the VM is in the {phase} phase and "
-                f"{len(available)} capabilities are available",
+                f"{len(available)} capabilities are available"
+                + (f", {emulated} more are emulated" if emulated else ""),
             )
             for name, text in held:
                 diagnosis.add(

@@ -532,6 +532,8 @@ def _(vm: VM) -> list[Content]:
     if vm.closed:
         return [_titled(process.main or "JVM"), paragraph(repr(vm)[1:-1])]
     held, potential = vm.env.get_capabilities(), vm.env.get_potential_capabilities()
+    emulated = vm.capabilities.status().emulated
+    missing = ALL & ~potential & ~held & ~emulated
     rows: list[Content] = [
         _titled(process.main or "JVM"),
         _definitions(
@@ -544,7 +546,8 @@ def _(vm: VM) -> list[Content]:
     for what, those in (
         ("capabilities that vm.env has", held),
         ("that are available", potential & ~held),
-        ("that this JVM grants only during startup, or not now", ALL & ~potential & ~held),
+        ("that the model emulates", emulated),
+        ("that this JVM grants only during startup, or not now", missing),
     ):
         summary = element("summary", f"{len(those)} {what}")
         rows.append(element("details", summary, *view(those) or []))
