@@ -15,10 +15,10 @@ from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 from jvmti.tracing.calls import shown, spent
-from jvmti.tracing.summaries import Use, Uses
 
 if TYPE_CHECKING:
     from jvmti.tracing.recorder import Recorder
+    from jvmti.tracing.summaries import Use, Uses
 
 __all__ = ["RecordWatch", "json_value"]
 
@@ -139,7 +139,7 @@ class RecordWatch(ABC):
 
     def _print_summary(self, uses: Uses, passed: float) -> None:
         if self._given.json:
-            rows = [dict(zip(self._fields, one, strict=False)) for one in uses]
+            rows = [dict(zip(self._fields or one._fields, one, strict=False)) for one in uses]
             print_json({"seconds": round(passed, 3), self._rows_called: rows})
             return
         print_table(self._columns(), [self._row(one) for one in uses[: self._given.top]])
@@ -149,7 +149,9 @@ class RecordWatch(ABC):
         total = sum(one.calls for one in uses)
         print(f"{total:,} {self.one}s in {duration(passed)}", file=sys.stderr)
 
-    _fields: tuple[str, ...] = Use._fields
+    _fields: tuple[str, ...] = ()
+    """The fields that a summary shows of a `Use`; all of them where this is empty."""
+
     _rows_called = "methods"
 
     def _take(self, records: Any) -> None:
