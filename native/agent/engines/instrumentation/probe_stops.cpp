@@ -1,10 +1,10 @@
 // Probes that stop the thread: what a breakpoint, a watchpoint or a catchpoint is where the VM
 // gives none.  The request, its filters and its report are those of the engine of stops.
 
-#include "agent/core/class_names.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
+#include "agent/handles/class_names.h"
 #include "generated/probe_helper.h"
 
 namespace jvmti {
