@@ -15,6 +15,7 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
+from jvmti.tracing.arming import running_calls
 from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.probe_set import ProbeSet
@@ -149,7 +150,8 @@ class StopProbes(ProbeSet):
                 detail=f"{classes[0].name} {why}, so an agent that was attached late cannot stop "
                 "in it"
             )
-        self._find_running({one.name for one in chosen})
+        names = {one.name for one in chosen}
+        self.running = running_calls(self._vm, lambda method: method.class_name in names)
         self._place(chosen)
         counts = self._vm._agent.count_probes(self._number)
         if counts.failed:
