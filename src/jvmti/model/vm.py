@@ -449,7 +449,7 @@ class VM:
             Classes, methods, running calls, and how long the program would stop.
 
         Raises:
-            BadProbe: a pattern makes no sense.
+            BadProbe: a pattern is malformed.
         """
         from jvmti.tracing.arming import cost_of
 

@@ -1,4 +1,4 @@
-"""What it costs to put probes into classes: how long the program stops, estimated and measured."""
+"""The cost of putting probes into classes: the pause of the program, estimated and measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def estimated_pause(classes: int, loaded: int) -> float:
 
 
 class Cost(NamedTuple):
-    """What a trace would cost, estimated without changing anything."""
+    """The cost of a trace, estimated without changing anything."""
 
     classes: int
     """The loaded classes that would get probes; without those that the VM has not prepared."""
@@ -71,10 +71,10 @@ def running_calls(vm: TracedVM, wanted: Callable[[Any], bool]) -> dict[str, int]
 
 
 def cost_of(vm: TracedVM, patterns: Sequence[str]) -> Cost:
-    """What a trace of some patterns would cost.
+    """The cost of a trace of some patterns.
 
     Raises:
-        BadProbe: a pattern makes no sense.
+        BadProbe: a pattern is malformed.
     """
     methods: set[Any] = set()
     classes: set[Any] = set()
