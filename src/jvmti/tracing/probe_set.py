@@ -118,8 +118,7 @@ class ProbeSet:
     def _arm(self, max_pause: float | None) -> None:
         """Put probes into the loaded classes."""
         classes = self._loaded()
-        names = {one.name for one in classes}
-        self.running = running_calls(self._vm, lambda method: method.class_name in names)
+        self._find_running({one.name for one in classes})
         if max_pause is None:
             self._place(classes)
         else:
@@ -129,6 +128,9 @@ class ProbeSet:
         if counts.failed:
             self._failure = int(counts.reason)
         self._counted_sites = int(counts.sites)
+
+    def _find_running(self, names: set[str]) -> None:
+        self.running = running_calls(self._vm, lambda method: method.class_name in names)
 
     def _loaded(self) -> list[Any]:
         """The loaded classes whose names match, and that can be changed."""
