@@ -123,7 +123,7 @@ bool Method::generate() {
         if (pending_ > 0) {
           --pending_;
         } else {
-          ready_ = true;
+          ready_ = initializes_once_;
         }
       }
     }

@@ -57,6 +57,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   is_constructor_ = method.name == Text("<init>");
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
+  initializes_once_ = has_frames_ || !is_constructor_ || initializes_once();
   parameters_.clear();
   if (needs_parameters && (!read_parameters() || !find_dropped()))
     return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
@@ -224,6 +225,50 @@ bool Method::is_worth_it() {
     if ((wanted_ & sites_of(code_[at])) != 0) return true;
   }
   return false;
+}
+
+// Whether what is thrown in front of a place may be caught behind it.
+bool Method::is_caught_behind(uint32_t at) const {
+  Bytes handlers = handlers_;
+  for (uint32_t left = handler_count_; left > 0; --left) {
+    uint32_t start = handlers.u2();
+    handlers.u2();
+    uint32_t handler = handlers.u2();
+    handlers.u2();
+    if (start <= at && handler > at) return true;
+  }
+  return false;
+}
+
+// Whether a constructor has one call of another one for its own object, and no way leads past it.
+// Some compilers make one in each case of a switch; without frames nobody knows then where the
+// object is initialized.
+bool Method::initializes_once() const {
+  uint32_t made = 0;
+  uint32_t own = 0;
+  uint32_t farthest = 0;  // that anything in front of the call jumps to
+  for (uint32_t at = 0; at < size_; ++at) {
+    if (!is_start(at)) continue;
+    uint8_t op = code_[at];
+    Member member;
+    if (op == kNew) ++made;
+    if (own == 0) {
+      bool is_far = op == kGotoW || op == kJsrW || op == kTableswitch || op == kLookupswitch;
+      int64_t to = is_branch(op) ? at + int64_t{static_cast<int16_t>(read2(code_ + at + 1))} : 0;
+      if (is_far) farthest = size_;
+      if (to > farthest) farthest = static_cast<uint32_t>(to);
+    }
+    if (op != kInvokespecial || !pool_.member(read2(code_ + at + 1), &member) ||
+        !(member.name == Text("<init>"))) {
+      continue;
+    }
+    if (made > 0) {
+      --made;
+    } else if (++own > 1 || farthest > at || is_caught_behind(at)) {
+      return false;
+    }
+  }
+  return own == 1;
 }
 
 // What each instruction is, and whether it is more than a copy.

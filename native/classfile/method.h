@@ -143,6 +143,8 @@ class Method {
   bool find_lines();
   bool find_handlers();
   bool is_worth_it();
+  bool initializes_once() const;
+  bool is_caught_behind(uint32_t at) const;
   void choose_busy();
   bool read_parameters();
   bool find_dropped();
@@ -247,6 +249,14 @@ class Method {
     depth_ += depth;
     if (depth_ > deepest_) deepest_ = depth_;
   }
+  // Where ways meet in code without frames, the verifier finds out what the objects that a slot
+  // may hold have in common, and loads their classes for it. Some may not be there, so a slot of
+  // ours holds one thing only, as long as there are not too many.
+  void reuse_temporaries() {
+    constexpr uint32_t kMostTemporaries = 256;
+    if (has_frames_ || next_temporary_ - first_temporary_ > kMostTemporaries)
+      next_temporary_ = first_temporary_;
+  }
   uint32_t temporary(char category) {
     uint32_t slot = next_temporary_;
     next_temporary_ += slots(category);
@@ -294,7 +304,8 @@ class Method {
   bool is_constructor_ = false;
   bool uses_parameters_ = false;  // elsewhere than at the entry
   bool tracks_ = false;
-  bool ready_ = true;     // without frames: `this` is initialized
+  bool ready_ = true;  // without frames: `this` is initialized
+  bool initializes_once_ = true;
   uint32_t pending_ = 0;  // objects made and not initialized, without frames
 
   Moves moves_;

@@ -91,7 +91,7 @@ void Method::reload() {
 }
 
 bool Method::before(uint32_t at, uint8_t op) {
-  next_temporary_ = first_temporary_;
+  reuse_temporaries();
   called_.clear();
   made_.clear();
   read_.clear();

@@ -269,6 +269,7 @@ def run(
     step: int = 1000,
     most: int | None = None,
     damage: tuple[bytes, bytes] | None = None,
+    beside: list[Path] | None = None,
 ) -> Verified:
     """Verify the classes of jars, or of a JVM's own modules.
 
@@ -279,6 +280,7 @@ def run(
         step: how many classes are loaded at a time.
         most: of the JVM's modules, the first so many classes.
         damage: bytes to replace in what was instrumented, and what with, once in each class.
+        beside: jars behind each of those on its class path.
     """
     with tempfile.TemporaryDirectory() as folder:
         started = programs.JavaPrograms(jvm, Path(folder))
@@ -290,7 +292,8 @@ def run(
         total = Verified(0, {}, Counter(), Counter(), 0)
         with jvmti.attach(program.pid) as vm:
             asked = Verification(vm, program, probes)
-            questions = [f"jar {jar}" for jar in jars]
+            path = "".join(f":{one}" for one in beside or [])
+            questions = [f"jar {jar}{path}" for jar in jars]
             at = 0
             while questions or (not jars and (most is None or at < most)):
                 question = questions.pop(0) if jars else f"jdk {at} {at + step}"
@@ -300,7 +303,7 @@ def run(
                     break
                 one = asked.verify(iter(loaded), damage)
                 print(
-                    f"{question}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}",
+                    f"{question.partition(':')[0]}: {one.classes:,} verified, {len(one.failed)} failed, left out {dict(one.left_out)}",
                     flush=True,
                 )
                 for name, why in list(one.failed.items())[:10]:

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 
 /**
  * Loads the classes of jars, or all of the JDK's modules, without initializing them. A line asks:
- * {@code jar PATH FILE} or {@code jdk FROM TO FILE}; the answer is how many were loaded. They stand in
+ * {@code jar PATH FILE}, where other jars may follow the first one behind colons, or {@code jdk FROM TO FILE}; the answer is how many were loaded. They stand in
  * {@link #loaded}, and the file has their names and class files in the same order.
  */
 public class Loads {
@@ -40,9 +40,14 @@ public class Loads {
   }
 
   private static int jar(String path, String file) throws Exception {
-    URLClassLoader loader = new URLClassLoader(new URL[] {new File(path).toURI().toURL()}, null);
+    String[] jars = path.split(":");
+    URL[] urls = new URL[jars.length];
+    for (int i = 0; i < jars.length; i++) {
+      urls[i] = new File(jars[i]).toURI().toURL();
+    }
+    URLClassLoader loader = new URLClassLoader(urls, ClassLoader.getPlatformClassLoader());
     List<Class<?>> found = new ArrayList<>();
-    try (JarFile jar = new JarFile(path); DataOutputStream out = open(file)) {
+    try (JarFile jar = new JarFile(jars[0]); DataOutputStream out = open(file)) {
       for (JarEntry entry : Collections.list(jar.entries())) {
         String name = entry.getName();
         if (!name.endsWith(".class") || name.startsWith("META-INF/") || name.endsWith("-info.class")) {

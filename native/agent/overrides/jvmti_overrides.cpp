@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "agent/core/class_changes.h"
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
@@ -321,13 +322,21 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
 }  // namespace
 
 jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& definitions) {
-  jvmtiError error = call.env->RedefineClasses(definitions.count(), definitions.items());
+  jvmtiError error;
+  {
+    ClassChange change;
+    error = call.env->RedefineClasses(definitions.count(), definitions.items());
+  }
   return name_classes(call, error, definitions.count(),
                       [&](jint i) { return definitions.items()[i].klass; });
 }
 
 jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes) {
-  jvmtiError error = call.env->RetransformClasses(classes.count(), classes.items());
+  jvmtiError error;
+  {
+    ClassChange change;
+    error = call.env->RetransformClasses(classes.count(), classes.items());
+  }
   return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });
 }
 

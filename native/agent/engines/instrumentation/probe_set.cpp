@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "agent/core/class_changes.h"
 #include "agent/core/environments.h"
 #include "base/clock.h"
 #include "base/patterns.h"
@@ -285,6 +286,7 @@ bool ProbeSet::free() {
 }
 
 jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
+  ClassChange change;
   return env_->RetransformClasses(count, classes);
 }
 

@@ -1,0 +1,126 @@
+"""Let a JVM's verifier look at the classes of some hundred jars with every kind of probe in them.
+
+    python scripts/verify_jars.py 17 25 [--jars DIRECTORY] [--only PATTERN] [--probes recording]
+
+The jars are those of `tests/instrumentation/jars.txt`, which Maven brings to the directory.  Each
+has all the others behind it on its class path.  A class that the verifier refuses with probes, but
+takes without, is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import subprocess
+import sys
+import time
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import jvms  # noqa: E402
+from instrumentation import verification  # noqa: E402
+from jvmti import classfile  # noqa: E402
+
+LISTED = ROOT / "tests" / "instrumentation" / "jars.txt"
+PROBES = {
+    "everything": verification.EVERYTHING,
+    "recording": verification.RECORDING,
+    "plain": verification.PLAIN,
+}
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>none</groupId><artifactId>none</artifactId><version>1</version><packaging>pom</packaging>
+<build><plugins><plugin><groupId>org.apache.maven.plugins</groupId>
+<artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
+<configuration><prependGroupId>true</prependGroupId><outputDirectory>{to}</outputDirectory>
+<artifactItems>{items}</artifactItems></configuration></plugin></plugins></build></project>
+"""
+ITEM = (
+    "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
+    "</artifactItem>"
+)
+
+
+def listed(pattern: str = "*") -> list[str]:
+    """The jars of the list, as `group:name:version`, whose names match."""
+    lines = (line.partition("#")[0].strip() for line in LISTED.read_text().splitlines())
+    return [line for line in lines if line and fnmatch.fnmatchcase(line, pattern)]
+
+
+def fetched(jars: list[str], to: Path) -> list[Path]:
+    """Bring what is not there yet, in one run of Maven; the files, in the order of the list."""
+    to.mkdir(parents=True, exist_ok=True)
+    files = [to / ("{}.{}-{}.jar".format(*one.split(":"))) for one in jars]
+    missing = [one for one, file in zip(jars, files, strict=True) if not file.exists()]
+    if missing:
+        pom = to / "pom.xml"
+        items = "".join(ITEM.format(*one.split(":")) for one in missing)
+        pom.write_text(POM.format(to=to, items=items))
+        subprocess.run(["mvn", "-q", "-B", "-f", pom, COPY], check=True)
+    return files
+
+
+def described(files: list[Path]) -> Counter[str]:
+    """What is remarkable about the class files of jars."""
+    found: Counter[str] = Counter()
+    for path in files:
+        with zipfile.ZipFile(path) as jar:
+            names = [name for name in jar.namelist() if name.endswith(".class")]
+            for name in names:
+                data = jar.read(name)
+                found["class files"] += 1
+                found["before version 50"] += int.from_bytes(data[6:8]) < 50
+                found["without lines"] += b"LineNumberTable" not in data
+                if b"\xa8" not in data and len(data) < 60_000:
+                    continue
+                try:
+                    methods = classfile.ClassFile(data).methods
+                    codes = [one.code.bytecodes for one in methods if one.code is not None]
+                    found["methods beyond 60,000 bytes"] += sum(len(one) > 60_000 for one in codes)
+                    jumps = any(
+                        one.name in ("jsr", "jsr_w")
+                        for code in codes
+                        if b"\xa8" in code or b"\xc9" in code
+                        for one in classfile.instructions(code)
+                    )
+                    found["with jsr"] += jumps
+                except classfile.MalformedClassFile:
+                    found["malformed"] += 1
+    return found
+
+
+def main() -> int:
+    """Fetch, verify on each JVM, and say what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("jvms", nargs="*", help="11, 17, 21 or 25")
+    parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="where they are")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="those with such names")
+    parser.add_argument("--probes", choices=PROBES, default="everything")
+    parser.add_argument("--describe", action="store_true", help="say what is among them")
+    given = parser.parse_args()
+    files = fetched(listed(), given.jars)
+    chosen = fetched(listed(given.only), given.jars)
+    if given.describe:
+        print(len(chosen), "jars:", dict(described(chosen)))
+    failed = 0
+    for name in given.jvms:
+        began = time.monotonic()
+        jvm = jvms.named(name)
+        found = verification.run(jvm, chosen, PROBES[given.probes], beside=files)
+        failed += len(found.failed)
+        print(
+            f"{name}: {found.classes:,} classes of {len(chosen)} jars with {found.placed:,} probes "
+            f"verified in {time.monotonic() - began:.0f} s; {len(found.failed)} failed\n"
+            f"left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"
+        )
+        for one, why in found.failed.items():
+            print(f"  {one}: {why}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""A sample of the jars whose classes scripts/verify_jars.py gives probes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import jvms
+from instrumentation import verification
+
+sys.path.append(str(jvms.ROOT / "scripts"))
+
+import verify_jars
+
+SAMPLE = {
+    # Old code without frames, and the servlet classes that it names are not there.
+    "commons-jxpath:commons-jxpath:1.3": 160,
+    "concurrent:concurrent:1.3.4": 100,
+    # Constructors that call another one in each case of a switch.
+    "org.codehaus.groovy:groovy-all:1.5.6": 1500,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.on("17")
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", SAMPLE)
+def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
+    jvm: jvms.Jvm, name: str
+) -> None:
+    assert name in verify_jars.listed()
+    jars = verify_jars.fetched([name], jvms.ROOT / "build" / "jars")
+    found = verification.run(jvm, jars, verification.EVERYTHING)
+    assert found.failed == {}
+    assert found.classes >= SAMPLE[name]
+
+
+def test_the_list_names_each_jar_once() -> None:
+    names = verify_jars.listed()
+    assert len(names) == len(set(names)) >= 300
+    assert all(len(name.split(":")) == 3 for name in names)
