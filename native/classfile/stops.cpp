@@ -62,7 +62,9 @@ Text package_of(Text name) {
 void Method::find_stops() {
   stops_.clear();
   leave_at_ = kNowhere;
-  can_leave_ = true;
+  can_leave_ = false;
+  for (const Probe* probe : *probes_) can_leave_ = can_leave_ || probe->outcome == Outcome::kStop;
+  if (!can_leave_) return;
   for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
     if (code_[at] == kMonitorenter) can_leave_ = false;
   }
