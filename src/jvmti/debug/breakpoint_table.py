@@ -70,7 +70,7 @@ class BreakpointTable:
             range(OPENING.PROBE_STOP, OPENING.PROBE_STOP + 1), self.opened
         )
         self._probed: dict[Thread, tuple[int, ProbedFrame | None]] = {}
-        """Threads that have stopped at a probe: how many frames are above, and what theirs has."""
+        """Threads that have stopped at a probe: the number of frames above, and theirs."""
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -140,11 +140,11 @@ class BreakpointTable:
         return holder is None or bool(wanted & self._vm.emulation.held(holder))
 
     def probed(self, thread: Thread) -> ProbedFrame | None:
-        """Where a thread has stopped at a probe; ``None`` if it has not."""
+        """The frame of a thread that has stopped at a probe; ``None`` if it has not."""
         return self._probed[thread][1] if self._probed and thread in self._probed else None
 
     def frames_above(self, thread: Thread) -> int:
-        """How many frames on top of a thread's stack are what stopped it at a probe."""
+        """The number of frames on top of a thread's stack that belong to the probe."""
         return self._probed[thread][0] if self._probed and thread in self._probed else 0
 
     @property

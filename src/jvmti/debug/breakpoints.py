@@ -76,7 +76,7 @@ class Breakpoint(StopRequest):
         self._location = location
         self._text = text
         emulated = vm.breakpoints.is_emulated(Event.BREAKPOINT)
-        # What probes evaluate is more.
+        # Probes evaluate more than that.
         self._tree: ast.expr | None = None if text is None or emulated else conditions.parse(text)
         self._named = named
         self._placing = threading.RLock()
@@ -167,7 +167,7 @@ class Breakpoint(StopRequest):
 
         Raises:
             InvalidLocation: there is no instruction at that bytecode index.
-            ConditionError: the condition is about a variable that there is not.
+            ConditionError: the condition names a variable that does not exist there.
             Error: another reason.
         """
         name = f"{method.class_name}.{method.name}"

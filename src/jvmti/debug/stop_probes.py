@@ -44,11 +44,11 @@ class ProbedVariable(NamedTuple):
     name: str
     """Its name; empty where the class file does not say."""
     takes: str
-    """The signature of what may be put there; empty where nothing may."""
+    """The signature of the values that it takes; empty if it cannot be written."""
 
 
 class ProbedPlace(NamedTuple):
-    """What the array of a thread that stopped at a site has."""
+    """The contents of the array of a thread that stopped at a site."""
 
     probe: Probe
     """The probe there."""
@@ -69,11 +69,11 @@ class ProbedPlace(NamedTuple):
             first: the position of the first variable in the array.
 
         Raises:
-            ProtocolError: its shape makes no sense.
+            ProtocolError: its shape is malformed.
         """
         head, *parts = site.shape.split(".")
         if head not in ("R", "N") or len(parts) % _PARTS:
-            raise ProtocolError("a place where threads stop makes no sense")
+            raise ProtocolError("the agent described a place of a probe wrongly")
         found = []
         for number, at in enumerate(range(0, len(parts), _PARTS)):
             slot, letter, signature, name, cast = parts[at : at + _PARTS]
@@ -89,12 +89,12 @@ def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any)
 
     Args:
         site: the kind of place.
-        condition: where it is false, the thread goes on.
-        more: what the array has before the variables.
+        condition: the thread stops only if it holds.
+        more: further values for the array, before the variables.
         where: which classes, methods and so on, as `Probe` has it.
 
     Raises:
-        BadProbe: the condition is none that a probe can evaluate.
+        BadProbe: a probe cannot evaluate the condition.
     """
     steps: Sequence[Step] = () if condition is None else compiled(condition, {}).steps
     return Probe(
@@ -178,7 +178,7 @@ class StopProbes(ProbeSet):
         )
 
     def place(self, site: int) -> ProbedPlace:
-        """What a thread brings that stopped at a site.
+        """The contents of the array at a site.
 
         Raises:
             ProtocolError: there is no such site.
@@ -187,7 +187,7 @@ class StopProbes(ProbeSet):
             if site >= len(self._sites):
                 self._read_sites()
             if site >= len(self._sites):
-                raise ProtocolError("a thread has stopped at a place that there is not")
+                raise ProtocolError("a thread has stopped at an unknown place")
             for one in self._sites[len(self._places) :]:
                 self._places.append(ProbedPlace.of(one, self._plan[one.probe], self._first))
             return self._places[site]
@@ -205,7 +205,7 @@ class ProbedFrame:
     """The frame of a thread that has stopped at a probe: its variables, and how to leave it.
 
     Attributes:
-        place: what the array has.
+        place: the contents of the array.
         values: the array.
     """
 

@@ -74,7 +74,7 @@ class Stop:
         field: the watched field.
         new_value: the value about to be written to it.
         is_write: whether the field is about to be written.
-        probed: what the frame has, where it stopped at a probe; else ``None``.
+        probed: the variables of the frame, if a probe stopped it; else ``None``.
     """
 
     probed: ProbedFrame | None = None
@@ -362,7 +362,7 @@ class StopRequest:
 
     @property
     def running(self) -> dict[str, int]:
-        """How many threads were in calls of which methods when these got probes.
+        """The number of threads in calls of methods at the time when these got probes.
 
         Such a call does not stop before the method's next call. Empty where the VM itself stops
         threads.
@@ -374,7 +374,7 @@ class StopRequest:
         return True
 
     def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
-        """What a stop at a probe knows, from what the probe has put before the variables."""
+        """The attributes of a stop at a probe, from the values before the variables."""
         return {}
 
     def _unmake(self, number: int, enabled: bool = True) -> None:
