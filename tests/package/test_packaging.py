@@ -125,7 +125,8 @@ def test_the_agent_exports_its_entry_points_only(library: Path) -> None:
     if library.name != "libjvmti.so":
         pytest.skip("not the agent")
     natives = {
-        f"{NATIVES}_{name}" for name in ("control", "key", "object", "pause", "raise", "test")
+        f"{NATIVES}_{name}"
+        for name in ("control", "halt", "key", "object", "pause", "raise", "test")
     }
     assert exported(library) == ENTRY_POINTS | natives
 
