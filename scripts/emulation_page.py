@@ -21,6 +21,15 @@ RELEASES = (11, 17, 21, 25)
 EARLY = "it concerns what happens before the VM is live"
 BEFORE_LIVE = Capabilities.of("can_generate_early_vmstart", "can_generate_early_class_hook_events")
 NOBODY = "no engine does it yet"
+BY_PROBES = {
+    "can_generate_breakpoint_events": "`vm.breakpoint`",
+    "can_generate_field_access_events": "`field.watch`",
+    "can_generate_field_modification_events": "`field.watch`",
+    "can_generate_exception_events": "`vm.catch`",
+    "can_force_early_return": "`stop.frame.return_`",
+}
+"""Where probes stand in for the model alone, by the capability."""
+PROBES = "breakpoints.md#in-any-running-jvm"
 
 INTRODUCTION = """\
 # Emulated capabilities
@@ -116,6 +125,8 @@ def details(one: Capabilities) -> list[str]:
         names = ", ".join(f"`{name}`" for name in [*functions_of(one), *events_of(one)])
         behind = f", and with it {names}" if names else ""
         lines.append(f"Unavailable on 11, 17, 21 and 25{behind}: {why}.")
+        if model := BY_PROBES.get(str(one)):
+            lines.append(f"In the model, {model} works by [probes]({PROBES}) instead.")
         return lines
     names = "; ".join(engine.name for engine, _ in known)
     lines += [f"By: {names}.", "", "| function or event | | what differs |", "| --- | --- | --- |"]
