@@ -51,7 +51,7 @@ with jvmti.attach(4711, emulate=True) as vm:
         print(thread.name, vm.env.get_owned_monitor_info(thread))
 ```
 
-`jvmti shell --emulate` opens such a session, too. What the VM grants itself is never emulated.
+`jvmti shell MyServer --emulate` opens such a session, too. What the VM grants is never emulated.
 `jvmti info`, `%env` and `vm.capabilities` say of each capability whether it is native, emulated or
 unavailable.
 

@@ -351,7 +351,7 @@ def test_late_attach_reads_objects_and_says_what_more_takes(java_program: JavaPr
             for key in ("size", "share", "letter", "open"):
                 with pytest.raises(
                     jvmti.errors.NotAvailable,
-                    match=r"primitive.* can_access_local_variables: given.*launch.*reserve",
+                    match=r"primitive.* can_access_local_variables: most VMs.*launch.*reserve",
                 ):
                     frame.locals[key]
                 assert f"{key} = ?" in str(frame.locals)

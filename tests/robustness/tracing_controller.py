@@ -35,9 +35,33 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
+class Stopping:
+    """Threads that stop at a late breakpoint for a moment, or for as long as nobody asks.
+
+    Args:
+        vm: the VM.
+        own: random numbers.
+    """
+
+    def __init__(self, vm: jvmti.VM, own: random.Random) -> None:
+        duration = own.choice((0.0, 0.05, 60.0))
+
+        def hold(stop: Any) -> None:
+            dict(stop.locals)
+            time.sleep(duration)
+
+        self._breakpoint = vm.breakpoint("Steady$Prey", "*", do=hold)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._breakpoint.cancel()
+
+
 def opened(vm: jvmti.VM, own: random.Random) -> Any:
     """Something new that has probes."""
-    match own.randrange(4):
+    match own.randrange(5):
+        case 4:
+            return Stopping(vm, own)
         case 0:
             if own.random() < 0.5:
                 place = own.choice(("write *.* in Steady*.*", "new * in Steady*.*"))

@@ -213,7 +213,8 @@ class _Compiler:
             case _:
                 raise self.refuse(right, "not a number, a text, True, False or None")
         # A text of one character may be compared with a ``char``, which has an order.
-        ordered = text is not None and len(text) == 1
+        is_variable = operand.kind in (Kind.ARGUMENT, Kind.NAMED) and path is None
+        ordered = is_variable and text is not None and len(text) == 1
         if type_ in "LS" and holds not in _EQUALITY and not ordered:
             raise self.refuse(whole, "texts and None have no order; compare by == and !=")
         if text is not None and (len(text.encode()) > PLAN.LONGEST_TEXT or "\0" in text):
