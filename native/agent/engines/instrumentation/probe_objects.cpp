@@ -1,6 +1,7 @@
 // The objects of calls, which are held as long as their set is there: of the last calls only.
 
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/handles/agent_references.h"
 
 namespace jvmti {
 
@@ -13,7 +14,7 @@ int64_t ProbeSet::hold(JNIEnv* jni, jobject objects) {
       count == 0) {
     return 0;
   }
-  jobject held = jni->NewGlobalRef(objects);
+  jobject held = jvmti::hold(jni, objects);
   if (held == nullptr) return 0;
   jobject before = held;
   int64_t sequence = 0;
@@ -27,7 +28,7 @@ int64_t ProbeSet::hold(JNIEnv* jni, jobject objects) {
       place = {frame.method, held};
     }
   }
-  if (before != nullptr) jni->DeleteGlobalRef(before);
+  if (before != nullptr) jvmti::let_go(jni, before);
   return sequence;
 }
 
@@ -45,7 +46,7 @@ bool ProbeSet::take_held(JNIEnv* jni, int64_t sequence, jmethodID* method,
   }
   if (taken == nullptr) return false;
   objects->reset(static_cast<jobjectArray>(jni->NewLocalRef(taken)));
-  jni->DeleteGlobalRef(taken);
+  jvmti::let_go(jni, taken);
   return *objects != nullptr;
 }
 
@@ -57,7 +58,7 @@ void ProbeSet::let_go(JNIEnv* jni) {
       if (held_.empty()) return;
       objects = held_.pop().objects;
     }
-    if (objects != nullptr) jni->DeleteGlobalRef(objects);
+    if (objects != nullptr) jvmti::let_go(jni, objects);
   }
 }
 
