@@ -84,7 +84,7 @@ def test_texts_are_searched(tmp_path: Path) -> None:
         assert column.containing(text).tolist() == [text in one for one in texts], text
         assert (column == text).tolist() == [text == one for one in texts], text
     assert (column == "").tolist() == [not one for one in texts]
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ValueError, match="text to look for is empty"):
         column.containing("")
 
 
