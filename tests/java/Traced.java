@@ -126,6 +126,12 @@ public class Traced {
         } catch (IllegalStateException thrown) {
           return "caught";
         }
+      case "complain":
+        try {
+          return order.check("abcd");
+        } catch (IllegalStateException thrown) {
+          return thrown.getMessage();
+        }
       case "deep":
         return "" + order.deep(number);
       case "changes":

@@ -1,0 +1,181 @@
+"""Probes beside other agents that change classes: each keeps what it put in, whoever came first."""
+
+from __future__ import annotations
+
+import itertools
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jvmti
+from jvmti.target.hotspot import command
+from jvmti.target.processes import inspect
+from tracing.test_trace import calls_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from jvmti.debug.stops import Stop
+    from programs import JavaProgram, JavaPrograms
+
+ORDER = "Traced$Order"
+MANIFEST = """\
+Manifest-Version: 1.0
+Premain-Class: Replacing
+Agent-Class: Replacing
+Can-Retransform-Classes: true
+
+"""
+
+
+@pytest.fixture
+def jar(java_classes: Callable[..., Path], tmp_path: Path) -> Path:
+    """Java agent that replaces text."""
+    path = tmp_path / "replacing.jar"
+    classes = java_classes("Replacing")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", MANIFEST)
+        archive.write(classes / "Replacing.class", "Replacing.class")
+    return path
+
+
+class Other:
+    """The other agent, in one JVM."""
+
+    def __init__(self, jar: Path, pid: int) -> None:
+        self.jar = jar
+        self.process = inspect(pid)
+
+    def does(self, *options: str) -> None:
+        """Attach it again, or for the first time, with options."""
+        answer = command(
+            self.process, "load", "instrument", "false", f"{self.jar}={','.join(options)}"
+        )
+        assert answer.strip().endswith("0"), answer
+
+
+EARLY = ("add", ORDER, "too", "far")
+
+
+def started(java_program: JavaPrograms, *jvm_args: str) -> JavaProgram:
+    program = java_program("Traced", jvm_args=["-Xmx128m", *jvm_args])
+    program.expect("ready")
+    program.ask("add 1")
+    return program
+
+
+def messages(trace: jvmti.tracing.trace.Trace, most: int) -> list[str]:
+    """Messages of the exceptions that calls ended with."""
+    return [one.exception.text for one in calls_of(trace, most) if one.exception is not None]
+
+
+@pytest.mark.parametrize("kind", ["add", "once"])
+def test_an_agent_that_was_there_before(java_program: JavaPrograms, jar: Path, kind: str) -> None:
+    options = ",".join((kind, *EARLY[1:]))
+    program = started(java_program, f"-javaagent:{jar}={options}")
+    other = Other(jar, program.pid)
+    assert program.ask("complain") == "far long: abcd"
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        before = bytes(vm.find_class(ORDER).class_file)
+        assert b"far long" in before
+        with vm.trace(f"{ORDER}.check") as trace:
+            assert program.ask("complain") == "far long: abcd"
+            assert messages(trace, 1) == ["far long: abcd"]
+            other.does("retransform", ORDER)
+            assert program.ask("complain") == "far long: abcd"
+            assert messages(trace, 1) == ["far long: abcd"]
+        assert program.ask("complain") == "far long: abcd"
+        assert bytes(vm.find_class(ORDER).class_file) == before
+    other.does("remove")
+    other.does("retransform", ORDER)
+    # What was put in as the class loaded belongs to the class.
+    assert program.ask("complain") == ("too long: abcd" if kind == "add" else "far long: abcd")
+
+
+def test_an_agent_that_comes_while_probes_are_there(java_program: JavaPrograms, jar: Path) -> None:
+    program = started(java_program)
+    other = Other(jar, program.pid)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        before = bytes(vm.find_class(ORDER).class_file)
+        with vm.trace(f"{ORDER}.check") as trace:
+            other.does(*EARLY)
+            other.does("retransform", ORDER)
+            assert program.ask("complain") == "far long: abcd"
+            assert messages(trace, 1) == ["far long: abcd"]
+        assert program.ask("complain") == "far long: abcd"
+        assert bytes(vm.find_class(ORDER).class_file) == before.replace(b"too long", b"far long")
+        with vm.trace(f"{ORDER}.check") as trace:
+            other.does("remove")
+            assert program.ask("complain") == "far long: abcd"
+            other.does("retransform", ORDER)
+            assert program.ask("complain") == "too long: abcd"
+            assert messages(trace, 2) == ["far long: abcd", "too long: abcd"]
+        assert program.ask("complain") == "too long: abcd"
+        assert bytes(vm.find_class(ORDER).class_file) == before
+
+
+class Session:
+    """A controller with one kind of probe in `Order.longer`."""
+
+    def __init__(self, pid: int, kind: str) -> None:
+        self.kind = kind
+        self.vm = jvmti.attach(pid, timeout=30)
+        self.stopped: list[int] = []
+        self.armed: Any
+        if kind == "trace":
+            self.armed = self.vm.trace(f"{ORDER}.longer")
+        elif kind == "logpoint":
+            self.armed = self.vm.logpoint(f"{ORDER}.longer", "{number}")
+        elif kind == "change":
+            self.armed = self.vm.change(f"{ORDER}.longer", returns=99)
+        else:
+            self.armed = self.vm.breakpoint(ORDER, "longer", do=self._stop)
+
+    def _stop(self, stop: Stop) -> None:
+        self.stopped.append(stop.locals["number"])
+
+    def seen(self) -> list[object]:
+        """The arguments of the calls since the last look."""
+        if self.kind == "trace":
+            return [one.arguments[0] for one in calls_of(self.armed, 1)]
+        if self.kind == "logpoint":
+            return [int(str(one)) for one in self.armed.read(10)]
+        if self.kind == "change":
+            return []
+        seen, self.stopped = self.stopped, []
+        return list(seen)
+
+    def disarm(self) -> None:
+        """Take the probes back; the session stays."""
+        (self.armed.cancel if self.kind == "breakpoint" else self.armed.close)()
+
+
+KINDS = ("trace", "logpoint", "change", "breakpoint")
+
+
+def test_controllers_share_a_method(java_program: JavaPrograms) -> None:
+    program = started(java_program)
+    program.ask("longer 1")
+    with jvmti.attach(program.pid, timeout=30) as witness:
+        before = bytes(witness.find_class(ORDER).class_file)
+        # Each kind is at each place in some of these eight orders.
+        for leaving in itertools.islice(itertools.permutations(KINDS), 0, None, 3):
+            # Arming has the reverse order of leaving, so that each is once first and once last.
+            sessions = [Session(program.pid, kind) for kind in reversed(leaving)]
+            for call in range(5):
+                number = 10**call
+                changed = any(one.kind == "change" for one in sessions)
+                expected = "99" if changed else str(len(f"n{2 * number}"))
+                assert program.ask(f"longer {number}") == expected, leaving
+                for one in sessions:
+                    if one.kind != "change":
+                        assert one.seen() == [number], (leaving, one.kind)
+                if sessions:
+                    # Half of them disarm first, the others just go.
+                    gone = sessions.pop()
+                    if call % 2:
+                        gone.disarm()
+                    gone.vm.detach()
+            assert bytes(witness.find_class(ORDER).class_file) == before, leaving
