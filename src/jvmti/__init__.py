@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti import display
 
 if TYPE_CHECKING:
-    from jvmti import errors, heap
+    from jvmti import errors, heap, profile
     from jvmti.env.environment import Env
     from jvmti.instrumentation.library import instrument
     from jvmti.integrations.own import attach_self
@@ -182,7 +182,7 @@ _LATE = {
     "progress": "jvmti.report.progress",
     "spark_executors": "jvmti.integrations.spark",
 }
-_MODULES = {"errors": "jvmti.errors", "heap": "jvmti.heap"}
+_MODULES = {"errors": "jvmti.errors", "heap": "jvmti.heap", "profile": "jvmti.profile"}
 
 
 def __getattr__(name: str) -> Any:
@@ -221,6 +221,7 @@ __all__ = [
     "java_tool_options",
     "launch",
     "processes",
+    "profile",
     "progress",
     "spark_executors",
 ]

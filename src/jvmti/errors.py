@@ -50,6 +50,9 @@
      │   ├─ NotEnoughMemory               not enough memory for it (also MemoryError)
      │   ├─ Cancelled            a long step was cancelled
      │   └─ QueryError           an expression over a heap cannot be evaluated
+     ├─ ProfileError             an error with a profile
+     │   ├─ NotAProfile          a file is no profile, or damaged (also ValueError)
+     │   └─ SeveralKinds         samples of several kinds do not add up (also LookupError)
      ├─ PauseTooLong             a step would stop the program for too long (also RuntimeError)
      ├─ MalformedClassFile       not a class file (also ValueError)
      ├─ BadProbe                 a probe is invalid (also ValueError)
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
     from jvmti.liveheap.passes import PassOverran
     from jvmti.model.classes.sources import SourceNotFound
     from jvmti.model.threads.frames import FrameGone
+    from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
     from jvmti.shell.expressions import NotEvaluated
     from jvmti.shell.magics import UsageError
 
@@ -106,12 +110,15 @@ _LATE = {
     "NoSuchClass": "jvmti.heap.errors",
     "NoSuchField": "jvmti.heap.errors",
     "NotADump": "jvmti.heap.errors",
+    "NotAProfile": "jvmti.profile.errors",
     "NotEvaluated": "jvmti.shell.expressions",
     "PassOverran": "jvmti.liveheap.passes",
     "PauseTooLong": "jvmti.interface.errors",
+    "ProfileError": "jvmti.profile.errors",
     "QueryError": "jvmti.heap.tables.query",
     "ScriptError": "jvmti.agents.script",
     "ScriptFailed": "jvmti.agents.script",
+    "SeveralKinds": "jvmti.profile.errors",
     "SourceNotFound": "jvmti.model.classes.sources",
     "TooManyObjects": "jvmti.heap.errors",
     "UsageError": "jvmti.shell.magics",
@@ -141,12 +148,15 @@ __all__ = [
     "NoSuchClass",
     "NoSuchField",
     "NotADump",
+    "NotAProfile",
     "NotEvaluated",
     "PassOverran",
     "PauseTooLong",
+    "ProfileError",
     "QueryError",
     "ScriptError",
     "ScriptFailed",
+    "SeveralKinds",
     "SourceNotFound",
     "TooManyObjects",
     "UsageError",

@@ -1,0 +1,108 @@
+"""The tables of a profile, and what they say."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from profile import made
+
+import numpy
+import pytest
+
+from jvmti.profile import Frames, Kind, ProfileError, Samples, SeveralKinds, Stacks, Threads
+
+
+def test_the_methods_with_the_most_own_weight_come_first():
+    top = made.shop().top()
+    assert [(one.name, one.own, one.total) for one in top] == [
+        ("com.acme.Order.add", 60_000_000, 80_000_000),
+        ("java.util.HashMap.put", 30_000_000, 30_000_000),
+        ("com.acme.Server.run", 0, 70_000_000),
+    ]
+    assert top[0].share == 0.8
+    assert top[0].own_share == 0.6
+
+
+def test_a_share_counts_each_sample_once_also_in_recursion():
+    profile = made.shop()
+    assert profile.share("com.acme.Order.add") == 0.8
+    assert profile.share("com.acme.*") == 0.9
+    assert profile.share("com.acme.Cart.*") == 0.0
+
+
+def test_parts_by_time_take_seconds_and_moments():
+    profile = made.shop()
+    moment = datetime.datetime.fromtimestamp(made.BEGAN / 1e9 + 2, datetime.timezone.utc)
+    for part in (
+        profile.between(2, 4),
+        profile.between(moment, moment + datetime.timedelta(seconds=2)),
+        profile.between(
+            numpy.datetime64(made.BEGAN + 2 * made.SECOND, "ns"),
+            numpy.datetime64(made.BEGAN + 4 * made.SECOND, "ns"),
+        ),
+    ):
+        assert part.samples.time.tolist() == [
+            made.BEGAN + 2 * made.SECOND,
+            made.BEGAN + 3 * made.SECOND,
+        ]
+    assert len(profile.between(None, None)) == 10
+
+
+def test_samples_of_several_kinds_do_not_add_up():
+    profile = made.shop()
+    profile = type(profile)(
+        Samples(**profile.samples.columns() | {"kind": [Kind.CPU] * 4 + [Kind.ALLOC] * 6}),
+        profile.stacks,
+        profile.frames,
+        profile.threads,
+        labels=profile.labels,
+    )
+    assert profile.kinds == (Kind.CPU, Kind.ALLOC)
+    with pytest.raises(SeveralKinds, match=r"profile\['cpu'\]"):
+        profile.top()
+    assert len(profile["alloc"]) == 6
+    with pytest.raises(KeyError, match="cpu, alloc"):
+        profile["wall"]
+
+
+@pytest.mark.parametrize(
+    ("column", "number"), [("thread", 2), ("stack", 5), ("stack", -1), ("label", 2), ("owner", 2)]
+)
+def test_a_number_that_is_no_row_is_refused(column: str, number: int):
+    profile = made.shop()
+    wrong = Samples(**profile.samples.columns() | {column: [0] * 9 + [number]})
+    with pytest.raises(ProfileError, match=column):
+        type(profile)(wrong, profile.stacks, profile.frames, profile.threads, labels=profile.labels)
+
+
+def test_tables_of_the_wrong_shape_are_refused():
+    with pytest.raises(ProfileError, match="span"):
+        Stacks([0, 3], [1])
+    with pytest.raises(ProfileError, match="ascend"):
+        Stacks([0, 2, 1, 3], [0, 0, 0])
+    with pytest.raises(ProfileError, match="differ"):
+        Frames(["A"], ["a", "b"])
+    with pytest.raises(ProfileError, match="kind: 77"):
+        Frames(["A"], ["a"], kind=77)
+    with pytest.raises(ProfileError, match="differ"):
+        Threads([1], ["main"], group=[])
+    with pytest.raises(ProfileError, match="weight"):
+        Samples([1, 2], 0, [0, 0], [1, 2, 3])
+
+
+def test_own_and_total_weights_are_those_of_a_loop_over_all_samples():
+    profile = made.large(samples=3000, stacks=300)
+    own: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for stack, weight in zip(
+        profile.samples.stack.tolist(), profile.samples.weight.tolist(), strict=True
+    ):
+        names = [profile.frames[row].name for row in profile.stacks[stack].tolist()]
+        own[names[0]] += weight
+        for name in set(names):
+            total[name] += weight
+    top = profile.top(None)
+    assert {one.name: one.total for one in top} == total
+    assert {one.name: one.own for one in top if one.own} == own
+    name, weight = total.most_common(5)[-1]
+    assert profile.share(name) == pytest.approx(weight / profile.weight)
