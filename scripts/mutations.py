@@ -50,7 +50,7 @@ STOPS = "tests/model/test_stops.py"
 STREAMS = "tests/events/test_streams.py"
 HANDLERS = "tests/events"
 JNI = "tests/conformance"
-LEAVING = "tests/robustness/test_leaving.py tests/robustness/test_locks.py"
+LEAVING = "tests/robustness/leaving/test_leaving.py tests/robustness/stopped/test_locks.py"
 MODEL = "tests/model"
 CLASSES = "tests/classfile/test_class_files.py"
 PROBES = "tests/instrumentation tests/tracing"
@@ -61,14 +61,14 @@ MUTATIONS = (
     Mutation("a handle's generation is not compared", "slots.h", "0xFFFFFF)", "0x0)", f"{CALLS} tests/wire/test_wrong_handles.py"),
     Mutation("a handle that is issued twice counts once", "handles.cpp", "      ++entry->count;", "      ;", "tests/model tests/wire/test_codecs.py"),
     Mutation("an object is not identified by its tag", "handles.cpp", "if (identify) tags->SetTag", "if (!identify) tags->SetTag", MODEL),
-    Mutation("a call on a thread is not measured against its stack", "guards.cpp", "return call.refuse(JVMTI_ERROR_INVALID_OBJECT", "return !call.refuse(JVMTI_ERROR_INVALID_OBJECT", "tests/robustness/test_nulls.py tests/conformance"),
+    Mutation("a call on a thread is not measured against its stack", "guards.cpp", "return call.refuse(JVMTI_ERROR_INVALID_OBJECT", "return !call.refuse(JVMTI_ERROR_INVALID_OBJECT", "tests/robustness/calls/test_nulls.py tests/conformance"),
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
     Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/wire/test_wrong_handles.py"),
-    Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/test_nulls.py"),
+    Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/calls/test_nulls.py"),
     Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
     Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/wire/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
-    Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/test_interruptions.py tests/events"),
+    Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/leaving/test_interruptions.py tests/events"),
     # ---- the agent: events, streams, stops
     Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
     Mutation("a stream has no time", "recording.h", "if (stream_->words_ & layouts::Words::kTime) time();", "if (false) time();", STREAMS),
@@ -95,11 +95,11 @@ MUTATIONS = (
     # ---- the agent: values, JNI, ends
     Mutation("boxes are not opened", "object_reader.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
     Mutation("one element too many is read", "object_reader.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
-    Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/test_leaving.py"),
+    Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/leaving/test_leaving.py"),
     Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;", "", "tests/conformance tests/events"),
     # ---- the package: what travels
-    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/test_interruptions.py"),
-    Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/test_interruptions.py tests/test_ways_in.py"),
+    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/leaving/test_interruptions.py"),
+    Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/leaving/test_interruptions.py tests/test_ways_in.py"),
     Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/wire/test_layouts.py"),
     Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
     Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/wire/test_columns.py"),

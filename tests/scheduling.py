@@ -21,9 +21,9 @@ LONGEST = (
     "integrations/test_spark.py",
     "interface/test_adding_a_function.py",
     "commands/test_documented_commands.py",
-    "robustness/test_failing_allocations.py",
-    "robustness/test_leaving.py",
-    "robustness/test_locks.py",
+    "robustness/faults/test_failing_allocations.py",
+    "robustness/leaving/test_leaving.py",
+    "robustness/stopped/test_locks.py",
     "agents/test_scripts.py",
     "commands/test_events_command.py",
 )
@@ -31,7 +31,7 @@ LONGEST = (
 
 
 ONE_AT_A_TIME = (
-    "robustness/test_intruders.py",
+    "robustness/connections/test_intruders.py",
     "target/test_namespaces.py",
 )
 """Files whose tests are one unit, whatever the JVM."""

@@ -1,4 +1,4 @@
-"""A short run of what tests/robustness/fuzz_dumps.py does a million times."""
+"""A short run of what tests/robustness/faults/fuzz_dumps.py does a million times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / "robustness" / "fuzz_dumps.py"
+SCRIPT = Path(__file__).parent.parent / "robustness" / "faults" / "fuzz_dumps.py"
 
 
 @pytest.mark.stress

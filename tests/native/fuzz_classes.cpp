@@ -1,4 +1,4 @@
-// Instruments damaged class files, by damaged plans too.  tests/robustness/fuzz_classes.py links it
+// Instruments damaged class files, by damaged plans too.  tests/robustness/faults/fuzz_classes.py links it
 // with the class file library and the sanitizers.
 //
 //     fuzz_classes PLAN CLASSES COUNT SEED [KEPT]

@@ -1,5 +1,5 @@
 // Asks a dump everything that native/heap can be asked, and checks what must be true of the
-// answers whatever is in the file.  tests/robustness/fuzz_dumps.py links it with the heap library
+// answers whatever is in the file.  tests/robustness/faults/fuzz_dumps.py links it with the heap library
 // and the sanitizers, and calls it for each damaged file.
 
 #include <cstdlib>

@@ -6,18 +6,14 @@ Everything here works without pytest as well, for the long runs.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-
-import agent_builds  # noqa: E402
-import programs  # noqa: E402
-from jvmti.target.agent_library import own_library  # noqa: E402
+import agent_builds
+import programs
+from jvmti.target.agent_library import own_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

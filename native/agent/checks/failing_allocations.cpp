@@ -32,7 +32,7 @@ namespace {
 
 constexpr size_t kMostPlaces = 2000;
 
-// As tests/robustness/failing.py has it.
+// As tests/robustness/faults/failing.py has it.
 struct Shared {
   std::atomic<int64_t> left;  // the one that makes it 0 fails; below that none does
   std::atomic<int64_t> made;

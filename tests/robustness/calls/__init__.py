@@ -1,0 +1,1 @@
+"""Calls with arguments of every quality: random ones, nulls, and each that once crashed a JVM."""

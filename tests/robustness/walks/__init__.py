@@ -1,0 +1,1 @@
+"""Random walks over the public interface, by several controllers at once."""
