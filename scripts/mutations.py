@@ -70,7 +70,7 @@ MUTATIONS = (
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
     Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/leaving/test_interruptions.py tests/events"),
     # ---- the agent: events, streams, stops
-    Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
+    Mutation("own work is reported in streams", "recording.h", "if (!stream_->own_work_ && ours()) continue;", "if (false && ours()) continue;", STREAMS),
     Mutation("a stream has no time", "recording.h", "if (stream_->words_ & layouts::Words::kTime) time();", "if (false) time();", STREAMS),
     Mutation("objects are not filtered", "recording.h", "if (object == nullptr || !usable()) return Stream::kWanted;", "return Stream::kWanted;", STREAMS),
     Mutation("exceptions match every pattern", "stream_names.cpp", "if (matches_any(exception_patterns_.get(), name)) return true;", "return true;", f"{STREAMS} tests/commands/test_events_command.py"),
@@ -117,7 +117,7 @@ MUTATIONS = (
     # ---- the package: the model
     Mutation("longs take one slot", "variables.py", 'slot += 2 if signature in "JD" else 1', "slot += 1", MODEL),
     Mutation("lengths of texts are read for objects", "reading.py", "text_at = letters_at + count", "text_at = letters_at + count + 1", MODEL),
-    Mutation("a lent capability is never found", "lending.py", "if own is not None and not wanted & ~self._held and self._fits(own, wanted, emulated):", "if False:", "tests/model/test_lending.py"),
+    Mutation("a capability of another environment is never found", "capability_pool.py", "own is not None\n", "False\n", "tests/model/test_capability_pool.py"),
     Mutation("ints and longs are mixed up", "conversion.py", 'return "I" if value <= LIMITS["I"][1] else "J"', 'return "J"', "tests/model/test_objects_values.py"),
     Mutation("a dead lock is not seen", "locks.py", "if lock not in found[number].owned:", "if lock in found[number].owned:", MODEL),
     Mutation("counts of a tree are lost", "tree.py", "        node.count += count", "        node.count = count", "tests/model/test_stack_tree.py"),

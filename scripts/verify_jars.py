@@ -113,8 +113,9 @@ def main() -> int:
         found = verification.run(jvm, chosen, PROBES[given.probes], beside=files)
         failed += len(found.failed)
         print(
-            f"{name}: {found.classes:,} classes of {len(chosen)} jars with {found.placed:,} probes "
-            f"verified in {time.monotonic() - began:.0f} s; {len(found.failed)} failed\n"
+            f"{name}: {found.classes:,} classes of {len(chosen)} jars with "
+            f"{found.inserted:,} probes verified in {time.monotonic() - began:.0f} s; "
+            f"{len(found.failed)} failed\n"
             f"left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"
         )
         for one, why in found.failed.items():

@@ -164,7 +164,7 @@ bool Method::unwind() {
   if (!select_all(Site::kUnwind)) return false;
   if (selected_.empty()) return true;
   uint32_t start = pc();
-  size_t placed = placed_.size();
+  size_t before = inserted_probes_.size();
   Place place;
   place.at = size_;
   place.is_unwind = true;
@@ -173,7 +173,7 @@ bool Method::unwind() {
   next_temporary_ = first_temporary_;
   deepest_ = deepest_ > 1 ? deepest_ : 1;
   if (!run_with_value(selected_, place)) return false;
-  if (placed_.size() == placed) {
+  if (inserted_probes_.size() == before) {
     out_->cut(start_ + start);
     return true;
   }
@@ -338,7 +338,7 @@ Woven Method::patch() {
   uint32_t own_stack = unwind_at_ != kNowhere && max_stack_ == 0 ? 1 : max_stack_;
   uint32_t stack = own_stack + static_cast<uint32_t>(deepest_);
   if (size > 65535 || stack > 65535 || most_locals_ > 65535) {
-    placed_.shrink(first_placed_);
+    inserted_probes_.shrink(first_inserted_);
     for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);
     return Woven::kUnchanged;
   }

@@ -81,7 +81,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       continue;
     }
     Bytes rest(attributes, static_cast<uint64_t>(bytes.at - attributes));
-    size_t placed = placed_.size();
+    size_t before = inserted_probes_.size();
     body_.copy(begin, static_cast<uint64_t>(attributes - begin) + 2);
     bool is_changed_here = false;
     for (uint32_t left = rest.u2(); left > 0; --left) {
@@ -104,7 +104,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       } else {
         body_.cut(start + 6);
         body_.copy(attribute + 6, static_cast<uint64_t>(rest.at - attribute) - 6);
-        placed_.shrink(placed);
+        inserted_probes_.shrink(before);
       }
     }
     if (is_changed_here && !changed_.push(method)) return Status::kOutOfMemory;
@@ -116,7 +116,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
 Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t size,
                                 uint32_t first_site) {
   is_changed = false;
-  placed_.clear();
+  inserted_probes_.clear();
   omitted_.clear();
   changed_.clear();
   shapes_.clear();

@@ -9,15 +9,15 @@ namespace classfile {
 // Keeps its memory for the next class; for one thread at a time.
 class Instrumenter {
  public:
-  Instrumenter() : method_(pool_, placed_, shapes_, omitted_) {}
+  Instrumenter() : method_(pool_, inserted_probes_, shapes_, omitted_) {}
 
   // Where the class has no place for any probe, `is_changed` stays false.
   Status instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site);
 
   bool is_changed = false;
   Output& result() { return result_; }
-  const Vector<layouts::PlacedProbe>& placed() const { return placed_; }
-  // What shapes of placed probes are the places in.
+  const Vector<layouts::InsertedProbe>& inserted_probes() const { return inserted_probes_; }
+  // What shapes of inserted probes are the places in.
   Output& shapes() { return shapes_; }
   const Vector<layouts::OmittedProbe>& omitted() const { return omitted_; }
   // A method that has probes, as long as the class file is there; null for any other.
@@ -34,7 +34,7 @@ class Instrumenter {
   Status methods(Bytes& bytes, uint32_t first_site);
 
   ConstantPool pool_;
-  Vector<layouts::PlacedProbe> placed_;
+  Vector<layouts::InsertedProbe> inserted_probes_;
   Output shapes_;
   Vector<layouts::OmittedProbe> omitted_;
   Vector<MethodInfo> changed_;

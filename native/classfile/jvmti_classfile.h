@@ -29,8 +29,8 @@ typedef struct jvmti_classfile_plan jvmti_classfile_plan;
 typedef struct {
   const void* file; /* null: no probe has a place in the class */
   uint64_t size;
-  const void* placed; /* as PLACED of jvmti.layouts.probes, in the order of their sites */
-  uint64_t placed_count;
+  const void* inserted; /* as INSERTED of jvmti.layouts.probes, in the order of their sites */
+  uint64_t inserted_count;
   const void* omitted; /* as OMITTED */
   uint64_t omitted_count;
 } jvmti_classfile_result;

@@ -52,7 +52,7 @@ int32_t jvmti_classfile_instrument(jvmti_classfile_instrumenter* instrumenter,
   if (status != Status::kOk || !made.is_changed) return static_cast<int32_t>(status);
   result->file = made.result().data();
   result->size = made.result().size();
-  result->placed = made.placed().begin();
-  result->placed_count = made.placed().size();
+  result->inserted = made.inserted_probes().begin();
+  result->inserted_count = made.inserted_probes().size();
   return JVMTI_CLASSFILE_OK;
 }

@@ -30,7 +30,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   probes_ = &probes;
   first_site_ = first_site;
   out_ = &out;
-  first_placed_ = placed_.size();
+  first_inserted_ = inserted_probes_.size();
   size_t first_omitted = omitted_.size();
   wanted_ = 0;
   uses_parameters_ = false;
@@ -67,7 +67,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   uint32_t head = out.size();
   for (int tries = 0; tries < 16; ++tries) {
     out.cut(head);
-    placed_.shrink(first_placed_);
+    inserted_probes_.shrink(first_inserted_);
     omitted_.shrink(first_omitted);
     out.u2(0);
     out.u2(0);
@@ -75,7 +75,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
     start_ = out.size();
     grew_ = false;
     if (!generate()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
-    if (placed_.size() == first_placed_) return Woven::kUnchanged;
+    if (inserted_probes_.size() == first_inserted_) return Woven::kUnchanged;
     Woven patched = patch();
     if (grew_) continue;  // some branches are wide now, and everything behind them moves
     if (patched != Woven::kChanged) return patched;

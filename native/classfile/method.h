@@ -32,10 +32,10 @@ enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
 
 class Method {
  public:
-  Method(ConstantPool& pool, Vector<layouts::PlacedProbe>& placed, Output& shapes,
+  Method(ConstantPool& pool, Vector<layouts::InsertedProbe>& inserted_probes, Output& shapes,
          Vector<layouts::OmittedProbe>& omitted)
       : pool_(pool),
-        placed_(placed),
+        inserted_probes_(inserted_probes),
         shapes_(shapes),
         omitted_(omitted),
         tracker_(pool),
@@ -278,7 +278,7 @@ class Method {
   uint32_t mapped(uint32_t at) const;
 
   ConstantPool& pool_;
-  Vector<layouts::PlacedProbe>& placed_;
+  Vector<layouts::InsertedProbe>& inserted_probes_;
   Output& shapes_;
   Vector<layouts::OmittedProbe>& omitted_;
   const ClassInfo* class_ = nullptr;
@@ -288,7 +288,7 @@ class Method {
   uint32_t first_site_ = 0;
   Output* out_ = nullptr;
   uint32_t start_ = 0;  // of the code in it
-  size_t first_placed_ = 0;
+  size_t first_inserted_ = 0;
 
   const uint8_t* code_ = nullptr;
   uint32_t size_ = 0;

@@ -214,7 +214,8 @@ bool Method::emit(const Probe& probe, const Place& place) {
     store(probe.result, place.value);
   }
   end_shape(place);
-  return keep(placed_, {probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
+  return keep(inserted_probes_, {probe.number, method_->number, place.at, line_, shape}) &&
+         !pool_.is_full();
 }
 
 void Method::hand_over(const Operand& operand, const Place& place) {
@@ -226,7 +227,7 @@ void Method::hand_over(const Operand& operand, const Place& place) {
     case OperandKind::kText:
       return text(operand.text);
     case OperandKind::kSite:
-      return number(static_cast<int32_t>(first_site_ + placed_.size()));
+      return number(static_cast<int32_t>(first_site_ + inserted_probes_.size()));
     case OperandKind::kLine:
       return number(static_cast<int32_t>(line_));
     case OperandKind::kClass:

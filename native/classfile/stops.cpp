@@ -73,8 +73,8 @@ void Method::find_stops() {
 // A line may begin at several places: a thread stops at the first only, as at a breakpoint.
 bool Method::has_stopped(const Probe& probe) const {
   if (probe.outcome != Outcome::kStop) return false;
-  for (size_t i = first_placed_; i < placed_.size(); ++i) {
-    if (placed_[i].probe == probe.number) return true;
+  for (size_t i = first_inserted_; i < inserted_probes_.size(); ++i) {
+    if (inserted_probes_[i].probe == probe.number) return true;
   }
   return false;
 }
@@ -150,7 +150,7 @@ bool Method::find_variables(const Place& place) {
 bool Method::stop(const Probe& probe, const Place& place) {
   if (!find_variables(place)) return false;
   uint32_t shape = shapes_.size();
-  uint32_t site = first_site_ + static_cast<uint32_t>(placed_.size());
+  uint32_t site = first_site_ + static_cast<uint32_t>(inserted_probes_.size());
   uint32_t further = probe.operand_count - kStopOperands;
   uint32_t first = 1 + further;  // the place before is for what leaves the method
   if (probe.conditional) condition(probe, place);
@@ -205,7 +205,8 @@ bool Method::stop(const Probe& probe, const Place& place) {
     shapes_.copy(one.cast.data, one.cast.size);
   }
   shapes_.u1(0);
-  return keep(placed_, {probe.number, method_->number, place.at, line_, shape}) && !pool_.is_full();
+  return keep(inserted_probes_, {probe.number, method_->number, place.at, line_, shape}) &&
+         !pool_.is_full();
 }
 
 void Method::helper_method(const Probe& probe, Text name, Text descriptor) {

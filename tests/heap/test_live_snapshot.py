@@ -123,10 +123,10 @@ def test_a_pause_that_is_too_long_is_refused_before(vm: jvmti.VM) -> None:
 
 def test_a_name_that_was_not_lent_is_refused(vm: jvmti.VM) -> None:
     operations = AgentOperations(vm._session)
-    with pytest.raises(jvmti.JvmtiError, match="no file was lent"):
-        operations.give_back_file("/etc/passwd")
+    with pytest.raises(jvmti.JvmtiError, match="no temporary file has this name"):
+        operations.close_temporary_file("/etc/passwd")
     with pytest.raises(jvmti.JvmtiError, match="no file came along"):
-        operations.lend_file(0)
+        operations.open_temporary_file(0)
 
 
 @pytest.mark.parametrize("after", [0.0, 0.02, 0.1, 0.3])

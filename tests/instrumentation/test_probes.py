@@ -255,16 +255,16 @@ def test_wrong_types_are_named() -> None:
 def test_a_class_without_a_place_stays_as_it_is() -> None:
     data = (compiler.classes("Probed") / "Probed.class").read_bytes()
     made = instrument(data, f"entry com.acme.*.* -> {HOOK}.say()")
-    assert (made.data, made.is_changed, made.placed) == (data, False, [])
+    assert (made.data, made.is_changed, made.inserted) == (data, False, [])
 
 
 def test_places_are_named_by_method_and_line() -> None:
     data = (compiler.classes("Probed") / "Probed.class").read_bytes()
     made = instrument(data, [f"return Probed.described -> {HOOK}.say(int site)"])
     methods = ClassFile(data).methods
-    assert {methods[one.method].name for one in made.placed} == {"described"}
-    assert len(made.placed) == 3
-    assert all(one.line > 0 for one in made.placed)
+    assert {methods[one.method].name for one in made.inserted} == {"described"}
+    assert len(made.inserted) == 3
+    assert all(one.line > 0 for one in made.inserted)
 
 
 def test_a_probe_without_its_value_is_left_out_and_says_so() -> None:

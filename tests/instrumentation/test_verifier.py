@@ -10,21 +10,21 @@ from jvmti.instrumentation.probes import Probe
 def test_the_verifier_takes_classes_of_the_jdk_with_every_kind_of_probe(jvm: jvms.Jvm) -> None:
     found = verification.run(jvm, [], verification.EVERYTHING, step=700, most=700)
     assert found.classes > 500
-    assert found.placed > 10_000
+    assert found.inserted > 10_000
     assert found.failed == {}
 
 
 def test_the_verifier_takes_classes_of_the_jdk_that_record_calls(jvm: jvms.Jvm) -> None:
     found = verification.run(jvm, [], verification.RECORDING, step=700, most=700)
     assert found.classes > 500
-    assert found.placed > 10_000
+    assert found.inserted > 10_000
     assert found.failed == {}
 
 
 def test_the_verifier_takes_classes_of_the_jdk_that_stop_threads(jvm: jvms.Jvm) -> None:
     found = verification.run(jvm, [], verification.STOPPING, step=700, most=700)
     assert found.classes > 500
-    assert found.placed > 10_000
+    assert found.inserted > 10_000
     # The agent puts no such probe into Object, whose constructor the probe's own objects call.
     assert set(found.failed) <= {"java.lang.Object"}
 

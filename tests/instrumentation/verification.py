@@ -163,7 +163,7 @@ class Verified(NamedTuple):
     """Those that could not be asked about, by the reason."""
     omitted: Counter[str]
     """Probes without a place, by the reason."""
-    placed: int
+    inserted: int
     """Probes that have one."""
 
 
@@ -222,7 +222,7 @@ class Verification:
                 continue
             for omitted in made.omitted:
                 found.omitted[omitted.why] += 1
-            found = found._replace(placed=found.placed + len(made.placed))
+            found = found._replace(inserted=found.inserted + len(made.inserted))
             batch.append((one, made.data if damage is None else made.data.replace(*damage, 1)))
             if len(batch) == BATCH:
                 found = self._look(batch, found)
@@ -313,7 +313,7 @@ def run(
                     {**total.failed, **one.failed},
                     total.left_out + one.left_out,
                     total.omitted + one.omitted,
-                    total.placed + one.placed,
+                    total.inserted + one.inserted,
                 )
         started.close()
     return total
@@ -331,7 +331,7 @@ def main() -> int:
     began = time.monotonic()
     found = run(jvms.named(given.jvm), given.jars, PLAIN if given.plain else EVERYTHING)
     print(
-        f"{found.classes:,} classes with {found.placed:,} probes verified in {time.monotonic() - began:.0f} s"
+        f"{found.classes:,} classes with {found.inserted:,} probes verified in {time.monotonic() - began:.0f} s"
     )
     print(
         f"failed: {len(found.failed)}; left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"

@@ -261,7 +261,7 @@ namespace {
 bool present(const Call& call, const Function& function) {
   if (function.table == Table::kJvmti) {
     if (function.since > major_version(agent.version)) return false;
-    return function.own ||
+    return function.overridden ||
            reinterpret_cast<void* const*>(call.env->functions)[function.slot - 1] != nullptr;
   }
   if (function.table == Table::kJni) {

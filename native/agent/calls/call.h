@@ -144,7 +144,7 @@ struct Function {
   uint8_t parameters;
   uint8_t leaves;
   uint8_t since;  // major version
-  bool own;
+  bool overridden;
   bool callback_safe;
   bool runs_java;
   bool while_pending;

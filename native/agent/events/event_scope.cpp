@@ -50,11 +50,11 @@ void EventScope::allow(std::initializer_list<Wish> wishes) {
   if (on) serving = Serving::of(environment_->session);
   on = false;
   for (const Wish& wish : wishes) {
-    bool ours = serving != nullptr && (wish.own == OwnWork::kNever ||
-                                       (wish.own == OwnWork::kInCalls && serving->handler));
+    bool ours = serving != nullptr && (wish.own_work == OwnWork::kNever ||
+                                       (wish.own_work == OwnWork::kInCalls && serving->handler));
     bool handler = wish.tap == Tap::kHandler;
     if (handler) ours_ = ours;
-    if (ours && !(handler && taps.own)) continue;
+    if (ours && !(handler && taps.own_work)) continue;
     bool wanted = taps.on(wish.tap);
     if (handler && serving != nullptr && Serving::depth(environment_->session) >= kDeepest) {
       if (wanted) {

@@ -25,7 +25,7 @@ class EventScope : NoCopy {
   // A tap, and what holds for it where our own work causes the event.
   struct Wish {
     Tap tap;
-    OwnWork own;
+    OwnWork own_work;
   };
 
   // Of an event of JVM TI, where one of these taps is on.

@@ -30,7 +30,7 @@ enum class Tap : uint32_t {
 struct EventTaps {
   std::atomic<StreamLink*> streams;  // those that it is recorded in
   std::atomic<uint32_t> bits;        // the other taps that are on
-  std::atomic<bool> own;             // the handler is asked also where our own work causes it
+  std::atomic<bool> own_work;        // the handler is asked also where our own work causes it
   std::atomic<int64_t> limit;        // how long it may take, in milliseconds; -1 is for ever
 
   bool on(Tap tap) const { return (bits & static_cast<uint32_t>(tap)) != 0; }
@@ -44,7 +44,7 @@ struct EventTaps {
   void clear() {
     streams = nullptr;
     bits = 0;
-    own = false;
+    own_work = false;
     limit = -1;
   }
 };

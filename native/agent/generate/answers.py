@@ -45,9 +45,9 @@ class Checked:
             return ""
         match shape.layout:
             case CallerBuffer(capacity):
-                room, items, count = self.places[capacity], self.next(), self.next()
-                self.clears.append(f"answers::clear_all({items}, {room});")
-                self.checks.append(f"answers::limit({count}, {room});")
+                limit, items, count = self.places[capacity], self.next(), self.next()
+                self.clears.append(f"answers::clear_all({items}, {limit});")
+                self.checks.append(f"answers::limit({count}, {limit});")
             case ResultPerItem():
                 self.next()
                 return ""

@@ -110,7 +110,11 @@ def functions() -> list[Declaration]:
     """Every function with a thunk, in the order of its number."""
     all_of_them = [*FUNCTIONS.values(), *JNI_FUNCTIONS.values(), *OPERATIONS.values()]
     return sorted(
-        (declaration for declaration in all_of_them if not declaration.callback or declaration.own),
+        (
+            declaration
+            for declaration in all_of_them
+            if not declaration.callback or declaration.overridden
+        ),
         key=lambda declaration: declaration.number,
     )
 

@@ -36,9 +36,9 @@ class Override(Thunk):
             f"{c}*" if "OutBuffer" in declared or not isinstance(shape, shapes.List) else f"{c}**"
         )
         taken = {f"out{given[2:]}" for given, _ in self.inputs}
-        shown = name if name in taken else name[4:]
+        argument = name if name in taken else name[4:]
         return [
-            f"jint* {shown}_count" if one.endswith(".count()") else f"{written} {shown}"
+            f"jint* {argument}_count" if one.endswith(".count()") else f"{written} {argument}"
             for one in passed
         ]
 
@@ -62,7 +62,7 @@ def namespace(name: str, declared: list[Declaration]) -> list[str]:
 
 def overrides_header() -> str:
     """What the agent does itself: around or in place of the VM's entries, and its operations."""
-    written = [one for one in functions() if one.own]
+    written = [one for one in functions() if one.overridden]
     operations = [one for one in written if one.table is Table.AGENT]
     overrides = [one for one in written if one.table is not Table.AGENT]
     lines = [

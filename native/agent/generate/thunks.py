@@ -30,7 +30,7 @@ class Thunk:
     def callee(self) -> str:
         """The expression up to the opening parenthesis and the first argument."""
         name = self.declaration.c_name
-        if self.declaration.own:
+        if self.declaration.overridden:
             operation = self.declaration.table is Table.AGENT
             return f"{'operations' if operation else 'overrides'}::{name}(call"
         if self.jni:
@@ -51,7 +51,7 @@ class Thunk:
         return lines
 
     def in_arguments(self) -> list[str]:
-        if self.declaration.own:
+        if self.declaration.overridden:
             return [name for name, _ in self.inputs]
         return [text for name, shape in self.inputs for text in c_arguments(name, shape)]
 
@@ -66,7 +66,7 @@ class Thunk:
         if not self.results:
             return [f"  {callee};", "  call.settled();"]
         shape = self.results[0][1]
-        if not self.declaration.own and isinstance(shape, shapes.Reference):
+        if not self.declaration.overridden and isinstance(shape, shapes.Reference):
             if shape.python is handles.Field:
                 callee = f"ClassField{{{self.in_arguments()[0]}, {callee}}}"
         return [
@@ -143,7 +143,7 @@ class Thunk:
         tags = ", ".join(leaf_tag(shape, self.jni) for _, shape in self.results)
         since = self.declaration.since.split(".")[0]
         one = self.declaration
-        flags = (one.own, one.callback_safe, one.runs_java, one.while_pending, one.early)
+        flags = (one.overridden, one.callback_safe, one.runs_java, one.while_pending, one.early)
         return (
             f'    {{"{one.c_name}", {self.symbol}, Results<{tags}>::blank, {one.number}, '
             f"Table::k{camel(one.table.name)}, {one.slot}, "

@@ -78,8 +78,8 @@ bool refuse_narrow(Call& call, const MethodDetails* details, jint slot, char typ
 }
 
 // Whether a value is of the type that a table's entry gives; entries are freed on the way.
-bool fits_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntry* table,
-                jint entries, jint slot, jlocation location, Stored value) {
+bool matches_table(Call& call, const MethodDetails* details, jvmtiLocalVariableEntry* table,
+                   jint entries, jint slot, jlocation location, Stored value) {
   bool matches = true;
   char narrow = '\0';
   for (jint i = 0; i < entries; ++i) {
@@ -130,7 +130,7 @@ bool look_at_slot(Call& call, jthread thread, jint depth, jint slot, Stored valu
   jvmtiLocalVariableEntry* table = nullptr;
   error = call.env->GetLocalVariableTable(method, &entries, &table);
   if (error == JVMTI_ERROR_NONE) {
-    if (!fits_table(call, details, table, entries, slot, location, value)) return false;
+    if (!matches_table(call, details, table, entries, slot, location, value)) return false;
     if (entries > 0) return true;
   }
   Code code;

@@ -167,8 +167,8 @@ static jvmtiError give_addresses(const Vector<jobject>& all, jint* count, jlong*
   return JVMTI_ERROR_NONE;
 }
 
-jvmtiError OwnReferences(Call& call, jint* count, jlong** references, jint* thread_count,
-                         jlong** threads) {
+jvmtiError AgentReferences(Call& call, jint* count, jlong** references, jint* thread_count,
+                           jlong** threads) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   Vector<jobject> all;
   Vector<jobject> of_threads;

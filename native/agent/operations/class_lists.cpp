@@ -9,7 +9,7 @@ namespace operations {
 
 namespace {
 
-// Objects numbered from 1 in the order in which they are first met; null is 0.
+// Objects numbered from 1 in the order in which they are first found; null is 0.
 class Numbered : NoCopy {
  public:
   explicit Numbered(JNIEnv* jni) : jni_(jni) {}
@@ -17,14 +17,14 @@ class Numbered : NoCopy {
     for (jobject object : objects_) delete_local(jni_, object);
   }
   // Takes the local reference over; -1 without memory.
-  jint number(jobject met) {
-    if (met == nullptr) return 0;
-    LocalRef<> object(jni_, met);
+  jint number(jobject local) {
+    if (local == nullptr) return 0;
+    LocalRef<> object(jni_, local);
     // Most classes have what the one before has.
     jint found = last_ != 0 && same(last_, object) ? last_ : look_up(object);
     if (found > 0) last_ = found;
-    if (found > 0 && kept_) object.release();
-    kept_ = false;
+    if (found > 0 && is_new_) object.release();
+    is_new_ = false;
     return found;
   }
   size_t size() const { return objects_.size(); }
@@ -48,7 +48,7 @@ class Numbered : NoCopy {
       if (found != 0 && !same(found, object)) continue;
       if (found != 0) return found;
       if (!objects_.push(object)) return -1;
-      kept_ = true;
+      is_new_ = true;
       jint number = static_cast<jint>(objects_.size());
       return by_hash_.insert(key, static_cast<uint32_t>(number)) ? number : -1;
     }
@@ -58,7 +58,7 @@ class Numbered : NoCopy {
   Vector<jobject> objects_;
   Index by_hash_;
   jint last_ = 0;
-  bool kept_ = false;
+  bool is_new_ = false;
 };
 
 // Adds a text, with the zero behind it.
@@ -160,17 +160,17 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
                     jint* superclass_count, jint** superclasses, jint* count_count, jint** counts,
                     jint* interface_count, jint** interfaces) {
   if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
-  Numbered met(call.jni);
+  Numbered classes_found(call.jni);
   Vector<char> texts;
   Vector<jint> above, having, had;
-  bool good = met.number(call.jni->NewLocalRef(klass.c())) > 0;
-  for (size_t i = 0; good && i < met.size(); ++i) {
-    jclass one = static_cast<jclass>(met[i]);
+  bool good = classes_found.number(call.jni->NewLocalRef(klass.c())) > 0;
+  for (size_t i = 0; good && i < classes_found.size(); ++i) {
+    jclass one = static_cast<jclass>(classes_found[i]);
     Deallocated<char> signature(agent.env);
     jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
     if (error != JVMTI_ERROR_NONE) return error;
     good = add(texts, signature);
-    jint super = met.number(call.jni->GetSuperclass(one));
+    jint super = classes_found.number(call.jni->GetSuperclass(one));
     good = good && super >= 0 && above.push(super);
     jint direct = 0;
     Deallocated<jclass> found(agent.env);
@@ -179,7 +179,7 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
     if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
     if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
     for (jint at = 0; at < direct; ++at) {
-      jint number = met.number(found[at]);
+      jint number = classes_found.number(found[at]);
       good = good && number > 0 && had.push(number);
     }
     good = good && having.push(direct);
@@ -187,7 +187,7 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
   if (!good) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = give(texts, bytes, signatures);
   if (error == JVMTI_ERROR_NONE)
-    error = met.give_all(class_count, reinterpret_cast<jobject**>(classes));
+    error = classes_found.give_all(class_count, reinterpret_cast<jobject**>(classes));
   if (error == JVMTI_ERROR_NONE) error = give(above, superclass_count, superclasses);
   if (error == JVMTI_ERROR_NONE) error = give(having, count_count, counts);
   if (error == JVMTI_ERROR_NONE) error = give(had, interface_count, interfaces);

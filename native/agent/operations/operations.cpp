@@ -110,7 +110,7 @@ jvmtiError SetEventHandling(Call& call, const In<jvmtiEvent>& event, const In<jb
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   if (number < 0 || number >= kEventCount) return JVMTI_ERROR_INVALID_EVENT_TYPE;
   EventTaps& taps = call.environment->taps[number];
-  taps.own = own.c() != 0;
+  taps.own_work = own.c() != 0;
   taps.limit = limit.c();
   taps.set(Tap::kHandler, answered.c() != 0);
   return set_callbacks(*call.environment);
@@ -200,7 +200,7 @@ jvmtiError DescribeThrowable(Call& call, const In<kinds::Throwable>& throwable, 
   return error;
 }
 
-jvmtiError LendFile(Call& call, const In<jlong>& capacity, char** name) {
+jvmtiError OpenTemporaryFile(Call& call, const In<jlong>& capacity, char** name) {
   int descriptor = call.channel.take_descriptor();
   if (descriptor < 0) return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file came along");
   char found[TemporaryFiles::kLongestName];
@@ -215,9 +215,9 @@ jvmtiError LendFile(Call& call, const In<jlong>& capacity, char** name) {
   return error;
 }
 
-jvmtiError GiveBackFile(Call& call, const In<Text>& name) {
+jvmtiError CloseTemporaryFile(Call& call, const In<Text>& name) {
   if (call.session.files.give_back(name.c())) return JVMTI_ERROR_NONE;
-  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no file was lent under this name");
+  return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "no temporary file has this name");
 }
 
 namespace {

@@ -96,10 +96,10 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise _Terminated
 
 
-def _close_others(kept: int) -> None:
+def _close_others(kept_open: int) -> None:
     """Close what the JVM opened while it was starting us."""
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > kept:
+        if int(name) > kept_open:
             with contextlib.suppress(OSError):
                 os.close(int(name))
 

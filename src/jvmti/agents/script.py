@@ -174,14 +174,14 @@ class Script:
             ScriptError: it is not a valid result of an agent.
         """
         end = "the VM does not start" if held else "the agent leaves"
-        said = f"{function} of {self.path} returned {result!r}"
+        message = f"{function} of {self.path} returned {result!r}"
         if result is None:
             return
         if not isinstance(result, int):
-            raise ScriptError(f"{said}, which is neither None nor a number; {end}")
+            raise ScriptError(f"{message}, which is neither None nor a number; {end}")
         if result != 0:
             code = int(result) if -1 << 31 <= result < 1 << 31 else -1
-            raise ScriptFailed(f"{said}; {end}", code)
+            raise ScriptFailed(f"{message}; {end}", code)
 
     def _function(self, name: str) -> Callable[..., Any] | None:
         found = getattr(self._module, name, None)
@@ -209,8 +209,8 @@ def print_error(error: BaseException) -> None:
         return
     place = _place_of_mistake(error)
     if place:
-        said = printable(" ".join(described(error).split()))
-        print(f"jvmti: {printable(place)}: {said}", file=sys.stderr, flush=True)
+        message = printable(" ".join(described(error).split()))
+        print(f"jvmti: {printable(place)}: {message}", file=sys.stderr, flush=True)
         return
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals.get("__package__") in _OURS:

@@ -301,10 +301,12 @@ def java_literal(value: str) -> str:
     """A text with the escapes of a Java literal."""
     if value.isalnum():
         return value
-    return "".join(_ESCAPES.get(one) or (one if _shown(one) else _code(one)) for one in value)
+    return "".join(
+        _ESCAPES.get(one) or (one if _is_printable(one) else _code(one)) for one in value
+    )
 
 
-def _shown(character: str) -> bool:
+def _is_printable(character: str) -> bool:
     code = ord(character)
     return not (code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000)
 

@@ -283,7 +283,7 @@ class _Watch:
         for row in self._waits.rows(time.monotonic_ns()):
             least = (self._given.min_duration or 0) * 1e9
             wanted = row["duration"] >= least and all(
-                any(_fits(name, one) for one in self._filters.get(kind, ["*"]))
+                any(_matches(name, one) for one in self._filters.get(kind, ["*"]))
                 for kind, name in (("thread", row.get("thread") or ""),)
             )
             if "frame" in self._filters:
@@ -314,8 +314,8 @@ class _Watch:
             if not seen:
                 text = f"no such event in {duration(passed)}, matching or not"
             for kind, found in names.items():
-                shown = ", ".join(f"{name} ({count:,})" for name, count in found[:_NEAR])
-                text += f"; {kind}: {shown}"
+                listed = ", ".join(f"{name} ({count:,})" for name, count in found[:_NEAR])
+                text += f"; {kind}: {listed}"
         print(f"jvmti: {printable(text)}", file=sys.stderr, flush=True)
 
     def _ended(self) -> bool:
@@ -399,7 +399,7 @@ def chosen(
         # An event and the one that ends it count as one.
         explicit -= {str(one.ends) for one in found.values()}
     for name, declaration in list(found.items()):
-        why = _unfit(declaration, filters, given)
+        why = _mismatch(declaration, filters, given)
         if why is not None:
             if name in explicit:
                 raise CommandFailed(f"{name} {why}", USAGE)
@@ -409,7 +409,7 @@ def chosen(
     return list(found.values())
 
 
-def _unfit(
+def _mismatch(
     declaration: EventDeclaration, filters: dict[str, list[str]], given: argparse.Namespace
 ) -> str | None:
     fields = record_fields(declaration)
@@ -510,7 +510,7 @@ def _open(
     return stream
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name, pattern)
 
 
@@ -519,7 +519,7 @@ def _has_frame(frames: Iterable[str], pattern: str) -> bool:
     for frame in frames:
         method = frame.partition(":")[0]
         for name in (method, method.rpartition(".")[0]):
-            if _fits(name, pattern) or _fits(name, f"*.{pattern}"):
+            if _matches(name, pattern) or _matches(name, f"*.{pattern}"):
                 return True
     return False
 
@@ -529,7 +529,7 @@ def _with_frame(column: NameColumn, patterns: list[str]) -> Any:
 
 
 def _matching(column: NameColumn, patterns: list[str]) -> Any:
-    return _chosen(column, lambda name: any(_fits(name, pattern) for pattern in patterns))
+    return _chosen(column, lambda name: any(_matches(name, pattern) for pattern in patterns))
 
 
 def _chosen(column: NameColumn, wanted: Callable[[Any], bool]) -> Any:

@@ -67,7 +67,7 @@ class Command:
             if target.exists() and source.exists() and target.samefile(source):
                 raise CommandFailed("the output is the input: choose another name", USAGE)
         try:
-            done = _written(source, target, probes, given.force)
+            done = _instrument(source, target, probes, given.force)
             if given.sites and done.changed:
                 with open(given.sites, "w", encoding="utf-8") as file:
                     file.writelines(json.dumps(one._asdict()) + "\n" for one in done.sites)
@@ -89,7 +89,7 @@ class Command:
             raise CommandFailed("no probe has a place in any class; nothing was written")
 
 
-def _written(source: Path, target: Path, probes: list[Probe], force: bool) -> Summary:
+def _instrument(source: Path, target: Path, probes: list[Probe], force: bool) -> Summary:
     from jvmti.report.progress import progress  # needs rich, which --help does without
 
     with progress("instrumenting") as report:
@@ -144,9 +144,9 @@ def _described(done: Summary) -> dict[str, object]:
 
 def _print(done: Summary, probes: list[Probe]) -> None:
     print(f"{len(done.sites):,} probes in {done.changed:,} of {done.classes:,} classes")
-    placed = Counter(one.probe for one in done.sites)
+    counts = Counter(one.probe for one in done.sites)
     for number, probe in enumerate(probes):
-        if not placed[number]:
+        if not counts[number]:
             print(printable(f"without a place: {probe}"))
     for why, count in Counter(one.why for _, one in done.omitted).items():
         print(f"left out in {count:,} places: {why}")

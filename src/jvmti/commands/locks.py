@@ -113,11 +113,11 @@ def _places(use: LockUse) -> list[tuple[str, list[float]]]:
 
 def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
     out = console()
-    looked = f"watched for {duration(watch.seconds)}" if watch.seconds else "now"
+    period = f"watched for {duration(watch.seconds)}" if watch.seconds else "now"
     number = "1 lock" if len(found) == 1 else f"{len(found)} locks"
     out.print(
         f"{vm.process.pid} {printable(vm.process.main)}, Java {vm.process.java_version}: "
-        f"{number} waited for, {looked}"
+        f"{number} waited for, {period}"
     )
     for use in found[:top]:
         out.print(f"\n{printable(use.name)}  ({use.kind})", style="bold")
@@ -132,14 +132,14 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
                 )
             out.print(f"    {text}")
         for place, (waits, total) in _places(use)[:_PLACES]:
-            said = f"{duration(total)}, " if watch.seconds else ""
-            out.print(f"    in {printable(place)}  ({said}{int(waits)} ×)")
+            total_text = f"{duration(total)}, " if watch.seconds else ""
+            out.print(f"    in {printable(place)}  ({total_text}{int(waits)} ×)")
         for (thread, place), samples in use.owners.most_common(_PLACES):
             often = f"  ({samples} of {watch.samples} samples)" if watch.samples > 1 else ""
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
         if not use.owners and watch.source:
-            asked = "the one sample" if watch.samples == 1 else f"any of {watch.samples} samples"
-            out.print(f"    not held in {asked}; sample more often with --interval")
+            sampled = "the one sample" if watch.samples == 1 else f"any of {watch.samples} samples"
+            out.print(f"    not held in {sampled}; sample more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
             long += " or longer" if waiter.at_least else ""

@@ -48,8 +48,8 @@ def mistyped(kind: str, word: str, known: Iterable[str]) -> str:
         near = [name for name in names if word and (name.startswith(word) or word in name)][:2]
     if near:
         return f"there is no {kind} {word!r}; did you mean {' or '.join(map(repr, near))}?"
-    shown = [name for name in names if name not in ("-h", "--help")]
-    return f"there is no {kind} {word!r}; there are {', '.join(shown)}"
+    listed = [name for name in names if name not in ("-h", "--help")]
+    return f"there is no {kind} {word!r}; there are {', '.join(listed)}"
 
 
 def add_verbs(parser: argparse.ArgumentParser, title: str, metavar: str, dest: str) -> Any:

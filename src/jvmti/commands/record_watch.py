@@ -14,7 +14,7 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
-from jvmti.tracing.calls import shown, spent
+from jvmti.tracing.calls import spent, value_text
 
 if TYPE_CHECKING:
     from jvmti.tracing.recorder import Recorder
@@ -192,4 +192,6 @@ class RecordWatch(ABC):
 
 def json_value(value: Any) -> Any:
     """A value in the types of JSON: other objects as text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else shown(value)
+    return (
+        value if value is None or isinstance(value, (bool, int, float, str)) else value_text(value)
+    )

@@ -96,21 +96,21 @@ class Command:
                 _watch(vm, given)
                 return
             threads = vm.threads.snapshot(given.stack_depth, virtual=given.virtual)
-            look, circles = None, []
+            sample, circles = None, []
             if not given.no_locks:
                 finder = LockFinder(vm)
-                look = finder.sample(threads, given.timeout)
-                circles = finder.deadlocks(threads, look)
+                sample = finder.sample(threads, given.timeout)
+                circles = finder.deadlocks(threads, sample)
             chosen = _chosen(threads, given)
             if given.json:
-                found = _as_json(vm, chosen, look, circles)
+                found = _as_json(vm, chosen, sample, circles)
                 if given.group:
                     found["groups"] = _groups_as_json(chosen)
                 print_json(found)
             elif given.group:
                 _print_groups(vm, chosen)
             else:
-                _print(vm, threads, chosen, look, circles)
+                _print(vm, threads, chosen, sample, circles)
 
 
 def _chosen(threads: list[ThreadSnapshot], given: argparse.Namespace) -> list[ThreadSnapshot]:
@@ -165,7 +165,7 @@ def _print_groups(vm: VM, threads: list[ThreadSnapshot]) -> None:
 
 
 def _as_json(
-    vm: VM, threads: list[ThreadSnapshot], look: LockSnapshot | None, circles: list[list[int]]
+    vm: VM, threads: list[ThreadSnapshot], sample: LockSnapshot | None, circles: list[list[int]]
 ) -> dict[str, Any]:
     def one(thread: ThreadSnapshot) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -189,7 +189,7 @@ def _as_json(
                 for frame in thread.frames
             ],
         }
-        locks = look.threads.get(thread.id) if look else None
+        locks = sample.threads.get(thread.id) if sample else None
         if locks is not None:
             found["owns"] = [vars(lock) for lock in locks.owned]
             found["waits_for"] = vars(locks.waits_for) if locks.waits_for else None
@@ -203,7 +203,7 @@ def _as_json(
         "time": time.time(),
         "threads": [one(thread) for thread in threads],
         "deadlocks": circles,
-        "monitors": {"source": look.source, "reason": look.reason} if look else None,
+        "monitors": {"source": sample.source, "reason": sample.reason} if sample else None,
     }
 
 
@@ -211,7 +211,7 @@ def _print(
     vm: VM,
     threads: list[ThreadSnapshot],
     chosen: list[ThreadSnapshot],
-    look: LockSnapshot | None,
+    sample: LockSnapshot | None,
     circles: list[list[int]],
 ) -> None:
     from rich.text import Text
@@ -244,7 +244,7 @@ def _print(
         out.print(line)
         for frame in thread.frames:
             out.print(f"    at {printable(str(frame))}")
-        locks = look.threads.get(thread.id) if look else None
+        locks = sample.threads.get(thread.id) if sample else None
         if locks is None:
             continue
         if locks.waits_for is not None:
@@ -253,16 +253,16 @@ def _print(
             out.print(f"    {verb} {locks.waits_for.kind} {printable(str(locks.waits_for))}{owner}")
         for lock in locks.owned:
             out.print(f"    holds {lock.kind} {printable(str(lock))}")
-    if look is None:
+    if sample is None:
         return
-    if look.reason:
-        out.print("\nThe owners of monitors are unknown: " + printable(look.reason))
+    if sample.reason:
+        out.print("\nThe owners of monitors are unknown: " + printable(sample.reason))
     if not circles:
-        out.print("\nNo deadlock." if look.source else "\nNo deadlock among the known locks.")
+        out.print("\nNo deadlock." if sample.source else "\nNo deadlock among the known locks.")
     for number, circle in enumerate(circles, 1):
         out.print(f"\nDeadlock {number}: {len(circle)} threads wait for each other", style="red")
         for one in circle:
-            locks = look.threads[one]
+            locks = sample.threads[one]
             wanted = locks.waits_for
             assert wanted is not None
             assert locks.owner is not None
@@ -289,7 +289,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
     before = {thread.id: thread.cpu_time or 0 for thread in vm.threads.snapshot(0)}
     moment = time.monotonic()
 
-    def look(lines: int | None) -> TableState:
+    def sample(lines: int | None) -> TableState:
         nonlocal before, moment
         now = time.monotonic()
         threads = vm.threads.snapshot(1, virtual=given.virtual)
@@ -303,7 +303,7 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
         )
         return TableState(head, rows, styles)
 
-    refresh_table(_COLUMNS, given.watch, look)
+    refresh_table(_COLUMNS, given.watch, sample)
 
 
 def _shares(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MANY = 2000
 """The number of methods from which on to warn."""
-_MOST_KEPT = 1_000_000
+_MOST_TREE_CALLS = 1_000_000
 _RUNNING = 10
 """Running calls that are named."""
 
@@ -179,7 +179,7 @@ class _Watch(RecordWatch):
 
     def __init__(self, given: argparse.Namespace, trace: Trace, file: RecordFile) -> None:
         super().__init__(given, trace, file)
-        self._kept: list[Call] = []
+        self._tree_calls: list[Call] = []
 
     def finish(self) -> None:
         """Remove the probes, read the rest, and print what belongs at the end."""
@@ -188,8 +188,8 @@ class _Watch(RecordWatch):
             self._print_tree()
 
     def _pass_on(self, records: Calls) -> None:
-        if self._given.tree and len(self._kept) < _MOST_KEPT:
-            self._kept += records
+        if self._given.tree and len(self._tree_calls) < _MOST_TREE_CALLS:
+            self._tree_calls += records
         if self._file.is_open or not self._given.tree:
             super()._pass_on(records)
 
@@ -208,5 +208,5 @@ class _Watch(RecordWatch):
 
     def _print_tree(self) -> None:
         out = console()
-        for line in tree_of(self._kept).lines()[: self._given.top * 10]:
+        for line in tree_of(self._tree_calls).lines()[: self._given.top * 10]:
             out.print(line, markup=False, soft_wrap=True)

@@ -117,10 +117,10 @@ class BreakpointTable:
             try:
                 self.env.add_capabilities(missing)
             except NotAvailable as error:
-                env = self._vm._lending.holder(wanted)
+                env = self._vm._capability_pool.environment_with(wanted)
                 if env is not None:
                     return env
-                potential = self._vm._lending.potential(self.env)
+                potential = self._vm._capability_pool.potential(self.env)
                 how = _how_to_have(missing, error, self._vm, potential)
                 raise NotAvailable(error.code, error.function, how) from None
             self._held |= missing
@@ -133,10 +133,10 @@ class BreakpointTable:
             return False
         with self._lock:
             missing = wanted & ~self._held
-            potential = self._vm._lending.potential(self.env)
+            potential = self._vm._capability_pool.potential(self.env)
         if potential & ONLOAD_ONLY & ~SOLO or not missing & ~potential:
             return False
-        holder = self._vm._lending.holder(wanted)
+        holder = self._vm._capability_pool.environment_with(wanted)
         return holder is None or bool(wanted & self._vm.emulation.held(holder))
 
     def probed(self, thread: Thread) -> ProbedFrame | None:
@@ -250,13 +250,13 @@ class BreakpointTable:
                 made.append((owner, stop))
         taken: set[Steps] = set()
         try:
-            met = [one for one in made if self._guarded(event, one[0]._matches, one[1])]
+            hit = [one for one in made if self._guarded(event, one[0]._matches, one[1])]
             # A loop uses this conversation as soon as it has the stop, so loops come last: no
             # condition and no function uses it any more.
-            met.sort(key=lambda one: one[0]._do is None)
+            hit.sort(key=lambda one: one[0]._do is None)
             waiting = [
                 stop
-                for owner, stop in met
+                for owner, stop in hit
                 if self._guarded(event, self._dispatch, owner, stop, taken)
             ]
             for stop in waiting:

@@ -15,7 +15,7 @@ from jvmti.debug.variables import parameters
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, Error, ErrorCode, JvmtiError, error_for
-from jvmti.interface.signatures import fitting
+from jvmti.interface.signatures import matcher
 from jvmti.layouts.probes import Site
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
@@ -274,8 +274,8 @@ class Breakpoint(StopRequest):
                 return found
             lines = {entry.line_number for method in methods for entry in method.lines}
             raise ValueError(printable(f"no method of {cls.name} {_no_code(self.line, lines)}"))
-        fits = fitting(name)
-        chosen = [one for one in methods if fits(one.name)]
+        matches = matcher(name)
+        chosen = [one for one in methods if matches(one.name)]
         if not chosen:
             raise LookupError(_no_method(cls, name, signature))
         found = []
@@ -306,7 +306,7 @@ class Breakpoint(StopRequest):
         with self._placing:
             if (method, at) in self.places:
                 return
-            self._agent(self._number).place_breakpoint(
+            self._agent(self._number).install_breakpoint(
                 self._number, method, at, condition.instructions, condition.texts
             )
             self.places.append((method, at))
@@ -326,7 +326,7 @@ class Breakpoint(StopRequest):
             agent = self._agent(self._number)
             were = [one for one in self.places if one[0].declaring_class == cls]
             for method, at in were:
-                agent.remove_place(self._number, method, at)
+                agent.uninstall_breakpoint(self._number, method, at)
                 self.places.remove((method, at))
             lost = [one for one in self.lost if one[0].declaring_class == cls]
             self.lost = [one for one in self.lost if one not in lost]

@@ -74,7 +74,7 @@ class Catchpoint(StopRequest):
         try:
             assert self._probes is not None
             self._probes.arm([throwable])
-            self._probes.check_placed(throwable, "java.lang.Throwable")
+            self._probes.check_installed(throwable, "java.lang.Throwable")
         except BaseException:
             self.cancel()
             raise

@@ -341,9 +341,9 @@ class _Compiler:
         java = java_name(signature)
 
         def other(expected: str) -> ConditionError:
-            shown = "null" if value is None else repr(value)
+            text = "null" if value is None else repr(value)
             return self.refuse(
-                whole, f"{variable.name} is a {java}, which compares with {expected}, not {shown}"
+                whole, f"{variable.name} is a {java}, which compares with {expected}, not {text}"
             )
 
         match signature:

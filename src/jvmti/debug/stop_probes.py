@@ -163,7 +163,7 @@ class StopProbes(ProbeSet):
             self._read_sites()
             return any(site.class_name == cls.name for site in self._sites)
 
-    def check_placed(self, cls: Any, what: str) -> None:
+    def check_installed(self, cls: Any, what: str) -> None:
         """Refuse a class without any probe.
 
         Raises:

@@ -27,7 +27,7 @@ from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, ThreadState
 from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
-from jvmti.interface.signatures import fitting
+from jvmti.interface.signatures import matcher
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 from jvmti.wire.session import BorrowedConversation
@@ -310,7 +310,7 @@ class StopRequest:
         in_agent = self._when is None and filters
         table.open()
         agent = AgentOperations(vm._session, env._number)
-        number = agent.make_stop(
+        number = agent.create_stop_request(
             event,
             table.env._number,
             self._every if in_agent else 1,
@@ -339,7 +339,7 @@ class StopRequest:
         table.open()
         env = table.env
         in_agent = self._when is None
-        number = AgentOperations(vm._session, env._number).make_stop(
+        number = AgentOperations(vm._session, env._number).create_stop_request(
             event,
             env._number,
             self._every if in_agent else 1,
@@ -384,7 +384,7 @@ class StopRequest:
             return
         env, event = found
         try:
-            AgentOperations(self._vm._session, env._number).remove_stop(number)
+            AgentOperations(self._vm._session, env._number).remove_stop_request(number)
             if enabled and event is not Event.SINGLE_STEP and number != self._emulated:
                 self._vm.breakpoints.enabling.disable(env, EVENTS[event].declaration, None)
         except (SessionClosed, TargetLost) as error:
@@ -396,7 +396,7 @@ class StopRequest:
             return
         loaded = self._vm.classes
         if is_pattern(classes):
-            if any(map(fitting(classes), loaded.names().names)):
+            if any(map(matcher(classes), loaded.names().names)):
                 return
             near = []
         elif classes in loaded:

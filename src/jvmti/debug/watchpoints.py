@@ -62,7 +62,7 @@ class Watchpoint(StopRequest):
             for wanted, event in ((read, Event.FIELD_ACCESS), (write, Event.FIELD_MODIFICATION)):
                 if wanted:
                     number = self._make(event)
-                    self._agent(number).place_watch(number, cls, field)
+                    self._agent(number).install_watchpoint(number, cls, field)
         except BaseException:
             self.cancel()
             raise
@@ -122,9 +122,9 @@ class Watchpoint(StopRequest):
     def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
         about: dict[str, Any] = {"object": values[1], "field": self.field}
         if probe.site is Site.WRITE:
-            written = values[2]
+            new_value = values[2]
             is_number = len(self.field.signature) == 1
-            about |= {"is_write": True, "new_value": written.value if is_number else written}
+            about |= {"is_write": True, "new_value": new_value.value if is_number else new_value}
         return about
 
     def _described(self) -> str:

@@ -276,9 +276,9 @@ class MonitorEngine:
     def _usages(self, candidates: list[_Candidate]) -> list[Any]:
         """The users of each monitor; ``None`` for an object that is gone."""
         with self._vm.lookup_env.batch() as batch:
-            asked = [batch.get_object_monitor_usage(one.item) for one in candidates]
+            pending = [batch.get_object_monitor_usage(one.item) for one in candidates]
         found: list[Any] = []
-        for one in asked:
+        for one in pending:
             try:
                 found.append(one.result())
             except JvmtiError:
@@ -308,8 +308,8 @@ class _Locks:
 
     def has_lost(self, candidates: list[_Candidate]) -> bool:
         """Whether a synchronized method has a receiver that no variable of its frame refers to."""
-        kept = {depth for one in candidates for depth, slot in one.places if slot == _RECEIVER}
-        return any(cls is None and at not in kept for at, cls in self._synchronized.items())
+        found = {depth for one in candidates for depth, slot in one.places if slot == _RECEIVER}
+        return any(cls is None and at not in found for at, cls in self._synchronized.items())
 
     def classes(self, known: set[Any]) -> list[_Candidate]:
         """The classes that static synchronized methods lock, without known ones."""

@@ -40,12 +40,12 @@ class ThreadInfos:
         self._vm = vm
         self._dump: Any = None
         self._fields: dict[str, Any] = {}
-        self._looked = False
+        self._is_looked_up = False
 
     def locked(self, thread: Any) -> list[Locked] | None:
         """The monitors of a thread, the most recent frame first; ``None`` without the module."""
-        if not self._looked:
-            self._looked = True
+        if not self._is_looked_up:
+            self._is_looked_up = True
             try:
                 self._look_up()
             except (JavaException, JvmtiError):

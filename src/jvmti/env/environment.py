@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.interface import FUNCTIONS, Functions
-from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
+from jvmti.env.services import CALLBACKS, CAPABILITY_POOL, HANDLERS, STREAMS
 from jvmti.interface.declaration import Declaration, name_of
 from jvmti.text.printable import escaped
 from jvmti.wire.batch import Batch, Deferred
@@ -29,8 +29,8 @@ _ASKS = frozenset(("add_capabilities", "get_potential_capabilities"))
 def _make_way(session: Session, declaration: Declaration, number: int) -> None:
     """Release capabilities that the model holds for itself, before several calls are sent
     together."""
-    if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
-        lender.make_way(Env(session, number))
+    if declaration.name in _ASKS and (pool := session.services.find(CAPABILITY_POOL)) is not None:
+        pool.make_way(Env(session, number))
 
 
 class Env(Functions):
@@ -56,8 +56,11 @@ class Env(Functions):
     def call_natively(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
         """Call a function in the VM, whatever stands in for it here."""
         session = self._session
-        if declaration.name in _ASKS and (lender := session.services.find(LENDER)) is not None:
-            return lender.call(self, declaration, arguments)
+        if (
+            declaration.name in _ASKS
+            and (pool := session.services.find(CAPABILITY_POOL)) is not None
+        ):
+            return pool.call(self, declaration, arguments)
         if declaration.callback:
             return session.services[CALLBACKS].call(self, declaration, arguments, self._timeout)
         return session.call(declaration, self._number, arguments, self._timeout)

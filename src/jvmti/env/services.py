@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jvmti.refs import Thread
 
 
-class Lender(Protocol):
+class CapabilityPool(Protocol):
     """Keeps what the model holds for itself out of the way of the program's environments."""
 
     def call(self, env: Env, declaration: Declaration, arguments: tuple[Any, ...], /) -> Any:
@@ -64,7 +64,7 @@ class CallbackCalls(Protocol):
         """Make one."""
 
 
-LENDER: Service[Lender] = Service("lender")
+CAPABILITY_POOL: Service[CapabilityPool] = Service("capability pool")
 HANDLERS: Service[EventHandlers] = Service("handlers of events")
 STREAMS: Service[EventStreams] = Service("streams of events")
 CALLBACKS: Service[CallbackCalls] = Service("calls that call back")
@@ -72,10 +72,10 @@ CALLBACKS: Service[CallbackCalls] = Service("calls that call back")
 __all__ = [
     "CALLBACKS",
     "HANDLERS",
-    "LENDER",
+    "CAPABILITY_POOL",
     "STREAMS",
     "CallbackCalls",
     "EventHandlers",
     "EventStreams",
-    "Lender",
+    "CapabilityPool",
 ]

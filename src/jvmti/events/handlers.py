@@ -156,10 +156,10 @@ class _Last:
     received again each time; often it is equal in everything.
     """
 
-    __slots__ = ("decoder", "env", "kept", "payload", "thread", "values")
+    __slots__ = ("decoder", "env", "lasting", "payload", "thread", "values")
 
     def __init__(self) -> None:
-        self.kept: list[Any] = []
+        self.lasting: list[Any] = []
         self.decoder: _Decoder | None = None
         """Reads events whose parameters depend on the payload alone; the last was one."""
         self.env: Env | None = None
@@ -189,7 +189,7 @@ class _Decoder:
             if name not in declaration.answers
         ]
         self.answers = {name: shape for name, shape in shapes if name in declaration.answers}
-        self.kept = [name for name, _ in self.parts if name in _LASTING]
+        self.lasting = [name for name, _ in self.parts if name in _LASTING]
         self.event: Callable[[Env, bytes, Session, _Last], JvmtiEvent] = self._variable
         sizes = [shape for name, shape in shapes if name not in declaration.answers]
         if all(isinstance(shape, Reference | Number) for shape in sizes):
@@ -204,7 +204,7 @@ class _Decoder:
             values[name], at = get(payload, at, session)
         for name in self.answers:
             values[name] = None
-        last.decoder, last.kept = None, list(map(values.get, self.kept))
+        last.decoder, last.lasting = None, list(map(values.get, self.lasting))
         return made
 
     def _fixed(self, shapes: list[Any]) -> Callable[[Env, bytes, Session, _Last], JvmtiEvent]:
@@ -242,9 +242,9 @@ class _Decoder:
                 values[name] = (wrap(value) if value else None) if is_handle else value
             if repeats and values[counted[0]] is not None:
                 last.decoder, last.env, last.payload = self, env, payload
-                last.values, last.thread, last.kept = values.copy(), values[counted[0]], []
+                last.values, last.thread, last.lasting = values.copy(), values[counted[0]], []
             else:
-                last.decoder, last.kept = None, list(map(values.get, self.kept))
+                last.decoder, last.lasting = None, list(map(values.get, self.lasting))
             return made
 
         return event
@@ -470,9 +470,9 @@ class Handlers:
     def _ask(self, decoder: _Decoder, function: Function, event: JvmtiEvent, answer: Any) -> Any:
         """Call one function; the next one sees its answer."""
         if isinstance(answer, bytes):
-            shown = object.__new__(decoder.cls)
-            shown.__dict__.update(event.__dict__, class_data=answer)
-            event = shown
+            replaced = object.__new__(decoder.cls)
+            replaced.__dict__.update(event.__dict__, class_data=answer)
+            event = replaced
         try:
             given = function(event)
             return answer if given is None else decoder.checked(given)

@@ -39,7 +39,7 @@ from jvmti.interface.constants import (
 from jvmti.interface.errors import CallTimeout, HandlerOverran, TargetLost
 from jvmti.layouts import heap_walks
 from jvmti.layouts.conversations import CallbackMode
-from jvmti.layouts.heap_walks import About, Visit, Written
+from jvmti.layouts.heap_walks import About, Visit, WrittenTags
 from jvmti.wire.channel import HEADER, Request
 from jvmti.wire.codecs import codec_of, presenter_of
 from jvmti.wire.protocol import Flag, Kind, Status
@@ -56,7 +56,7 @@ _BLOCK = heap_walks.KIND.struct
 _ANSWER = heap_walks.ANSWER.struct
 _ALONE = 1 + _BLOCK.size
 """The offset of the record in a block of one kind."""
-_TAG, _REFERRER_TAG = int(Written.TAG), int(Written.REFERRER_TAG)
+_TAG, _REFERRER_TAG = int(WrittenTags.TAG), int(WrittenTags.REFERRER_TAG)
 _HAS_REFERRER, _SAME_OBJECT = int(About.HAS_REFERRER), int(About.SAME_OBJECT)
 _LARGEST = (1 << 63) - 1
 _REMEMBERED = 1024
@@ -163,7 +163,7 @@ class Visits:
         if control.__class__ is not self.kind_of_control:
             control = self.controls.checked(control, self.function)
         if self.waited_for:
-            self.walk.written = self.written(arguments)
+            self.walk.tags_written = self.tags_written(arguments)
             for one in arguments:
                 if one.__class__ is TagCell:
                     one.__class__ = SpentTag
@@ -172,9 +172,9 @@ class Visits:
     def alone(self, row: tuple[Any, ...]) -> bytes:
         """Make the only call of a block; returns its answer."""
         control = self.call(row)
-        return _ANSWER.pack(control, *self.walk.written)
+        return _ANSWER.pack(control, *self.walk.tags_written)
 
-    def written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
+    def tags_written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
         """The tags that a call may have written, and their values."""
         return (_TAG, _checked_tag(arguments[self.tag]), 0)
 
@@ -263,7 +263,7 @@ class References(Visits):
             length,
         )
 
-    def written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
+    def tags_written(self, arguments: tuple[Any, ...]) -> tuple[int, int, int]:
         cell, referrer = arguments[5], arguments[6]
         tag = _checked_tag(cell)
         if referrer is None or referrer is cell:
@@ -418,7 +418,7 @@ class HeapWalk:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.visits: dict[int, Visits] = {}
-        self.written = (0, 0, 0)
+        self.tags_written = (0, 0, 0)
         self.error: BaseException | None = None
         self._abort = VISIT.abort
         self._deadline: float | None = None
@@ -488,7 +488,7 @@ class HeapWalk:
 
     def block(self, payload: bytes) -> bytes:
         """Make the calls of a block; returns the answer."""
-        self.written = (0, 0, 0)
+        self.tags_written = (0, 0, 0)
         try:
             if self.error is not None:
                 return _ANSWER.pack(self._abort, 0, 0, 0)
@@ -498,7 +498,7 @@ class HeapWalk:
                 if size == visits.record.size:
                     self._payload, self._at = payload, _ALONE + size
                     return visits.alone(visits.record.unpack_from(payload, _ALONE))
-            return _ANSWER.pack(self._calls(payload), *self.written)
+            return _ANSWER.pack(self._calls(payload), *self.tags_written)
         except BaseException as error:
             self.error = error  # raised where the walk was begun, once the VM goes on
             return _ANSWER.pack(self._abort, 0, 0, 0)

@@ -93,8 +93,8 @@ def write_all(descriptor: int, data: memoryview) -> None:
     Raises:
         OSError: the disk is full.
     """
-    room = os.fstatvfs(descriptor)
-    if room.f_bavail * room.f_frsize < len(data):
+    space = os.fstatvfs(descriptor)
+    if space.f_bavail * space.f_frsize < len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     while data:
         data = data[os.write(descriptor, data[:_BLOCK]) :]
@@ -140,8 +140,8 @@ def _unpack(descriptor: int, unpacked: BinaryIO, name: str) -> str | None:
 
 
 def _check_space(unpacked: BinaryIO, name: str, written: int) -> None:
-    room = os.fstatvfs(unpacked.fileno())
-    if room.f_bavail * room.f_frsize < _SPARE:
+    space = os.fstatvfs(unpacked.fileno())
+    if space.f_bavail * space.f_frsize < _SPARE:
         raise HeapError(
             f"{name} is compressed, and there is not enough disk space to unpack it in "
             f"{tempfile.gettempdir()}: {written} bytes so far. Set TMPDIR to a directory "

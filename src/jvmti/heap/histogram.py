@@ -288,7 +288,7 @@ def counted(
     chosen: NDArray[numpy.bool_] | None = None,
 ) -> Histogram:
     """Count the objects of a snapshot, or some chosen ones; see `Snapshot.histogram`."""
-    counts, sizes = snapshot._dump.histogram(snapshot._kept if chosen is None else chosen)
+    counts, sizes = snapshot._dump.histogram(snapshot._selected if chosen is None else chosen)
     count, size = counts.astype(numpy.int64), sizes.astype(numpy.int64)
     classes = snapshot.classes
     tree = snapshot.dominators() if retained else None

@@ -554,20 +554,20 @@ class Dump:
     def referrers(self, chosen: NDArray[numpy.bool_]) -> tuple[Indices, Indices]:
         """Sources and targets of the references to chosen objects."""
         found = ctypes.c_uint64()
-        room = 1 << 16
+        capacity = 1 << 16
         while True:
-            sources = numpy.empty(room, numpy.uint32)
-            targets = numpy.empty(room, numpy.uint32)
-            fixed = (pointer(sources), pointer(targets), room, ctypes.byref(found))
+            sources = numpy.empty(capacity, numpy.uint32)
+            targets = numpy.empty(capacity, numpy.uint32)
+            fixed = (pointer(sources), pointer(targets), capacity, ctypes.byref(found))
             self._call("referrers", pointer(chosen), len(chosen), *fixed)
-            if found.value <= room:
+            if found.value <= capacity:
                 return sources[: found.value], targets[: found.value]
-            room = found.value
+            capacity = found.value
 
     def copy(
         self,
         descriptor: int,
-        kept: NDArray[numpy.bool_] | None,
+        selected: NDArray[numpy.bool_] | None,
         source: NDArray[numpy.uint8] | None = None,
     ) -> None:
         """Write the dump to an empty file, without left-out references, and optionally with some
@@ -582,7 +582,7 @@ class Dump:
             OSError: the disk is full.
         """
         size = ctypes.c_uint64()
-        fixed = (pointer(kept), 0 if kept is None else len(kept), pointer(source))
+        fixed = (pointer(selected), 0 if selected is None else len(selected), pointer(source))
         self._call("copy", *fixed, None, 0, ctypes.byref(size))
         os.posix_fallocate(descriptor, 0, size.value)
         with mmap.mmap(descriptor, size.value) as mapped:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jvmti.heap.errors import NoSuchClass
-from jvmti.interface.signatures import fitting
+from jvmti.interface.signatures import matcher
 from jvmti.text.names import similar_names
 
 Patterns = str | Sequence[str]
@@ -42,8 +42,8 @@ def matching(names: Sequence[str | None], patterns: Patterns, where: str) -> lis
     known = {name for name in names if name is not None}
     chosen: set[str] = set()
     for pattern in listed(patterns):
-        fits = fitting(pattern)
-        found = {pattern} & known or set(filter(fits, known))
+        matches = matcher(pattern)
+        found = {pattern} & known or set(filter(matches, known))
         if not found:
             raise NoSuchClass(pattern, similar_names(pattern, known), where)
         chosen |= found

@@ -156,25 +156,25 @@ class PathTree:
             most: lines at most: the nodes that lead to most objects, and among equals the deeper
                 ones.
         """
-        shown: dict[int, list[Node]] = {}
+        children: dict[int, list[Node]] = {}
         numbers = itertools.count()
         waiting = [(-node.count, 0, next(numbers), node, NONE) for node in self.roots[:width]]
         left = self.places if most is None else most
         # No child leads to more than its parent, so its parents are there already.
         while waiting and left > 0:
             _, level, _, node, above = heapq.heappop(waiting)
-            shown.setdefault(above, []).append(node)
+            children.setdefault(above, []).append(node)
             left -= 1
             if 1 - level < depth:
                 for child in node.children[:width]:
                     entry = (-child.count, level - 1, next(numbers), child, node._at)
                     heapq.heappush(waiting, entry)
         found: list[str] = []
-        open_ = [(node, 0) for node in reversed(shown.get(NONE, []))]
+        open_ = [(node, 0) for node in reversed(children.get(NONE, []))]
         while open_:
             node, indent = open_.pop()
             found.append(f"{'  ' * indent}{node.reference}: {node.object!r} ({node.count:,})")
-            open_ += [(child, indent + 1) for child in reversed(shown.get(node._at, []))]
+            open_ += [(child, indent + 1) for child in reversed(children.get(node._at, []))]
         return found
 
     def _children(self, above: int, parent: Object | None) -> list[Node]:

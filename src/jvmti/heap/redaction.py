@@ -21,7 +21,7 @@ from jvmti.heap import files
 from jvmti.heap.classes import OBJECT, TYPES
 from jvmti.heap.errors import HeapError
 from jvmti.heap.library import NONE, Dump
-from jvmti.interface.signatures import fitting
+from jvmti.interface.signatures import matcher
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -91,10 +91,10 @@ def _blanked(
     copy = numpy.frombuffer(mmap.mmap(descriptor, len(dump.file)), numpy.uint8)
     _blank_literals(snapshot, copy)
     if arrays is not None:
-        fits = fitting(arrays)
+        matches = matcher(arrays)
         blanked = numpy.array(
             [
-                element > OBJECT and fits(name) is not None
+                element > OBJECT and matches(name) is not None
                 for name, element in zip(
                     snapshot.classes.names, dump.classes["element"].tolist(), strict=True
                 )
@@ -122,12 +122,12 @@ def _fields(snapshot: Snapshot, patterns: list[str]) -> dict[tuple[str, int], li
     """Name and width of each chosen field, and the classes that declare it."""
     found: dict[tuple[str, int], list[int]] = {}
     for pattern in patterns:
-        fits = fitting(pattern)
+        matches = matcher(pattern)
         before = len(found)
         any_of_it = False
         for cls in snapshot.classes:
             for field in cls.fields:
-                if field.type_code != OBJECT and fits(f"{cls.name}.{field.name}"):
+                if field.type_code != OBJECT and matches(f"{cls.name}.{field.name}"):
                     width = TYPES[field.type_code][1].itemsize
                     found.setdefault((field.name, width), []).append(cls.index)
                     any_of_it = True

@@ -133,7 +133,7 @@ class Snapshot:
     @property
     def size(self) -> int:
         """Bytes of all objects together."""
-        return int(self._dump.histogram(self._kept)[1].sum())
+        return int(self._dump.histogram(self._selected)[1].sum())
 
     @property
     def reachable(self) -> NDArray[numpy.bool_]:
@@ -151,12 +151,12 @@ class Snapshot:
         return int(numpy.count_nonzero(~self.reachable))
 
     @property
-    def _kept(self) -> NDArray[numpy.bool_] | None:
+    def _selected(self) -> NDArray[numpy.bool_] | None:
         return self.reachable if self.unreachable == "drop" else None
 
     def __len__(self) -> int:
-        kept = self._kept
-        return len(self._dump.class_of) if kept is None else int(numpy.count_nonzero(kept))
+        selected = self._selected
+        return len(self._dump.class_of) if selected is None else int(numpy.count_nonzero(selected))
 
     def histogram(self, *, retained: bool = False, by: str = "class") -> Histogram:
         """Objects and bytes of each class, package or class loader that has any, most bytes first.
@@ -254,8 +254,8 @@ class Snapshot:
         # They come in order, one for each reference.
         first = numpy.append(True, sources[1:] != sources[:-1])[: len(sources)]
         found = sources[first]
-        if self._kept is not None:
-            found = found[self._kept[found]]
+        if self._selected is not None:
+            found = found[self._selected[found]]
         return Objects(self, found)
 
     def reference_name(self, source: Object, target: Object) -> str:
@@ -464,18 +464,18 @@ class Snapshot:
         if not self._is_partial:
             files.write_all(descriptor, data.data)
             return
-        self._dump.copy(descriptor, self._written(), source)
+        self._dump.copy(descriptor, self._objects_to_write(), source)
 
-    def _written(self) -> NDArray[numpy.bool_] | None:
+    def _objects_to_write(self) -> NDArray[numpy.bool_] | None:
         """The objects to write: the kept ones and the classes that they need."""
-        if self._kept is None:
+        if self._selected is None:
             return None
-        kept = self._kept.copy()
+        selected = self._selected.copy()
         classes = self._dump.classes
         needed = numpy.zeros(len(classes), numpy.bool_)
-        needed[numpy.unique(self._dump.class_of[kept])] = True
+        needed[numpy.unique(self._dump.class_of[selected])] = True
         is_object = classes["object"] != NONE
-        needed[is_object] |= kept[classes["object"][is_object]]
+        needed[is_object] |= selected[classes["object"][is_object]]
         above = classes["super"]
         while True:
             more = above[needed]
@@ -485,8 +485,8 @@ class Snapshot:
             needed[more] = True
         # Classes without objects are there for their subclasses; arrays have no fields.
         needed |= classes["element"] != 0
-        kept[classes["object"][needed & is_object]] = True
-        return kept
+        selected[classes["object"][needed & is_object]] = True
+        return selected
 
     def _object(self, index: int) -> Object | None:
         return None if index == NONE else Object(self, index)
@@ -498,8 +498,8 @@ class Snapshot:
             mask = self._dump.class_of == classes[0]
         else:
             mask = chosen[self._dump.class_of]
-        if self._kept is not None:
-            mask &= self._kept
+        if self._selected is not None:
+            mask &= self._selected
         return Objects(self, numpy.flatnonzero(mask).astype(numpy.uint32))
 
     def _classes_among(self, objects: Indices) -> list[int]:

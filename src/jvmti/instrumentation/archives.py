@@ -87,7 +87,7 @@ class _Work:
         self.changed += 1
         described = ClassFile(data)
         methods = described.methods
-        for number, one in enumerate(made.placed, first):
+        for number, one in enumerate(made.inserted, first):
             method = methods[one.method]
             name = f"{method.name}{method.descriptor}"
             self.sites.append(
@@ -137,8 +137,8 @@ def instrument_file(
             _directory(source, made, work)
         elif source.suffix.lower() in _ARCHIVES:
             try:
-                with open(source, "rb") as read, open(made, "wb") as written:
-                    _archive(read, written, work, "")
+                with open(source, "rb") as read, open(made, "wb") as output:
+                    _archive(read, output, work, "")
             except zipfile.BadZipFile as error:
                 raise Error(f"{source} is not a jar: {error}") from None
         elif source.suffix == ".class":
@@ -163,9 +163,9 @@ def _directory(source: Path, target: Path, work: _Work) -> None:
 
 
 def _archive(
-    read: io.BufferedIOBase | io.BytesIO, written: io.IOBase, work: _Work, inside: str
+    read: io.BufferedIOBase | io.BytesIO, output: io.IOBase, work: _Work, inside: str
 ) -> None:
-    with zipfile.ZipFile(read) as old, zipfile.ZipFile(written, "w") as new:
+    with zipfile.ZipFile(read) as old, zipfile.ZipFile(output, "w") as new:
         new.comment = old.comment
         signed = any(_SIGNATURE.fullmatch(one.filename) for one in old.infolist())
         for info in old.infolist():
@@ -202,7 +202,7 @@ def without_digests(manifest: bytes) -> bytes:
     """A manifest without the digests of signed entries, and without entries that become empty."""
     ending = b"\r\n" if b"\r\n" in manifest else b"\n"
     sections = re.split(rb"(?:\r\n|\n|\r(?!\n)){2,}", manifest)
-    kept = [sections[0]]
+    sections_left = [sections[0]]
     for section in sections[1:]:
         lines: list[bytes] = []
         dropped = False
@@ -213,8 +213,8 @@ def without_digests(manifest: bytes) -> bytes:
             if not dropped and line:
                 lines.append(line)
         if [one for one in lines if not one.startswith((b"Name:", b" "))]:
-            kept.append(ending.join(lines))
-    return (ending * 2).join(one.strip(b"\r\n") for one in kept) + ending * 2
+            sections_left.append(ending.join(lines))
+    return (ending * 2).join(one.strip(b"\r\n") for one in sections_left) + ending * 2
 
 
 __all__ = ["Site", "Summary", "instrument_file", "without_digests"]

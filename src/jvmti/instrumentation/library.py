@@ -18,10 +18,10 @@ from jvmti.interface.errors import Error
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import (
     HEADER,
+    INSERTED,
     NO_TEXT,
     OMITTED,
     OPERAND,
-    PLACED,
     PLAN,
     PROBE,
     TEST,
@@ -73,14 +73,14 @@ class Instrumented:
     Attributes:
         data: the class file; the original if no probe has a place in it.
         is_changed: whether any probe has a place.
-        placed: the places of probes; a probe passes its position in this list, plus the first
+        inserted: the places of probes; a probe passes its position in this list, plus the first
             number, as ``site``.
         omitted: places without their probe.
     """
 
     data: bytes
     is_changed: bool
-    placed: list[InsertedProbe]
+    inserted: list[InsertedProbe]
     omitted: list[OmittedProbe]
 
 
@@ -88,8 +88,8 @@ class _Result(ctypes.Structure):
     _fields_ = (
         ("file", ctypes.c_void_p),
         ("size", ctypes.c_uint64),
-        ("placed", ctypes.c_void_p),
-        ("placed_count", ctypes.c_uint64),
+        ("inserted", ctypes.c_void_p),
+        ("inserted_count", ctypes.c_uint64),
         ("omitted", ctypes.c_void_p),
         ("omitted_count", ctypes.c_uint64),
     )
@@ -236,17 +236,17 @@ class Instrumenter:
                 ctypes.byref(result),
             )
         )
-        placed, omitted = (
+        inserted, omitted = (
             ctypes.string_at(at, count * layout.size) if count else b""
             for at, count, layout in (
-                (result.placed, result.placed_count, PLACED),
+                (result.inserted, result.inserted_count, INSERTED),
                 (result.omitted, result.omitted_count, OMITTED),
             )
         )
         return Instrumented(
             ctypes.string_at(result.file, result.size) if result.file else class_bytes,
             result.file is not None,
-            [InsertedProbe(*row[:-1]) for row in PLACED.struct.iter_unpack(placed)],
+            [InsertedProbe(*row[:-1]) for row in INSERTED.struct.iter_unpack(inserted)],
             [
                 OmittedProbe(probe, method, location, _WHY[LeftOut(why)])
                 for probe, method, location, why in OMITTED.struct.iter_unpack(omitted)

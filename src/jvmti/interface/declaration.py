@@ -83,7 +83,7 @@ class Declaration:
     errors: tuple[str, ...] = ()
     guard: str | None = None
     record: str | None = None
-    own: bool = False
+    overridden: bool = False
     callback: CallbackOf | None = None
     runs_java: bool = False
     while_pending: bool = False
@@ -201,7 +201,7 @@ def function(
     errors: tuple[str, ...] = (),
     guard: str | None = None,
     record: str | None = None,
-    own: bool = False,
+    overridden: bool = False,
     callback: CallbackOf | None = None,
     runs_java: bool = False,
     c_name: str | None = None,
@@ -219,7 +219,7 @@ def function(
             that parameter types, phase and capabilities imply.
         guard: a check that the agent runs before the call.
         record: what the agent notes after the call, to undo it when the session ends.
-        own: an override in the agent replaces the VM's entry.
+        overridden: an override in the agent replaces the VM's entry.
         callback: the kind of callback that it takes.
         runs_java: it (or the agent on its behalf) may run Java code, load a class or throw on the
             calling thread; the agent refuses it on a thread that still has to leave a popped frame.
@@ -238,7 +238,7 @@ def function(
             errors=errors,
             guard=guard,
             record=record,
-            own=own,
+            overridden=overridden,
             callback=callback,
             runs_java=runs_java,
             c_name=c_name or c_name_of(method.__name__),
@@ -253,7 +253,7 @@ def jni_function(
     *,
     since: str = "1.1",
     guard: str | None = None,
-    own: bool = False,
+    overridden: bool = False,
     runs_java: bool = True,
     while_pending: bool = False,
     early: bool = False,
@@ -268,8 +268,8 @@ def jni_function(
     Args:
         slot: its index in the function table.
         since: the version that introduced it.
-        guard: as in `function`, like ``own``, ``runs_java`` and ``c_name``.
-        own: an override in the agent replaces the VM's entry.
+        guard: as in `function`, like ``overridden``, ``runs_java`` and ``c_name``.
+        overridden: an override in the agent replaces the VM's entry.
         runs_java: it may run Java code on the calling thread.
         while_pending: it may be called while an exception is pending; before any other function the
             agent clears the exception that the controller's last call threw.
@@ -284,12 +284,12 @@ def jni_function(
         table=Table.JNI,
         since=since,
         guard=guard,
-        own=own,
+        overridden=overridden,
         runs_java=runs_java,
         c_name=c_name,
     )
 
-    def with_facts(method: Callable[P, R]) -> Callable[P, R]:
+    def with_jni_rules(method: Callable[P, R]) -> Callable[P, R]:
         made = declare(method)
         declaration = declared(made)
         declaration.while_pending = while_pending
@@ -297,9 +297,9 @@ def jni_function(
         declaration.folds = folds
         return made
 
-    return with_facts
+    return with_jni_rules
 
 
 def operation(number: int, **kind: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an operation of the agent itself, beside JVM TI and JNI."""
-    return function(number, phase=Phase.ANY, table=Table.AGENT, own=True, **kind)
+    return function(number, phase=Phase.ANY, table=Table.AGENT, overridden=True, **kind)

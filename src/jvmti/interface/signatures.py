@@ -79,13 +79,13 @@ def result_of(signature: str) -> str:
     return java_name(signature[signature.rfind(")") + 1 :])
 
 
-def fitting(pattern: str) -> Callable[[str], object]:
+def matcher(pattern: str) -> Callable[[str], object]:
     """Matches names of types against a shell pattern, in which `[]` means an array."""
     return re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
 
 
 __all__ = [
-    "fitting",
+    "matcher",
     "is_hidden",
     "java_name",
     "parameters_of",

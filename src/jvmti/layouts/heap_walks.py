@@ -36,7 +36,7 @@ class About(enum.IntFlag):
 
 
 @shared("uint8_t")
-class Written(enum.IntFlag):
+class WrittenTags(enum.IntFlag):
     """Which tags a callback wrote."""
 
     TAG = 1
@@ -114,5 +114,5 @@ __all__ = [
     "STRING",
     "About",
     "Visit",
-    "Written",
+    "WrittenTags",
 ]

@@ -75,7 +75,7 @@ set's number, or 0: probes of other sets do nothing; where records and tallies a
 PROBE_SITE = Record(
     "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"
 )
-"""A place of a probe, as in `jvmti.layouts.probes.PLACED`, and the bytes of the texts that follow:
+"""A place of a probe, as in `jvmti.layouts.probes.INSERTED`, and the size of the texts behind it:
 class, method, descriptor, and the shape of a record from there, a zero behind each."""
 
 __all__ = ["CONTROL", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]

@@ -199,8 +199,8 @@ text, ``P`` patterns, one a line, ``L`` null. A ``STACK`` is the text ``CLASS.ME
 caller, a class the text of its name. `Outcomes` says for which outcomes it holds; a path that meets
 null holds for none but the comparison with null."""
 
-PLACED = Record(
-    "PlacedProbe",
+INSERTED = Record(
+    "InsertedProbe",
     probe="uint32_t",
     method="uint32_t",
     index="uint32_t",
@@ -274,7 +274,7 @@ __all__ = [
     "NO_TEXT",
     "OMITTED",
     "OPERAND",
-    "PLACED",
+    "INSERTED",
     "TEST",
     "PLAN",
     "PROBE",

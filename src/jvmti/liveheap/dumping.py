@@ -59,26 +59,28 @@ def dump(
     feature = _feature(vm)
     descriptor = os.memfd_create("jvmti heap dump", os.MFD_CLOEXEC)
     try:
-        name = _lend(vm, descriptor, needed if feature >= _WRITES_PARTS else 0)
+        name = _open_temporary_file(vm, descriptor, needed if feature >= _WRITES_PARTS else 0)
         try:
-            took = _written(vm, name, gc, threads, timeout)
+            took = _dump_with_jcmd(vm, name, gc, threads, timeout)
         finally:
-            _give_back(vm, name)
+            _close_temporary_file(vm, name)
         return descriptor, took
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _written(vm: RunningVM, name: str, gc: bool, threads: int, timeout: float) -> float:
+def _dump_with_jcmd(vm: RunningVM, name: str, gc: bool, threads: int, timeout: float) -> float:
     wishes = ["-overwrite"] if gc else ["-all", "-overwrite"]
     began = time.monotonic()
     try:
-        answer = _asked(vm, [*wishes, f"-parallel={threads}", name], timeout)
+        answer = _run_dump_command(vm, [*wishes, f"-parallel={threads}", name], timeout)
     except AttachRefused as refused:
         if "Unknown argument" not in str(refused):
             raise
-        answer = _asked(vm, [*wishes, name], timeout)  # a VM that has only one thread for it
+        answer = _run_dump_command(
+            vm, [*wishes, name], timeout
+        )  # a VM that has only one thread for it
     took = time.monotonic() - began
     if "file created" not in answer:
         lines = [line for line in answer.splitlines() if line and not line.startswith("Dumping")]
@@ -86,13 +88,13 @@ def _written(vm: RunningVM, name: str, gc: bool, threads: int, timeout: float) -
     return took
 
 
-def _asked(vm: RunningVM, words: list[str], timeout: float) -> str:
+def _run_dump_command(vm: RunningVM, words: list[str], timeout: float) -> str:
     return hotspot.command(vm.process, "jcmd", " ".join(["GC.heap_dump", *words]), timeout=timeout)
 
 
-def _lend(vm: RunningVM, descriptor: int, needed: int) -> str:
+def _open_temporary_file(vm: RunningVM, descriptor: int, needed: int) -> str:
     try:
-        return AgentOperations(vm._session, descriptor=descriptor).lend_file(needed)
+        return AgentOperations(vm._session, descriptor=descriptor).open_temporary_file(needed)
     except NotAvailable:
         raise NotEnoughMemory(
             "the VM writes parts of a dump into /dev/shm or /tmp first, and neither has the "
@@ -100,9 +102,9 @@ def _lend(vm: RunningVM, descriptor: int, needed: int) -> str:
         ) from None
 
 
-def _give_back(vm: RunningVM, name: str) -> None:
+def _close_temporary_file(vm: RunningVM, name: str) -> None:
     try:
-        AgentOperations(vm._session).give_back_file(name)
+        AgentOperations(vm._session).close_temporary_file(name)
     except Error as error:
         log.debug("the dump's name is released with the session: %s", error)
 

@@ -308,8 +308,8 @@ class LiveHeap:
         chosen = set(loaded.names)
         scale = 1.125
         for attempt in range(1, _ATTEMPTS + 1):
-            room = _capacity(counted, None if everything else chosen, wishes, scale)
-            memory = PassMemory(SCAN.offsets(room)["end"])
+            capacities = _capacity(counted, None if everything else chosen, wishes, scale)
+            memory = PassMemory(SCAN.offsets(capacities)["end"])
             try:
                 scanned = passes.run(
                     self._vm._session,
@@ -322,7 +322,7 @@ class LiveHeap:
                         else 0,
                         "fields" in wishes,
                         _primitive_arrays(loaded) if "arrays" in wishes else [],
-                        [room[one] for one in SCAN.counts],
+                        [capacities[one] for one in SCAN.counts],
                     ),
                     memory=memory,
                     timeout=timeout,
@@ -333,7 +333,7 @@ class LiveHeap:
             made = Scan(
                 self,
                 loaded,
-                room,
+                capacities,
                 memory,
                 scanned,
                 collections=self._collections(),
@@ -491,7 +491,7 @@ class LiveHeap:
         # With G1 the order of the heap is that of addresses, otherwise that of one thread.
         by_address = self._collector().startswith("G1")
         used = self.pauses.bytes_in_use()
-        own = [self._own_references()]
+        own = [self._agent_references()]
         descriptor, pause = dump(
             self._vm,
             gc=gc,
@@ -501,7 +501,7 @@ class LiveHeap:
         )
         try:
             # The dump may have references that appeared or disappeared meanwhile.
-            own.append(self._own_references())
+            own.append(self._agent_references())
             mapped = map_descriptor(descriptor, "the dump")
         finally:
             os.close(descriptor)
@@ -516,9 +516,9 @@ class LiveHeap:
         self.pauses.learn("dump", len(made), pause)
         return made
 
-    def _own_references(self) -> References:
+    def _agent_references(self) -> References:
         """The references that the agent holds, of all sessions."""
-        found = AgentOperations(self._vm._session).own_references()
+        found = AgentOperations(self._vm._session).agent_references()
         return References(
             *(numpy.array(column, numpy.int64).view(numpy.uint64) for column in found)
         )

@@ -105,7 +105,9 @@ class CapabilityBroker:
     def _native(self) -> Capabilities:
         """The capabilities that the VM itself has granted ``vm.env``, or would grant."""
         env = Native(self._vm.env)
-        granted: Capabilities = env.get_capabilities() | self._vm._lending.potential(self._vm.env)
+        granted: Capabilities = env.get_capabilities() | self._vm._capability_pool.potential(
+            self._vm.env
+        )
         return granted
 
     def supports(self) -> list[Support]:

@@ -17,7 +17,7 @@ from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
 from jvmti.emulation.registry import Emulation
 from jvmti.env.environment import Env, Mapped
-from jvmti.env.services import CALLBACKS, HANDLERS, LENDER, STREAMS
+from jvmti.env.services import CALLBACKS, CAPABILITY_POOL, HANDLERS, STREAMS
 from jvmti.events.callbacks import Callbacks
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
@@ -28,6 +28,7 @@ from jvmti.interface.errors import InHeapCallback, TargetLost
 from jvmti.jni.calls import COUNTER, JNI
 from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.capability_broker import CapabilityBroker
+from jvmti.model.capability_pool import CapabilityPool
 from jvmti.model.classes.java_class import Class, Field, Method, Methods
 from jvmti.model.classes.loaded_classes import Classes
 from jvmti.model.classes.modules import (
@@ -40,7 +41,6 @@ from jvmti.model.classes.modules import (
 from jvmti.model.classes.sources import SourcePath
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.engines import ENGINES
-from jvmti.model.lending import Lending
 from jvmti.model.objects.java_object import (
     PRIMITIVE_ARRAYS,
     Object,
@@ -162,8 +162,8 @@ class VM:
         self.methods = Methods(self)
         self._bootstrap_classes: dict[str, Class] = {}
         self._lookup_env: Env | None = None
-        self._lending = Lending(self)
-        self._lending.note(self.env)
+        self._capability_pool = CapabilityPool(self)
+        self._capability_pool.add(self.env)
         self._tag_env: Env | None = None
         self._session.identify = self._agent.identify
         self._session.same = self.jni.is_same_object
@@ -177,7 +177,7 @@ class VM:
         provide(MEMORY, self._agent)
         provide(EXTENSIONS, self._callbacks.extensions)
         provide(COUNTER, self._callbacks.jni)
-        provide(LENDER, self._lending)
+        provide(CAPABILITY_POOL, self._capability_pool)
         provide(HANDLERS, self._handlers)
         provide(STREAMS, Streams(self._session, enabling))
         provide(CALLBACKS, self._callbacks)
@@ -259,7 +259,7 @@ class VM:
         Raises:
             UnsupportedVersion: this VM does not have it.
         """
-        return self._lending.note(Env(self._session, self._agent.new_env(version)))
+        return self._capability_pool.add(Env(self._session, self._agent.new_env(version)))
 
     def own_env(self) -> Env:
         """A further environment for work of the model's own."""
@@ -596,7 +596,7 @@ class VM:
 
         JVM TI: AddCapabilities.
         """
-        return self._lending.environment(Capabilities.of(*capabilities), emulated=emulated)
+        return self._capability_pool.environment(Capabilities.of(*capabilities), emulated=emulated)
 
     @property
     def tag_env(self) -> Env:

@@ -84,7 +84,7 @@ class ThrowableDescription(NamedTuple):
     """Its message."""
 
 
-class OwnReferences(NamedTuple):
+class AgentReferences(NamedTuple):
     """The JNI global references that the agent holds for itself, all sessions together."""
 
     references: list[Long]
@@ -467,7 +467,7 @@ class Operations(Calling):
         string_class: Int,
         fields: Boolean,
         arrays: list[Int],
-        room: list[Long],
+        capacities: list[Long],
         limit: Long,
     ) -> HeapScanned:
         """Write objects into columns, in shared memory that comes with the request.
@@ -478,7 +478,7 @@ class Operations(Calling):
             string_class: the number of ``java.lang.String``, to have its texts; 0 for no texts.
             fields: write the values of primitive fields.
             arrays: the numbers of the classes of primitive arrays whose elements to write.
-            room: how many rows, strings, and bytes of text, values and elements there may be, in
+            capacities: the most rows, strings, and bytes of text, values and elements, in
                 the order of `jvmti.layouts.heap_passes.SCAN`.
             limit: milliseconds after which the pass ends; -1 for none.
         """
@@ -568,29 +568,29 @@ class Operations(Calling):
         ...
 
     @operation(57)
-    def lend_file(self, room: Long) -> Text:
+    def open_temporary_file(self, free_bytes: Long) -> Text:
         """A name in the VM for a file whose descriptor comes with the request.
 
         It is valid until it is returned, or the session ends.
 
         Args:
-            room: free bytes that the directory needs if the VM writes more files beside it, else 0.
+            free_bytes: what the directory needs if the VM writes more files beside it, else 0.
                 Without such a directory the call raises NOT_AVAILABLE.
         """
         ...
 
     @operation(58)
-    def give_back_file(self, name: Text) -> None:
-        """Take back a name of `lend_file`, and close the file in the VM."""
+    def close_temporary_file(self, name: Text) -> None:
+        """Take back a name of `open_temporary_file`, and close the file in the VM."""
         ...
 
     @operation(59)
-    def own_references(self) -> OwnReferences:
+    def agent_references(self) -> AgentReferences:
         """The references that the agent holds, of all sessions."""
         ...
 
     @operation(90)
-    def make_stop(
+    def create_stop_request(
         self,
         event_type: Event,
         locals: Int,
@@ -616,7 +616,7 @@ class Operations(Calling):
         ...
 
     @operation(91)
-    def place_breakpoint(
+    def install_breakpoint(
         self, number: Int, method: Method, location: Location, condition: list[Long], texts: Bytes
     ) -> None:
         """Add a breakpoint to a stop request; others may have one there, too.
@@ -631,7 +631,7 @@ class Operations(Calling):
         ...
 
     @operation(82)
-    def remove_place(self, number: Int, method: Method, location: Location) -> None:
+    def uninstall_breakpoint(self, number: Int, method: Method, location: Location) -> None:
         """Remove a breakpoint from a stop request, and clear it if no other request has it.
 
         Args:
@@ -642,7 +642,7 @@ class Operations(Calling):
         ...
 
     @operation(92)
-    def place_watch(self, number: Int, klass: Class, field: Field) -> None:
+    def install_watchpoint(self, number: Int, klass: Class, field: Field) -> None:
         """Add a watched field to a stop request; others may watch it, too.
 
         Args:
@@ -653,7 +653,7 @@ class Operations(Calling):
         ...
 
     @operation(93)
-    def remove_stop(self, number: Int) -> None:
+    def remove_stop_request(self, number: Int) -> None:
         """End a stop request; clears breakpoints and watches that no other request shares.
 
         Args:
@@ -779,7 +779,7 @@ class Operations(Calling):
         ...
 
     @operation(95)
-    def stop_passes(self, number: Int) -> Long:
+    def count_stop_hits(self, number: Int) -> Long:
         """How often threads have hit a request, reported or not.
 
         Args:

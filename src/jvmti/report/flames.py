@@ -43,11 +43,11 @@ def flames(tree: StackTree) -> list[Content]:
                 at += part
         level = below
         depth += 1
-    shown = element("div", *drawn, class_="frames", style=f"height:{deepest * _HEIGHT}px")
+    graph = element("div", *drawn, class_="frames", style=f"height:{deepest * _HEIGHT}px")
     about = f"{repr(tree)[1:-1]}; the outermost frames are on top"
     if left_out:
         about += f"; frames on less than {_LEAST:.1%} of the stacks are left out"
-    return [element("div", shown, class_="flames", tabindex="0"), paragraph(about)]
+    return [element("div", graph, class_="flames", tabindex="0"), paragraph(about)]
 
 
 def _frame(node: StackNode, left: float, width: float, depth: int) -> Element:

@@ -317,9 +317,9 @@ def _source(find: Callable[[], Source]) -> list[Content]:
         return []
     if not source.lines:
         return []
-    shown = source.part(source.first, source.first + _SOURCE - 1)
-    width = len(str(shown.first + len(shown.lines)))
-    numbered = [f"{number:{width}}  {line}" for number, line in enumerate(shown.lines, shown.first)]
+    page = source.part(source.first, source.first + _SOURCE - 1)
+    width = len(str(page.first + len(page.lines)))
+    numbered = [f"{number:{width}}  {line}" for number, line in enumerate(page.lines, page.first)]
     rest = and_more(len(source.lines), _SOURCE, "lines")
     return [
         element(
@@ -364,7 +364,9 @@ def _(obj: Attributes) -> list[Content]:
     what = repr(obj)[1:-1]
     about = _definitions(("class", cls.name), ("bytes", obj.size))
     if type(obj) is not Object or supertypes(cls) & _LISTED:
-        lines = [_cut(line.strip()) for line in obj.table(_OBJECT).splitlines()[1 : _OBJECT + 1]]
+        lines = [
+            _shortened(line.strip()) for line in obj.table(_OBJECT).splitlines()[1 : _OBJECT + 1]
+        ]
         if not lines or isinstance(obj, String):
             return [_titled(cls.name), about, _lines([str(obj)[: _OBJECT * _TEXT]])]
         return [_titled(what.partition(": ")[0]), about, _lines(lines)]
@@ -393,7 +395,11 @@ def _(variables: Locals) -> list[Content]:
         return [paragraph(f"not known: {error}")]
     known = {str(variables._key(one)): one for one in variables.variables}
     rows = [
-        (known[str(name)].type if str(name) in known else None, str(name), _cut(_value(value)))
+        (
+            known[str(name)].type if str(name) in known else None,
+            str(name),
+            _shortened(_value(value)),
+        )
         for name, value in values.items()
     ]
     return [table(["type", "variable", "value"], rows)] if rows else [paragraph("no variables")]
@@ -411,7 +417,9 @@ def _(classes: ClassList) -> list[Content]:
 
 @view.register
 def _(properties: Properties) -> list[Content]:
-    return [table(["property", "value"], [(name, _cut(properties[name])) for name in properties])]
+    return [
+        table(["property", "value"], [(name, _shortened(properties[name])) for name in properties])
+    ]
 
 
 # The heap
@@ -613,9 +621,9 @@ def _cell(value: Any) -> object:
         case float():
             return element("span", f"{value:g}")
         case list() | tuple():
-            return _lines([_cut(str(one)) for one in value[:_ROWS]])
-    return _cut(str(value))
+            return _lines([_shortened(str(one)) for one in value[:_ROWS]])
+    return _shortened(str(value))
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"

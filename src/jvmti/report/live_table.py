@@ -47,8 +47,8 @@ def refresh_table(
             rows_that_fit = max(live.console.height - _MARGIN, _LEAST) if live else None
             head, rows, styles = sample(rows_that_fit)
             if live:
-                shown = table(columns, rows[:rows_that_fit], styles=styles[:rows_that_fit])
-                live.update(Group(Text(head, style="bold"), shown), refresh=True)
+                view = table(columns, rows[:rows_that_fit], styles=styles[:rows_that_fit])
+                live.update(Group(Text(head, style="bold"), view), refresh=True)
             else:
                 print(head)
                 print(plain(columns, rows), flush=True)

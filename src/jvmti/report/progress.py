@@ -46,11 +46,11 @@ def progress(what: str) -> Iterator[Report]:
         with _line(what) as report:
             yield report
         return
-    shown = Console(stderr=True)
-    if not shown.is_terminal:
+    terminal = Console(stderr=True)
+    if not terminal.is_terminal:
         yield lambda *numbers: None
         return
-    with _bar(what, shown) as report:
+    with _bar(what, terminal) as report:
         yield report
 
 

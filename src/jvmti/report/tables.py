@@ -54,8 +54,8 @@ def table(
         for at, head in enumerate(heads)
     ]
     # By default, rich shrinks all columns alike. Only the last one may be cut off.
-    room = (width or Console().width) - sum(widths[:-1]) - 3 * len(columns)
-    widths[-1] = max(room, len(heads[-1]))
+    left = (width or Console().width) - sum(widths[:-1]) - 3 * len(columns)
+    widths[-1] = max(left, len(heads[-1]))
     for at, name in enumerate(columns):
         made.add_column(
             heads[at],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jvmti.heap.html.elements import Content, and_more, element, table
-from jvmti.tracing.calls import Call, shown, spent
+from jvmti.tracing.calls import Call, spent, value_text
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.recorder import Recorder
@@ -27,7 +27,7 @@ def call_table(calls: Sequence[Call]) -> Content:
     rows: list[tuple[object, ...]] = []
     for one in calls[:_ROWS]:
         handed = one.arguments if one.objects is None else one.objects.recorded
-        listed = ", ".join([*map(shown, handed), *["…"] * bool(one.omitted)])
+        listed = ", ".join([*map(value_text, handed), *["…"] * bool(one.omitted)])
         outcome = one.outcome.removeprefix("= ")
         callers = ", ".join(one.stack[:_STACK])
         rows.append((_moment(one), one.thread, one.name, listed, outcome, spent(one.duration)))

@@ -84,15 +84,15 @@ def banner(vm: VM, *, bold: bool = False) -> str:
         ),
     ]
     if allows.emulated:
-        said = f"{_count(allows.emulated)}: {_in_words(allows.emulated)}"
-        lines.append(entry("emulated", f"{said}; the model does them without the VM's grant"))
+        listed = f"{_count(allows.emulated)}: {_in_words(allows.emulated)}"
+        lines.append(entry("emulated", f"{listed}; the model does them without the VM's grant"))
     reasons: dict[tuple[str, str], Capabilities] = {}
     for one in allows.unavailable:
         reason = (one.why, one.how)
         reasons[reason] = reasons.get(reason, Capabilities(0)) | one.capability
     for (why, how), capabilities in reasons.items():
-        said = f"{_count(capabilities)}: {_in_words(capabilities)}; {why}"
-        lines.append(entry("missing", f"{said}; {how}" if how else said))
+        listed = f"{_count(capabilities)}: {_in_words(capabilities)}; {why}"
+        lines.append(entry("missing", f"{listed}; {how}" if how else listed))
     tries = _TRY_HELD if vm.held else _TRY
     lines.append("")
     for at, (what, meaning) in enumerate(tries):

@@ -57,8 +57,8 @@ class Completer:
         self._vm = vm
         self._names = names
         self._limit = limit
-        self._asked: queue.SimpleQueue[tuple[str, queue.SimpleQueue[Found | None]]]
-        self._asked = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[tuple[str, queue.SimpleQueue[Found | None]]]
+        self._questions = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._busy = False
 
@@ -75,7 +75,7 @@ class Completer:
             self._thread.start()
         answer: queue.SimpleQueue[Found | None] = queue.SimpleQueue()
         self._busy = True
-        self._asked.put((text, answer))
+        self._questions.put((text, answer))
         try:
             return answer.get(timeout=self._limit)
         except queue.Empty:
@@ -84,7 +84,7 @@ class Completer:
 
     def _work(self) -> None:
         while True:
-            text, answer = self._asked.get()
+            text, answer = self._questions.get()
             found = None
             try:
                 found = self.find(text)
@@ -116,7 +116,7 @@ class Completer:
                 return self._found("types", typed)
             keys = getattr(owner, "_ipython_key_completions_", None)
             names = [one for one in keys() if isinstance(one, str)] if keys else None
-            return None if names is None else _fitting(typed, names)
+            return None if names is None else _completions(typed, names)
         before = _KEYWORD.sub("(", before)
         if not before.endswith("("):
             return None
@@ -132,8 +132,8 @@ class Completer:
         value = self._value(last_primary(text[: at.start()]))
         if value is None:
             return None
-        shown = at[1][:1] == "_"
-        return _fitting(at[1], [name for name in dir(value) if shown or name[0] != "_"])
+        private = at[1][:1] == "_"
+        return _completions(at[1], [name for name in dir(value) if private or name[0] != "_"])
 
     def _argument(self, owner: str, function: str, typed: str) -> Found | None:
         """Completions for a function's first argument."""
@@ -143,9 +143,9 @@ class Completer:
         if value is None:
             return None
         if function in ("on", "stream"):
-            return _fitting(typed, event_names())
+            return _completions(typed, event_names())
         if function == "call":
-            return _fitting(typed, callable_names(value))
+            return _completions(typed, callable_names(value))
         if function == "find_class" and value is self._vm.jni:
             found = self._found("classes", typed.replace("/", "."))
             names = [] if found is None else found.names
@@ -167,7 +167,7 @@ class Completer:
             "properties": lambda: self._vm.properties,
             "threads": self._vm.threads._ipython_key_completions_,
         }
-        return _fitting(typed, of[kind]()) if kind in of else None
+        return _completions(typed, of[kind]()) if kind in of else None
 
     def _value(self, expression: str) -> Any:
         try:
@@ -188,7 +188,7 @@ def callable_names(thing: Any) -> list[str]:
     return sorted(found)
 
 
-def _fitting(typed: str, names: Iterable[str]) -> Found:
+def _completions(typed: str, names: Iterable[str]) -> Found:
     """The names with this beginning."""
     return Found(typed, sorted({name for name in names if name.startswith(typed)}))
 

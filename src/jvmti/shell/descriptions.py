@@ -35,9 +35,9 @@ def describe(thing: Any) -> str | None:
 
 def of_function(declaration: Declaration) -> str:
     """Signature, description and specification data of one function."""
-    shown = inspect.signature(declaration.method)
-    kept = [one for name, one in shown.parameters.items() if name != "self"]
-    signature = str(shown.replace(parameters=kept)).replace("'", "")
+    method = inspect.signature(declaration.method)
+    parameters = [one for name, one in method.parameters.items() if name != "self"]
+    signature = str(method.replace(parameters=parameters)).replace("'", "")
     interface = _INTERFACES.get(declaration.table, "the agent")
     rows = [
         ("function", f"{interface} {declaration.c_name}"),

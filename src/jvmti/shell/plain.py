@@ -33,14 +33,14 @@ def prompt(vm: VM | None, names: dict[str, Any]) -> None:
     names.setdefault("__name__", "__main__")
     names.setdefault("__doc__", None)
     _complete(None if vm is None else Completer(vm, names), names)
-    shown = sys.displayhook
+    displayhook = sys.displayhook
     sys.displayhook = _display
     try:
         Prompt(vm, names).interact(banner="", exitmsg="")
     except SystemExit:
         pass  # exit() at the prompt
     finally:
-        sys.displayhook = shown
+        sys.displayhook = displayhook
 
 
 class Prompt(code.InteractiveConsole):

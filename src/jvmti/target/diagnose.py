@@ -399,7 +399,7 @@ def _check_agents(diagnosis: Diagnosis, process: Process, handle: ProcessHandle)
         diagnosis.add("other agents", True, "none in the options or the loaded libraries")
         return
     names = printable(", ".join(agents))
-    holders = [agent for agent in agents if _SOLO_AGENTS.search(agent)]
+    solo_agents = [agent for agent in agents if _SOLO_AGENTS.search(agent)]
     diagnosis.add(
         "other agents",
         None,
@@ -407,10 +407,10 @@ def _check_agents(diagnosis: Diagnosis, process: Process, handle: ProcessHandle)
         + (
             "; a debugger's or profiler's agent may hold capabilities that only one can have "
             "(breakpoints, field watches, suspend, allocation sampling)"
-            if holders
+            if solo_agents
             else ""
         ),
-        "start the JVM without that agent to have all of them" if holders else "",
+        "start the JVM without that agent to have all of them" if solo_agents else "",
     )
 
 

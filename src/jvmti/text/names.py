@@ -76,7 +76,7 @@ def suggestion(
     names: Iterable[str | None],
     most: int = 3,
     *,
-    shown: Callable[[str], str] = repr,
+    formatted: Callable[[str], str] = repr,
 ) -> str:
     """The end of an error about an unknown name: similar ones, or all if there are few.
 
@@ -89,9 +89,9 @@ def suggestion(
     known = sorted({one for one in names if one})
     found = similar_names(name, known, most)
     if found:
-        return f"; did you mean {' or '.join(map(shown, found))}?"
+        return f"; did you mean {' or '.join(map(formatted, found))}?"
     if known and len(known) <= _FEW:
-        return f"; there are {', '.join(map(shown, known))}"
+        return f"; there are {', '.join(map(formatted, known))}"
     return ""
 
 

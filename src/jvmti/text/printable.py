@@ -59,20 +59,20 @@ def escaped(show: Show) -> Show:
     """Decorate a ``__repr__`` or ``__str__``: escape its result, a single line."""
 
     @wraps(show)
-    def shown(self: Any) -> str:
+    def escaping(self: Any) -> str:
         return printable(show(self))
 
-    return shown
+    return escaping
 
 
 def escaped_lines(show: Show) -> Show:
     """The same for results of several lines."""
 
     @wraps(show)
-    def shown(self: Any) -> str:
+    def escaping(self: Any) -> str:
         return printable_lines(show(self))
 
-    return shown
+    return escaping
 
 
 class PrintableError(Exception):

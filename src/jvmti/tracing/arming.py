@@ -20,7 +20,7 @@ _PER_CLASS = 1.5e-4
 probes. Measured on JDK 17 and 25; a busy machine takes longer."""
 _PATIENCE = 3
 """How many classes, one after the other, may take longer than they should before arming ends."""
-_LOOK = 0.0002
+_INTERVAL = 0.0002
 _NO_CODE = 0x0100 | 0x0400
 """Modifiers of native and abstract methods."""
 
@@ -128,18 +128,18 @@ class Witness:
         self._env = vm.lookup_env
         self._asked = time.monotonic()
         self._ended = threading.Event()
-        self._looked = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="jvmti witness", daemon=True)
+        self._answered = threading.Event()
+        self._thread = threading.Thread(target=self._sample, name="jvmti witness", daemon=True)
 
-    def _look(self) -> None:
-        while not self._ended.wait(_LOOK):
+    def _sample(self) -> None:
+        while not self._ended.wait(_INTERVAL):
             began = time.monotonic()
             try:
                 self._env.get_available_processors()
             except Error:
                 return  # the target has ended, as others see, too
             self.longest = max(self.longest, time.monotonic() - began)
-            self._looked.set()
+            self._answered.set()
 
     def pause(self, action: Callable[[], None]) -> float:
         """Seconds of the longest answer that began before the end of an action."""
@@ -147,8 +147,8 @@ class Witness:
         action()
         # One that has begun ends before the next look does.
         for _ in range(2):
-            self._looked.clear()
-            self._looked.wait(1.0)
+            self._answered.clear()
+            self._answered.wait(1.0)
         return self.longest
 
     def __enter__(self) -> Witness:

@@ -15,7 +15,7 @@ from jvmti.tracing.sites import RecordedObject
 _LONGEST = 120
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value of a record, as in Java's source code if possible."""
     if value is None:
         return "null"
@@ -93,7 +93,7 @@ class Call(NamedTuple):
         """Its result or exception: ``= 42``, ``! java.io.IOException: closed``, or nothing."""
         if self.exception is not None:
             return f"! {printable(str(self.exception))}"
-        return "" if self.descriptor.endswith(")V") else f"= {shown(self.value)}"
+        return "" if self.descriptor.endswith(")V") else f"= {value_text(self.value)}"
 
     def again(self, timeout: float | None = TIME_LIMIT) -> Any:
         """Make the call once more, with the same objects, on a thread of ours.
@@ -124,7 +124,7 @@ class Call(NamedTuple):
     @escaped
     def __str__(self) -> str:
         handed = self.arguments if self.objects is None else self.objects.recorded
-        listed = ", ".join([*map(shown, handed), *["…"] * bool(self.omitted)])
+        listed = ", ".join([*map(value_text, handed), *["…"] * bool(self.omitted)])
         outcome = f" {self.outcome}" if self.outcome else ""
         return f"{self.name}({listed}){outcome}  {spent(self.duration)}"
 
@@ -161,14 +161,14 @@ class Calls(display.Rows[Call], display.Tabular):
                 "descriptor": words([one.descriptor for one in self]),
                 "line": pyarrow.array([one.line or None for one in self], pyarrow.int32()),
                 "arguments": pyarrow.array(
-                    [[shown(value) for value in one.arguments] for one in self],
+                    [[value_text(value) for value in one.arguments] for one in self],
                     pyarrow.list_(pyarrow.string()),
                 ),
                 "value": pyarrow.array(
                     [
                         None
                         if one.exception is not None or one.descriptor.endswith(")V")
-                        else shown(one.value)
+                        else value_text(one.value)
                         for one in self
                     ],
                     pyarrow.string(),
@@ -256,4 +256,4 @@ def tree_of(calls: Sequence[Call]) -> CallNode:
     return root
 
 
-__all__ = ["Call", "CallNode", "Calls", "local_time", "shown", "spent", "tree_of"]
+__all__ = ["Call", "CallNode", "Calls", "local_time", "value_text", "spent", "tree_of"]

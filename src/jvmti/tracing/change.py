@@ -93,10 +93,10 @@ def _probes(
         if given is not None:
             given = given.removesuffix("*")
         for descriptor, held, constant in _returning(returns):
-            placed = {**place, "descriptors": f"{given or '(*)'}{descriptor}"}
+            complete = {**place, "descriptors": f"{given or '(*)'}{descriptor}"}
             found.append(
                 Probe(
-                    **placed,
+                    **complete,
                     **always,
                     site=Where.RETURN,
                     name="changed",

@@ -42,7 +42,7 @@ class HeldObjects:
             for of, one, box in zip(types, known, objects, strict=True)
         ]
         self.arguments = tuple(
-            self._shown(handed, one, of)
+            self._python_value(handed, one, of)
             for of, one, handed in zip(types, known, self._handed, strict=True)
         )
 
@@ -51,7 +51,7 @@ class HeldObjects:
         value = box.value if recorded is RecordedObject else recorded
         return ord(value) if type_ == "char" else value
 
-    def _shown(self, handed: Any, recorded: Any, type_: str) -> Any:
+    def _python_value(self, handed: Any, recorded: Any, type_: str) -> Any:
         if isinstance(handed, String):
             return self._vm.jni.get_string_chars(handed)
         if type_ in _PRIMITIVES and recorded is RecordedObject:

@@ -16,7 +16,7 @@ from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped, printable
 from jvmti.tracing.call_probes import RecordShape, recorded
-from jvmti.tracing.calls import local_time, shown
+from jvmti.tracing.calls import local_time, value_text
 from jvmti.tracing.conditions import compiled, over_steps, parsed, uses, value_of
 from jvmti.tracing.places import Place
 from jvmti.tracing.probe_set import values_of
@@ -152,7 +152,7 @@ class Template(NamedTuple):
                     continue
                 except (TypeError, ValueError):
                     pass  # null, or an object: shown unformatted
-            found.append(value if isinstance(value, str) else shown(value))
+            found.append(value if isinstance(value, str) else value_text(value))
         return "".join(found)
 
 
@@ -247,8 +247,8 @@ class Logpoint(Recorder[Hit, Hits]):
             what = recorded((*begin, *self._template.operands), shape)
         else:
             what = {"name": "tally", "operands": grouping.operands(_UNTIMED, failed=False)}
-        asked = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
-        probes = self._place_of.probes(what, steps, times=uses(asked, Kind.TOOK))
+        used = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
+        probes = self._place_of.probes(what, steps, times=uses(used, Kind.TOOK))
         super().__init__(vm, probes, shape, limit=limit, by=grouping, every=every)
         try:
             self._arm(max_pause)

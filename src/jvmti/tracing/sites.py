@@ -110,14 +110,14 @@ class Slot:
                 return float(_DOUBLE.unpack(struct.pack("<q", number))[0])
             return _BOXED.get(chr(letter), int)(number)
         name = classes[number_of] if 0 < number_of < len(classes) else "?"
-        said = text.decode(data) if length else None
+        about = text.decode(data) if length else None
         if found is RecordedKind.STRING:
-            said = said or ""
+            about = about or ""
             if not letter:
-                return said
+                return about
         if found is RecordedKind.CLASS:
-            said = classes[number] if 0 < number < len(classes) else "?"
-        return RecordedObject(name, found, said, bool(letter), number)
+            about = classes[number] if 0 < number < len(classes) else "?"
+        return RecordedObject(name, found, about, bool(letter), number)
 
 
 class Site:
@@ -129,7 +129,7 @@ class Site:
         class_name: the class.
         method: the method's name.
         descriptor: its descriptor.
-        shape: the types of the values in the records from here; see `layouts.probes.PLACED`.
+        shape: the types of the values in the records from here; see `layouts.probes.INSERTED`.
         member: the class and the name of the field or method that it is about, if any.
         member_descriptor: its descriptor.
         slots: where these are.

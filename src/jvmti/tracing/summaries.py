@@ -12,7 +12,7 @@ from jvmti.instrumentation.probes import BadProbe, Operand
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import RecordedKind
-from jvmti.tracing.calls import shown
+from jvmti.tracing.calls import value_text
 from jvmti.tracing.conditions import CALLS, EVERYWHERE, parsed, value_of
 from jvmti.tracing.memory import bucket_starts
 from jvmti.tracing.sites import RecordedObject, Site
@@ -144,7 +144,7 @@ def key_name(value: Any) -> str:
             return f"{value.text}"
         if value.text is None and value.kind is not RecordedKind.ABSENT:
             return value.class_name
-    return shown(value)
+    return value_text(value)
 
 
 class _Sum:

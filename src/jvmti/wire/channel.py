@@ -450,8 +450,8 @@ class Channel:
                     poll.register(self.socket, select.POLLIN)
                     if not poll.poll(max(left, 0) * 1000):
                         raise CallTimeout("no reply in time")
-                room = self._view[self._end :] if self._end else self._view
-                received = self.socket.recv_into(room)
+                space = self._view[self._end :] if self._end else self._view
+                received = self.socket.recv_into(space)
             except CallTimeout:
                 raise
             except (KeyboardInterrupt, SystemExit):

@@ -466,19 +466,19 @@ def _structure_decoder(python: Any, decoders: list[Decoder]) -> Decoder:
 def presenter_of(python: Any) -> Callable[[int], Any]:
     """Numbers as members of an enumeration; an unknown one stays a number."""
     # An enumeration takes longer to find a member than a whole message takes to be decoded.
-    met: dict[int, Any] = {}
+    cached: dict[int, Any] = {}
 
     def present(number: int) -> Any:
         try:
-            return met[number]
+            return cached[number]
         except KeyError:
             pass
         try:
             member = python(number)
         except ValueError:
             return number
-        if len(met) < _MOST_CACHED:
-            met[number] = member
+        if len(cached) < _MOST_CACHED:
+            cached[number] = member
         return member
 
     return present

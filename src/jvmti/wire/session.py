@@ -233,8 +233,8 @@ class Session:
             raise TargetLost(f"the agent did not greet within {timeout:g} s") from None
         payload = reply.payload
         # The beginning of the greeting of any version.
-        said = payload[: _SALUTE.size].ljust(_SALUTE.size, b"\0")
-        magic, version = _SALUTE.unpack(said)
+        salute = payload[: _SALUTE.size].ljust(_SALUTE.size, b"\0")
+        magic, version = _SALUTE.unpack(salute)
         if reply.kind != Kind.GREETING or magic != protocol.MAGIC:
             self.control.close()
             raise ProtocolError("what answered is not an agent of this package")

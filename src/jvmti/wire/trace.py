@@ -74,20 +74,20 @@ class _Direction:
         self, size: int, kind: int, _: int, number: int, sequence: int, env: int, conv: int
     ) -> None:
         now = time.monotonic_ns()
-        shown = [f"{now / 1e9:.6f}", "controller", str(self._channel), self._sign]
-        shown.append(_KINDS.get(kind, f"kind {kind}"))
+        words = [f"{now / 1e9:.6f}", "controller", str(self._channel), self._sign]
+        words.append(_KINDS.get(kind, f"kind {kind}"))
         after = ""
         if kind == Kind.RETURN:
-            shown.append(f"status {number}")
+            words.append(f"status {number}")
             begun = self._sent.pop(sequence, None)
             after = "" if begun is None else f", after {(now - begun) // 1000} us"
         elif kind in (Kind.CALL, Kind.MAP):
-            shown.append(_names.get(number, f"{number:#x}"))
+            words.append(_names.get(number, f"{number:#x}"))
         elif kind == Kind.EVENT:
-            shown.append(_openings.get(number, f"{number:#x}"))
+            words.append(_openings.get(number, f"{number:#x}"))
         if self._sign == ">":
             self._sent[sequence] = now
-        line = f"{' '.join(shown)} seq {sequence} conv {conv} env {env}: {size} bytes{after}\n"
+        line = f"{' '.join(words)} seq {sequence} conv {conv} env {env}: {size} bytes{after}\n"
         sys.stderr.write(line)
 
 

@@ -92,7 +92,7 @@ TARGETS: dict[str, str] = {
         (
             "set_breakpoint",
             "clear_breakpoint",
-            "place_breakpoint",
+            "install_breakpoint",
             "redefine_classes",
             "retransform_classes",
         ),

@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.stress, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 BELIEVED = (
-    "set_local_", "force_early_return_", "pop_frame", "set_breakpoint", "place_breakpoint", "call_",
-    "new_object", "set_static_", "redefine_classes", "retransform_classes",
+    "set_local_", "force_early_return_", "pop_frame", "set_breakpoint", "install_breakpoint",
+    "call_", "new_object", "set_static_", "redefine_classes", "retransform_classes",
 )  # fmt: skip
 """What changes the program after a look at what the VM says of it: slots, bytecodes, signatures.
 With a false one of these it does what it must not; none of them is lied about itself."""

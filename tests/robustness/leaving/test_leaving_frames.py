@@ -64,7 +64,7 @@ NOT_CALLED = {
     "set_event_handling": "would take the test's own handler away",
     "dispose_environment": "the test's own environment",
     "relinquish_capabilities": "of the test's own environment",
-    "lend_file": "needs a file",
+    "open_temporary_file": "needs a file",
     "deallocate": "gives back what other calls need",
 }
 """Functions that are left out, and why."""

@@ -1,4 +1,4 @@
-// Objects found again in a pass: those that an earlier scan has met, and the first of some classes.
+// Objects found again in a pass: those that an earlier scan found, and the first of some classes.
 //
 // Classes are tagged with their numbers in the request from 1, and what is found with numbers from
 // `kFoundTag` on, until it has been taken.
@@ -138,21 +138,21 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   jvmtiError error = tags.number(classes.items(), classes.count());
   if (error != JVMTI_ERROR_NONE) return error;
 
-  size_t class_room = static_cast<size_t>(classes.count()) + 1;
-  size_t wanted_room = static_cast<size_t>(wanted) + 1;
-  Array<jlong> seen(class_room);
-  Array<jint> next(class_room);
-  Array<jint> own_tags(wanted_room);
-  Array<jlong> asked(wanted_room);
-  if (!seen || !next || !own_tags || !asked) return JVMTI_ERROR_OUT_OF_MEMORY;
+  size_t class_slots = static_cast<size_t>(classes.count()) + 1;
+  size_t wanted_slots = static_cast<size_t>(wanted) + 1;
+  Array<jlong> seen(class_slots);
+  Array<jint> next(class_slots);
+  Array<jint> tags_found(wanted_slots);
+  Array<jlong> asked(wanted_slots);
+  if (!seen || !next || !tags_found || !asked) return JVMTI_ERROR_OUT_OF_MEMORY;
   for (jint i = wanted - 1; i >= 0; --i) next.get()[of.items()[i]] = i;
   // A class of which nothing is looked for has nothing next either.
   for (jint i = 1; i <= classes.count(); ++i) {
     if (next.get()[i] == 0 && (wanted == 0 || of.items()[0] != i)) next.get()[i] = wanted;
   }
-  HeapFind find{control,       classes.count(), of.items(), ordinals.items(),
-                sizes.items(), lengths.items(), wanted,     seen.get(),
-                next.get(),    own_tags.get(),  0,          0};
+  HeapFind find{control,       classes.count(),  of.items(), ordinals.items(),
+                sizes.items(), lengths.items(),  wanted,     seen.get(),
+                next.get(),    tags_found.get(), 0,          0};
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = find_object;
   tags.tagging();
@@ -160,8 +160,8 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   jint ask = 0;
   jint extra = 0;
   for (jint i = 0; i < wanted; ++i) {
-    extra += own_tags.get()[i] != 0;
-    if (own_tags.get()[i] == 0) asked.get()[ask++] = kFoundTag + i;
+    extra += tags_found.get()[i] != 0;
+    if (tags_found.get()[i] == 0) asked.get()[ask++] = kFoundTag + i;
   }
   if (error == JVMTI_ERROR_NONE) {
     error = find_all(call, tags, find.found == 0 ? 0 : ask, asked.get(), find.found - extra, extra,
@@ -170,7 +170,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   if (error == JVMTI_ERROR_NONE) {
     for (jint i = 0; i < *count; ++i) (*places)[i] -= kFoundTag;
     for (jint i = 0; i < wanted; ++i) {
-      jint tag = own_tags.get()[i];
+      jint tag = tags_found.get()[i];
       if (tag <= 0 || tag > classes.count()) continue;
       (*objects)[*count] = call.jni->NewLocalRef(classes.items()[tag - 1]);
       (*places)[(*count)++] = i;

@@ -34,8 +34,8 @@ struct Walk {
   PassControl& control;
   jlong& marks;
   Vector<Variable> variables;
-  bool met;     // has come by the thread
-  bool failed;  // no memory
+  bool in_thread;  // has reached the thread
+  bool failed;     // no memory
 };
 
 jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong,
@@ -55,8 +55,8 @@ jint JNICALL note_variable(jvmtiHeapReferenceKind kind, const jvmtiHeapReference
     return 0;
   }
   // One stack comes after the other: where the next one begins there is nothing left to see.
-  if (local.thread_tag != kThread) return walk.met ? JVMTI_VISIT_ABORT : 0;
-  walk.met = true;
+  if (local.thread_tag != kThread) return walk.in_thread ? JVMTI_VISIT_ABORT : 0;
+  walk.in_thread = true;
   if (*tag <= 0 || *tag > walk.marks) *tag = ++walk.marks;
   if (!walk.variables.push(Variable{*tag, local.depth, local.method, local.location, local.slot})) {
     walk.failed = true;

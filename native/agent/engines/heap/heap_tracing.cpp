@@ -141,7 +141,7 @@ jvmtiError Tracing::mark_own() {
   if (!frozen.copy(&references)) return JVMTI_ERROR_OUT_OF_MEMORY;
   for (jobject reference : references) {
     jlong tag = mark_of(reference);
-    if (tag != 0) ++(*this)[tag].own;
+    if (tag != 0) ++(*this)[tag].agent_references;
   }
   return JVMTI_ERROR_NONE;
 }
@@ -162,7 +162,7 @@ jvmtiError Tracing::prepare(jobject object) {
 }
 
 jvmtiError Tracing::follow(jvmtiHeapReferenceCallback callback, jobject from) {
-  for (Mark& mark : marks_) mark.own_left = mark.own;
+  for (Mark& mark : marks_) mark.agent_references_left = mark.agent_references;
   jvmtiError error = control.follow(env(), callback, from, this);
   if (error == JVMTI_ERROR_NONE && failed) error = JVMTI_ERROR_OUT_OF_MEMORY;
   return error;

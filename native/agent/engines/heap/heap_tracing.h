@@ -24,11 +24,11 @@ enum MarkFlag : uint8_t {
 
 struct Mark {
   jlong size;
-  uint32_t own;       // our references to it
-  uint32_t own_left;  // those that this pass has not met yet
-  int32_t level;      // how far from the target, -1 where it has not been found
-  uint32_t held;      // the mark of what it holds on the way to the target
-  int32_t kind;       // how it holds that
+  uint32_t agent_references;       // the agent's references to it
+  uint32_t agent_references_left;  // those that this pass has not reached yet
+  int32_t level;                   // how far from the target, -1 where it has not been found
+  uint32_t held;                   // the mark of what it holds on the way to the target
+  int32_t kind;                    // how it holds that
   int32_t index;
   int32_t referent;  // of a class of weak references: the number of their field, -1 otherwise
   uint8_t flags;
@@ -67,8 +67,8 @@ class Tracing : NoCopy {
     switch (kind) {
       case JVMTI_HEAP_REFERENCE_JNI_GLOBAL:
         if (!marked(tag)) return false;
-        if ((*this)[tag].own_left > 0) {
-          --(*this)[tag].own_left;
+        if ((*this)[tag].agent_references_left > 0) {
+          --(*this)[tag].agent_references_left;
           return true;
         }
         return ((*this)[tag].flags & kOurThread) != 0;

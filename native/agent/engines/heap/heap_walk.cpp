@@ -8,7 +8,7 @@ namespace jvmti {
 namespace {
 
 using layouts::About;
-using layouts::Written;
+using layouts::WrittenTags;
 
 constexpr size_t kRecords = 4096;      // of a block
 constexpr size_t kBytes = 256 * 1024;  // of a block, about
@@ -73,8 +73,8 @@ jint HeapWalk::send(jlong* tag, jlong* referrer_tag) {
     return abort_;
   }
   // A walk that ends keeps the tags that its last callback wrote.
-  if (tag != nullptr && (reply.written & Written::kTag) != 0) *tag = reply.tag;
-  if (referrer_tag != nullptr && (reply.written & Written::kReferrerTag) != 0) {
+  if (tag != nullptr && (reply.written & WrittenTags::kTag) != 0) *tag = reply.tag;
+  if (referrer_tag != nullptr && (reply.written & WrittenTags::kReferrerTag) != 0) {
     *referrer_tag = reply.referrer_tag;
   }
   if (abort_ == 0 ? reply.control == abort_ : (reply.control & abort_) != 0) over_ = true;

@@ -354,7 +354,7 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
     if (!is_changed || status != classfile::Status::kOk) return;
     ++counts_.classes;
     woven_last_ = now_in_milliseconds();
-    counts_.sites += instrumenter_.placed().size();
+    counts_.sites += instrumenter_.inserted_probes().size();
   }
   unsigned char* copy = nullptr;
   if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) {
@@ -370,12 +370,12 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
 
 // Notes where the probes of a class are; false without memory, with nothing noted.
 bool ProbeSet::note(const char* name) {
-  if (counts_.sites + instrumenter_.placed().size() > most_sites_) return false;
+  if (counts_.sites + instrumenter_.inserted_probes().size() > most_sites_) return false;
   size_t before = sites_.size();
   size_t length = std::strlen(name);
   uint64_t hash = hash_of(name, length);
   bool noted = woven_.find(hash) != 0 || woven_.insert(hash, 1);
-  for (const layouts::PlacedProbe& one : instrumenter_.placed()) {
+  for (const layouts::InsertedProbe& one : instrumenter_.inserted_probes()) {
     const classfile::MethodInfo* method = instrumenter_.method(one.method);
     if (method == nullptr) noted = false;
     if (!noted) break;

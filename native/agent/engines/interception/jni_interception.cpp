@@ -19,7 +19,7 @@ struct Tally {
 // has gone back.
 Mutex mutex{Guards::kLists};
 uint64_t wishes = 0;  // how often it has been said which slots are wanted
-std::atomic<Environment*> holder{nullptr};
+std::atomic<Environment*> interceptor{nullptr};
 std::atomic<jniNativeInterface*> found_table{nullptr};
 jniNativeInterface* original() { return jni_original_table(); }
 size_t known_slots = 0;
@@ -34,7 +34,7 @@ void* jni_original(int slot) { return reinterpret_cast<void* const*>(original())
 
 void throw_unseen(JNIEnv* jni, jthrowable thrown) {
   if (thrown == nullptr) return;
-  const JNINativeInterface_* table = holder.load() == nullptr ? jni->functions : original();
+  const JNINativeInterface_* table = interceptor.load() == nullptr ? jni->functions : original();
   table->Throw(jni, thrown);
   table->DeleteLocalRef(jni, thrown);
 }
@@ -71,9 +71,9 @@ namespace {
 class JniScope : public EventScope {
  public:
   JniScope()
-      : EventScope(Serving::retired() ? nullptr : holder.load(), nullptr,
+      : EventScope(Serving::retired() ? nullptr : interceptor.load(), nullptr,
                    [](const Environment& environment) {
-                     return holder.load() == &environment && agent.live &&
+                     return interceptor.load() == &environment && agent.live &&
                             Serving::of(environment.session) == nullptr;
                    }) {}
 };
@@ -221,7 +221,7 @@ jvmtiError find_original(Call& call) {
   Locked locked(mutex);
   bool known = original() != nullptr && known_slots == slots &&
                std::memcmp(original(), table, slots * sizeof *entries) == 0;
-  if (holder.load() == nullptr && clean && !known) {
+  if (interceptor.load() == nullptr && clean && !known) {
     found_table.store(table.release(), std::memory_order_release);
     known_slots = slots;
   }
@@ -235,13 +235,13 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
     if (slot < 4 || slot >= kJniSlots) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
   if (call.jni == nullptr || call.environment == nullptr) return JVMTI_ERROR_WRONG_PHASE;
-  if (holder.load() == nullptr) {
+  if (interceptor.load() == nullptr) {
     jvmtiError error = find_original(call);
     if (error != JVMTI_ERROR_NONE) return error;
   }
   {
     Locked locked(mutex);
-    Environment* has = holder.load();
+    Environment* has = interceptor.load();
     if (has != nullptr && has != call.environment) {
       return call.refuse(JVMTI_ERROR_NOT_AVAILABLE, "the JNI function table is held by %s",
                          has->session == &call.session ? "another environment of this session"
@@ -251,7 +251,7 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
     for (jint i = 0; i < slots.count(); ++i) wanted[slots.items()[i]] = true;
     bool any = false;
     for (int slot = 0; slot < kJniSlots; ++slot) any = any || counted[slot] || python_has[slot];
-    holder = any ? call.environment : nullptr;
+    interceptor = any ? call.environment : nullptr;
     ++wishes;
   }
   return install(call.env);
@@ -263,9 +263,9 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
 static void release_jni_table(Environment& environment) {
   {
     Locked locked(mutex);
-    if (holder.load() != &environment) return;
+    if (interceptor.load() != &environment) return;
     for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;
-    holder = nullptr;
+    interceptor = nullptr;
     ++wishes;
   }
   jvmtiEnv* env = environment.env;

@@ -62,9 +62,9 @@ void stop_FieldModification(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthre
 
 namespace operations {
 
-jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
-                           const In<jlocation>& location, const In<List<jlong>>& condition,
-                           const In<Bytes>& texts) {
+jvmtiError InstallBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                             const In<jlocation>& location, const In<List<jlong>>& condition,
+                             const In<Bytes>& texts) {
   EnteredRequest request(call, number.c());
   if (!request.is(kBreakpointEvent) || !guard::set_breakpoint(call, method, location)) {
     return call.outcome();
@@ -83,18 +83,18 @@ jvmtiError PlaceBreakpoint(Call& call, const In<jint>& number, const In<kinds::M
   return call.outcome();
 }
 
-jvmtiError RemovePlace(Call& call, const In<jint>& number, const In<kinds::Method>& method,
-                       const In<jlocation>& location) {
+jvmtiError UninstallBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
+                               const In<jlocation>& location) {
   EnteredRequest request(call, number.c());
   if (!request.is(kBreakpointEvent)) return call.outcome();
-  if (!call.session.stop_requests.remove_place(call, request.get(), method.c(), location.c())) {
+  if (!call.session.stop_requests.uninstall_place(call, request.get(), method.c(), location.c())) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "the stop has no such place");
   }
   return call.outcome();
 }
 
-jvmtiError PlaceWatch(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
-                      const In<kinds::Field>& field) {
+jvmtiError InstallWatchpoint(Call& call, const In<jint>& number, const In<kinds::Class>& klass,
+                             const In<kinds::Field>& field) {
   EnteredRequest request(call, number.c());
   if (!request.is(kAccessEvent, kModificationEvent) || !guard::field_of_class(call, klass, field)) {
     return call.outcome();

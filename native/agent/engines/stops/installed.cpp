@@ -129,8 +129,8 @@ void StopRequests::place(Call& call, StopRequest* request, jclass klass, const v
   call.refuse(error);
 }
 
-bool StopRequests::remove_place(Call& call, StopRequest* request, const void* key,
-                                jlocation location) {
+bool StopRequests::uninstall_place(Call& call, StopRequest* request, const void* key,
+                                   jlocation location) {
   Installed* found = nullptr;
   bool last = false;
   {
@@ -151,7 +151,7 @@ bool StopRequests::remove_place(Call& call, StopRequest* request, const void* ke
     if (klass != nullptr) setting.clear(klass);
     call.session.undo_list.forget(call.jni, setting);
   }
-  // Threads that have met it may still look at its condition: it goes with the stop.
+  // Threads that have hit it may still look at its condition: it goes with the stop.
   found->key = found;
   return true;
 }

@@ -63,10 +63,11 @@ size_t StopRequests::of_event(int event, StopHit* hits) {
 
 namespace operations {
 
-jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& locals,
-                    const In<jint>& every, const In<jlong>& after, const In<jint>& kinds,
-                    const In<List<kinds::Thread>>& threads, const In<Nullable<Text>>& callers,
-                    const In<Nullable<Text>>& classes, jint* number) {
+jvmtiError CreateStopRequest(Call& call, const In<jvmtiEvent>& event, const In<jint>& locals,
+                             const In<jint>& every, const In<jlong>& after, const In<jint>& kinds,
+                             const In<List<kinds::Thread>>& threads,
+                             const In<Nullable<Text>>& callers, const In<Nullable<Text>>& classes,
+                             jint* number) {
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   int chosen = event.c();
   bool known = chosen == kBreakpointEvent || chosen == kStepEvent || chosen == kExceptionEvent ||
@@ -100,14 +101,14 @@ jvmtiError MakeStop(Call& call, const In<jvmtiEvent>& event, const In<jint>& loc
   return set_callbacks(*call.environment);
 }
 
-jvmtiError RemoveStop(Call& call, const In<jint>& number) {
+jvmtiError RemoveStopRequest(Call& call, const In<jint>& number) {
   if (!call.session.stop_requests.remove(call, static_cast<uint32_t>(number.c()))) {
     call.refuse(JVMTI_ERROR_NOT_FOUND, "there is no stop %d", number.c());
   }
   return call.outcome();
 }
 
-jvmtiError StopPasses(Call& call, const In<jint>& number, jlong* passes) {
+jvmtiError CountStopHits(Call& call, const In<jint>& number, jlong* passes) {
   StopRequest* request = call.session.stop_requests.enter(static_cast<uint32_t>(number.c()));
   if (request == nullptr) return JVMTI_ERROR_NOT_FOUND;
   *passes = static_cast<jlong>(request->passes.load());

@@ -52,7 +52,7 @@ class StopRequests : NoCopy {
              jlocation location, StopCondition* condition);
 
   // Takes a place away again; false when there is none such.
-  bool remove_place(Call& call, StopRequest* request, const void* key, jlocation location);
+  bool uninstall_place(Call& call, StopRequest* request, const void* key, jlocation location);
   // A frame of the thread was discarded, perhaps the one whose end its step waits for.
   void frame_was_popped(JNIEnv* jni, Session& session, jthread thread);
 

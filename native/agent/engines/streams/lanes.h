@@ -50,14 +50,14 @@ class Patience {
 
 struct alignas(128) Lane {
   uint8_t* next;               // where the next record goes
-  uint8_t* end;                // where there is no room any more
+  uint8_t* end;                // the end of the lane
   uint32_t size;               // of a record
   bool timed;                  // there is a time in each
   int64_t last;                // time of a record
   std::atomic<uint64_t> head;  // records so far
   std::atomic<uint64_t>* shared_head;
-  std::atomic<uint64_t> dropped;  // events without room
-  uint64_t tail;                  // as last heard of the controller
+  std::atomic<uint64_t> dropped;  // events for which the lane had no space
+  uint64_t tail;                  // as the controller last reported it
   uint8_t* records;
   std::atomic<uint64_t>* shared_dropped;
   const std::atomic<uint64_t>* shared_tail;

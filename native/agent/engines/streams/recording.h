@@ -48,8 +48,8 @@ inline int64_t recorded_value(char type, const jvalue& value, int64_t object) {
 // One event on its way into the streams that want it.
 class Recording {
  public:
-  Recording(jvmtiEnv* env, JNIEnv* jni, int event, OwnWork own)
-      : writer_thread_(WriterThread::current()), jni_(jni), event_(event), own_(own) {
+  Recording(jvmtiEnv* env, JNIEnv* jni, int event, OwnWork own_work)
+      : writer_thread_(WriterThread::current()), jni_(jni), event_(event), own_work_(own_work) {
     if (writer_thread_ == nullptr) return;
     writer_thread_->enter();
     environment_ = remembered_environment(env);
@@ -69,7 +69,7 @@ class Recording {
     while (next_ != nullptr) {
       stream_ = next_->stream;
       next_ = next_->next.load(std::memory_order_acquire);
-      if (!stream_->own_ && ours()) continue;
+      if (!stream_->own_work_ && ours()) continue;
       thread_stream_ = &writer_thread_->streams[stream_->number];
       if (thread_stream_->stream != stream_->serial) settle();
       thread_ = nullptr;
@@ -183,7 +183,7 @@ class Recording {
     if (!writer_thread_->serves()) return false;
     const Serving* serving = Serving::of(environment_->session);
     return serving != nullptr &&
-           (own_ == OwnWork::kNever || (own_ == OwnWork::kInCalls && serving->handler));
+           (own_work_ == OwnWork::kNever || (own_work_ == OwnWork::kInCalls && serving->handler));
   }
   bool waits() const {
     static_assert(JVMTI_EVENT_MONITOR_CONTENDED_ENTERED - JVMTI_EVENT_MONITOR_WAIT == 3);
@@ -217,7 +217,7 @@ class Recording {
   Environment* environment_ = nullptr;
   JNIEnv* jni_;
   int event_;
-  OwnWork own_;
+  OwnWork own_work_;
   StreamLink* next_ = nullptr;
   Stream* stream_ = nullptr;
   ThreadStream* thread_stream_ = nullptr;
@@ -262,7 +262,7 @@ class QuickRecording {
   // So far all has been as usual.
   bool usual() const { return __builtin_expect(usual_, true); }
 
-  // 0 for what is met for the first time.
+  // 0 for a first occurrence.
   JVMTI_INLINE uint64_t method(jmethodID method) const {
     return stream_->methods_.find(Stream::key_of(method));
   }

@@ -23,7 +23,7 @@ void put_text(Writer& payload, const char* text) {
 }  // namespace
 
 // Puts an announcement into its ring.  With `known`, what
-// another thread has announced meanwhile is found there, and the new number kept.
+// another thread has announced meanwhile is found there, and the new number stored.
 uint32_t Stream::announce(Announced kind, const Writer& payload, InternTable* known, uint64_t key,
                           uint64_t bits) {
   layouts::Announcement head{};
@@ -71,10 +71,10 @@ uint32_t Stream::announce(Announced kind, const Writer& payload, InternTable* kn
 }
 
 StreamedThread* Stream::intern_thread(JNIEnv* jni, jthread thread) {
-  void* kept = nullptr;
-  if (virtual_threads_ && lookup_->GetThreadLocalStorage(nullptr, &kept) == JVMTI_ERROR_NONE &&
-      kept != nullptr) {
-    return static_cast<StreamedThread*>(kept);
+  void* stored = nullptr;
+  if (virtual_threads_ && lookup_->GetThreadLocalStorage(nullptr, &stored) == JVMTI_ERROR_NONE &&
+      stored != nullptr) {
+    return static_cast<StreamedThread*>(stored);
   }
   jvmtiThreadInfo info{};
   if (lookup_->GetThreadInfo(thread, &info) != JVMTI_ERROR_NONE) return &unknown_thread_;
@@ -93,16 +93,16 @@ StreamedThread* Stream::intern_thread(JNIEnv* jni, jthread thread) {
     number = announce(Announced::kThread, payload, nullptr, 0, 0);
     if (number == 0) return nullptr;
   }
-  StreamedThread* met;
+  StreamedThread* streamed;
   {
     Locked locked(mutex_);
-    met = threads_seen_.add();
+    streamed = threads_seen_.add();
   }
-  if (met == nullptr) return nullptr;
-  met->number = number;
-  met->wanted = wanted;
-  if (virtual_threads_) lookup_->SetThreadLocalStorage(nullptr, met);
-  return met;
+  if (streamed == nullptr) return nullptr;
+  streamed->number = number;
+  streamed->wanted = wanted;
+  if (virtual_threads_) lookup_->SetThreadLocalStorage(nullptr, streamed);
+  return streamed;
 }
 
 bool Stream::wants_exception(JNIEnv* jni, jclass klass, const char* name) {

@@ -17,7 +17,7 @@ using layouts::Streams;
 
 namespace {
 
-constexpr int kPause = 200 * 1000;  // nanoseconds, before looking for room again
+constexpr int kPause = 200 * 1000;  // nanoseconds, before looking for space again
 constexpr jlong kLargestLane = jlong{1} << 32;
 
 Mutex registry_mutex{Guards::kLists};  // the lists of streams, and who is which number
@@ -70,7 +70,7 @@ Stream::Stream(Environment& environment, uint32_t number, uint64_t serial,
       number(number),
       serial(serial),
       waits_((request.wishes & layouts::Wishes::kWait) != 0),
-      own_((request.wishes & layouts::Wishes::kOwn) != 0),
+      own_work_((request.wishes & layouts::Wishes::kOwn) != 0),
       objects_((request.wishes & layouts::Wishes::kObjects) != 0),
       subclasses_((request.wishes & layouts::Wishes::kSubclasses) != 0),
       measures_((request.words & layouts::Words::kDuration) != 0),

@@ -125,7 +125,7 @@ class alignas(4096) Stream {
 
   std::atomic<bool> closed_{false};
   bool waits_;
-  bool own_;
+  bool own_work_;
   bool objects_;
   bool subclasses_;
   bool virtual_threads_ = false;

@@ -131,7 +131,7 @@ void Suspensions::perform(JNIEnv* jni, Work* work) {
 }
 
 bool Suspensions::is_suspended(JNIEnv* jni, jthread thread) {
-  for (const Suspension& one : kept_) {
+  for (const Suspension& one : suspended_) {
     if (jni->IsSameObject(one.thread, thread)) return true;
   }
   return false;
@@ -143,7 +143,7 @@ jvmtiError Suspensions::suspend_one(JNIEnv* jni, jvmtiEnv* env, jthread thread, 
     if (resumed == key) return JVMTI_ERROR_INTERRUPT;
   }
   // Room beforehand: a suspension that cannot be noted would be for good.
-  if (!kept_.reserve(kept_.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
+  if (!suspended_.reserve(suspended_.size() + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
   Suspension made{key, hold(jni, thread)};
   if (made.thread == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   jvmtiError error = JVMTI_ERROR_NONE;
@@ -153,7 +153,7 @@ jvmtiError Suspensions::suspend_one(JNIEnv* jni, jvmtiEnv* env, jthread thread, 
     if (place != KnownThreads::kNone) settle(jni, place, error == JVMTI_ERROR_NONE);
   }
   if (error == JVMTI_ERROR_NONE) {
-    kept_.put(made);
+    suspended_.put(made);
   } else {
     let_go(jni, made.thread);
   }
@@ -162,13 +162,13 @@ jvmtiError Suspensions::suspend_one(JNIEnv* jni, jvmtiEnv* env, jthread thread, 
 
 void Suspensions::resume_key(JNIEnv* jni, jvmtiEnv* env, int64_t key) {
   resumed_[resumed_count_++ % (sizeof resumed_ / sizeof resumed_[0])] = key;
-  for (size_t at = 0; at < kept_.size();) {
-    if (kept_[at].key != key) {
+  for (size_t at = 0; at < suspended_.size();) {
+    if (suspended_[at].key != key) {
       ++at;
       continue;
     }
-    jobject thread = kept_[at].thread;
-    kept_.remove(at);
+    jobject thread = suspended_[at].thread;
+    suspended_.remove(at);
     // Somebody may have resumed it meanwhile, or it has ended: then there is nothing to do.
     if (!is_suspended(jni, thread) && resume_with(env, thread)) {
       note_resumed(jni, thread);
@@ -223,8 +223,8 @@ bool Suspensions::resume_by_others(JNIEnv* jni, jthread thread) {
 }
 
 void Suspensions::clear(JNIEnv* jni) {
-  for (const Suspension& left : kept_) let_go(jni, left.thread);
-  kept_.clear();
+  for (const Suspension& left : suspended_) let_go(jni, left.thread);
+  suspended_.clear();
 }
 
 extern const Engine kSuspensionEngine{nullptr, nullptr,

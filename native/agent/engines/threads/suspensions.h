@@ -65,7 +65,7 @@ class Suspensions {
   KnownThreads noted_;
   Turn turn_;
   // By who has the turn:
-  Vector<Suspension> kept_;
+  Vector<Suspension> suspended_;
   int64_t resumed_[64] = {};  // the latest keys, lest one be suspended for after it was resumed
   size_t resumed_count_ = 0;
 

@@ -162,7 +162,7 @@ def _one(
         return BROKEN, f"the JVM or its agent has ended: {error}"
     except (Error, KeyError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
         return BROKEN, f"{type(error).__name__}: {error}"
-    return RETURNED, _shown(value)
+    return RETURNED, _result_text(value)
 
 
 def _lacking(vm: VM, declaration: Declaration, error: JvmtiError) -> str:
@@ -173,7 +173,7 @@ def _lacking(vm: VM, declaration: Declaration, error: JvmtiError) -> str:
     return str(error)
 
 
-def _shown(value: Any) -> str:
+def _result_text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, list):

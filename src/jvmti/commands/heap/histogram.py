@@ -103,9 +103,9 @@ class Command:
                 before = _taken(vm, given)
                 time.sleep(wait)
             found = _taken(vm, given)
-            shown = found if before is None else found.diff(_chosen(before, given))
-            most = given.top or (len(shown) if given.json else _TOP)
-            rows = shown.top(most, given.sort)
+            listed = found if before is None else found.diff(_chosen(before, given))
+            most = given.top or (len(listed) if given.json else _TOP)
+            rows = listed.top(most, given.sort)
             if given.json:
                 about = {
                     "pid": vm.process.pid,
@@ -113,10 +113,10 @@ class Command:
                     "java_version": vm.process.java_version,
                     "time": time.time(),
                 }
-                print_json(about | _as_json(given, found, shown, rows))
+                print_json(about | _as_json(given, found, listed, rows))
             else:
                 name = f"{vm.process.pid} {vm.process.main}"
-                _print(name, found, shown, rows, before is not None)
+                _print(name, found, listed, rows, before is not None)
 
     def _of_file(
         self, given: argparse.Namespace, before: Histogram | None, wait: float | None
@@ -129,13 +129,13 @@ class Command:
                 found = found.matching(given.patterns) if given.patterns else found
             except NoSuchClass as error:
                 raise CommandFailed(printable(str(error))) from None
-            shown = found if before is None else found.diff(_chosen(before, given))
-            rows = shown.top(given.top or (len(shown) if given.json else _TOP), given.sort)
+            listed = found if before is None else found.diff(_chosen(before, given))
+            rows = listed.top(given.top or (len(listed) if given.json else _TOP), given.sort)
             if given.json:
                 about = {"file": given.target, "time": snapshot.time}
-                print_json(about | _as_json(given, found, shown, rows))
+                print_json(about | _as_json(given, found, listed, rows))
             else:
-                _print(given.target, found, shown, rows, before is not None)
+                _print(given.target, found, listed, rows, before is not None)
 
 
 def _older(text: str | None) -> tuple[Histogram | None, float | None]:
@@ -179,8 +179,8 @@ def _taken(vm: VM, given: argparse.Namespace) -> Histogram:
         raise CommandFailed(printable(str(error))) from None
     if given.watch:
         return found
-    shown = found if given.patterns else found.top(given.top or _TOP, given.sort)
-    return vm.heap.with_loaders(found, set(shown.names), max_pause=given.max_pause)
+    listed = found if given.patterns else found.top(given.top or _TOP, given.sort)
+    return vm.heap.with_loaders(found, set(listed.names), max_pause=given.max_pause)
 
 
 def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
@@ -191,35 +191,35 @@ def _chosen(older: Histogram, given: argparse.Namespace) -> Histogram:
 
 
 def _as_json(
-    given: argparse.Namespace, found: Histogram, shown: Histogram, rows: Histogram
+    given: argparse.Namespace, found: Histogram, listed: Histogram, rows: Histogram
 ) -> dict[str, Any]:
     return {
         "live": given.live,
-        "diff": shown is not found,
+        "diff": listed is not found,
         "pause": found.pause,
-        "total_count": shown.total_count,
-        "total_bytes": shown.total_bytes,
+        "total_count": listed.total_count,
+        "total_bytes": listed.total_bytes,
         "classes": [asdict(row) for row in rows],
     }
 
 
-def _print(name: str, found: Histogram, shown: Histogram, rows: Histogram, diff: bool) -> None:
+def _print(name: str, found: Histogram, listed: Histogram, rows: Histogram, diff: bool) -> None:
     sign = "+" if diff else ""
-    one = len(shown) == 1
+    one = len(listed) == 1
     verb = "changes by" if diff else "has"
     what = f"class {verb}" if one else f"classes {'change by' if diff else 'have'}"
     stopped = f"; stopped for at most {duration(found.pause)}" if found.pause else ""
     console().print(
-        f"{printable(name)}: {len(shown)} {what} {shown.total_count:{sign},} objects of "
-        f"{shown.total_bytes:{sign},} bytes{stopped}"
+        f"{printable(name)}: {len(listed)} {what} {listed.total_count:{sign},} objects of "
+        f"{listed.total_bytes:{sign},} bytes{stopped}"
     )
     cells: list[list[object]] = [
         [f"{row.count:{sign},}", f"{row.bytes:{sign},}", row.name, row.loader_and_age]
         for row in rows
     ]
     print_table([">OBJECTS", ">BYTES", "CLASS", "LOADER"], cells)
-    if len(rows) < len(shown):
-        console().print(f"… and {len(shown) - len(rows)} more; --top shows more of them")
+    if len(rows) < len(listed):
+        console().print(f"… and {len(listed) - len(rows)} more; --top shows more of them")
 
 
 _COLUMNS = [">OBJECTS", ">BYTES", ">OBJECTS GROWN", ">BYTES GROWN", "CLASS"]

@@ -129,7 +129,7 @@ def _answer(
             found = found.rows(_mask(where.evaluate(snapshot, found), found.count))
         if columns is not None:
             option = "--columns: "
-            made = {one.name: _fitting(one.evaluate(snapshot, found), found) for one in columns}
+            made = {one.name: _expanded(one.evaluate(snapshot, found), found) for one in columns}
             found = Table(made)
     except QueryError as error:
         code = FAILED if error.answered else USAGE
@@ -146,7 +146,7 @@ def _mask(value: Any, count: int) -> Any:
     return numpy.broadcast_to(mask, (count,))
 
 
-def _fitting(value: Any, found: Table) -> Any:
+def _expanded(value: Any, found: Table) -> Any:
     """A value as a column of a table: one per row, or the same for all."""
     if not hasattr(value, "__len__") or isinstance(value, str):
         value = [value] * found.count
@@ -175,12 +175,12 @@ def _finite(item: Any) -> Any:
 def _print_csv(rows: Table) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows)
-    harmless = sys.stdout.isatty()
+    escape = sys.stdout.isatty()
     for part in _parts(rows):
         columns = [plain(part[name]) for name in part]
         for row in zip(*columns, strict=True):
             writer.writerow(
-                printable(item) if harmless and isinstance(item, str) else item for item in row
+                printable(item) if escape and isinstance(item, str) else item for item in row
             )
 
 
@@ -215,17 +215,17 @@ def _print(answer: Table, top: int) -> None:
         right = bool(numbers) and all(isinstance(item, int | float) for item in numbers)
         heads.append((">" if right else "") + name.upper())
         cells.append([_text(item, name) for item in items])
-    fitting = _fit(heads, cells)
-    print_table(heads[:fitting], list(zip(*cells[:fitting], strict=True)))
-    if fitting < len(heads):
-        names = ", ".join(list(rows)[fitting:])
+    visible = _visible_columns(heads, cells)
+    print_table(heads[:visible], list(zip(*cells[:visible], strict=True)))
+    if visible < len(heads):
+        names = ", ".join(list(rows)[visible:])
         console().print(f"… and more columns: {printable(names)}; --columns chooses")
     if rows.count < answer.count:
         more = answer.count - rows.count
         console().print(f"… and {more:,} more; --top shows more of them")
 
 
-def _fit(heads: list[str], cells: list[list[Any]]) -> int:
+def _visible_columns(heads: list[str], cells: list[list[Any]]) -> int:
     """How many columns fit the terminal; all fit a pipe."""
     out = console()
     if not out.is_terminal:

@@ -26,7 +26,7 @@ from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 
 _TOP = 30
-_SHOWN = 16
+_ELEMENTS = 16
 """Elements shown of an array."""
 _LONGEST = 200
 """Characters shown of a text."""
@@ -88,8 +88,8 @@ class Command:
                 found = scan.rows(strings.row[strings.containing(given.containing)])
             if given.where:
                 found = found.where(_mask(found, given.where))
-            shown = found.largest(given.top)
-            objects = _objects(scan, shown)
+            largest = found.largest(given.top)
+            objects = _objects(scan, largest)
             if given.json:
                 print_json(_as_json(vm, scan, found, objects))
             else:
@@ -112,18 +112,18 @@ def _mask(found: Instances, expression: str) -> Any:
     return mask
 
 
-def _objects(scan: Scan, shown: Instances) -> list[dict[str, Any]]:
-    order = numpy.argsort(-shown.size, kind="stable")
-    texts = shown.text
+def _objects(scan: Scan, largest: Instances) -> list[dict[str, Any]]:
+    order = numpy.argsort(-largest.size, kind="stable")
+    texts = largest.text
     arrays = scan.arrays
-    places = numpy.searchsorted(arrays.row, shown.row)
+    places = numpy.searchsorted(arrays.row, largest.row)
     objects: list[dict[str, Any]] = []
     for at in order.tolist():
-        row = int(shown.row[at])
+        row = int(largest.row[at])
         one: dict[str, Any] = {
             "class": scan.names[int(scan.class_number[row])],
-            "size": int(shown.size[at]),
-            "length": int(shown.length[at]) if shown.length[at] >= 0 else None,
+            "size": int(largest.size[at]),
+            "length": int(largest.length[at]) if largest.length[at] >= 0 else None,
         }
         place = int(places[at])
         single = scan.rows([row])
@@ -131,7 +131,7 @@ def _objects(scan: Scan, shown: Instances) -> list[dict[str, Any]]:
             one["text"] = texts[at]
         elif place < len(arrays) and int(arrays.row[place]) == row:
             elements = arrays[place]
-            one["elements"] = None if elements is None else elements[:_SHOWN].tolist()
+            one["elements"] = None if elements is None else elements[:_ELEMENTS].tolist()
         else:
             one["fields"] = {name: single[name][0].item() for name in single.fields}
         objects.append(one)
@@ -161,7 +161,7 @@ def _print(vm: VM, scan: Scan, found: Instances, objects: list[dict[str, Any]]) 
         if "text" in one:
             contents = one["text"][:_LONGEST]
         elif "elements" in one:
-            more = " …" if one["length"] > _SHOWN else ""
+            more = " …" if one["length"] > _ELEMENTS else ""
             contents = " ".join(map(str, one["elements"] or ())) + more
         else:
             contents = ", ".join(f"{name}={value}" for name, value in one["fields"].items())

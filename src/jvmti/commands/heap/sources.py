@@ -81,8 +81,8 @@ def inspected(given: argparse.Namespace) -> Iterator[VM]:
     except TargetNotFound as error:
         if (given.target or "").isdigit():
             raise
-        said = "\n".join(map(printable, str(error).split("\n")))
-        raise CommandFailed(f"there is no such file, and {said}", NOT_FOUND) from None
+        message = "\n".join(map(printable, str(error).split("\n")))
+        raise CommandFailed(f"there is no such file, and {message}", NOT_FOUND) from None
 
 
 def taken(vm: VM, given: argparse.Namespace, report: Progress | None = None) -> Snapshot:
@@ -143,15 +143,15 @@ def write(given: argparse.Namespace, to: str, into: Callable[[Snapshot], None]) 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, int], None]]:
     """Shows the progress of long steps on standard error, if it is a terminal."""
-    shown = Console(stderr=True)
-    if not shown.is_terminal:
+    terminal = Console(stderr=True)
+    if not terminal.is_terminal:
         yield lambda step, done, all_: None
         return
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
-        console=shown,
+        console=terminal,
         transient=True,
     )
     tasks: dict[int, TaskID] = {}

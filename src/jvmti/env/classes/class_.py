@@ -419,7 +419,7 @@ class ClassFunctions(Calling):
             "UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED",
         ),
         guard="loaded_classes",
-        own=True,
+        overridden=True,
         runs_java=True,
     )
     def retransform_classes(self, classes: Sequence[Class]) -> None:
@@ -482,7 +482,7 @@ class ClassFunctions(Calling):
             "UNMODIFIABLE_MODULE",
         ),
         guard="classes_to_redefine",
-        own=True,
+        overridden=True,
         runs_java=True,
     )
     def redefine_classes(self, class_definitions: Sequence[ClassDefinition]) -> None:

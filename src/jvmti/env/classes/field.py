@@ -68,7 +68,7 @@ class FieldFunctions(Calling):
         JVM TI: GetFieldDeclaringClass.
         """
 
-    @function(62, phase=START, guard="field_of_class", own=True)
+    @function(62, phase=START, guard="field_of_class", overridden=True)
     def get_field_modifiers(self, klass: Class, field: Field) -> Int:
         """Return the access flags of a field.
 

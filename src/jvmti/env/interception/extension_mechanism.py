@@ -51,7 +51,7 @@ class ExtensionMechanismFunctions(Calling):
         phase=ONLOAD,
         errors=("ILLEGAL_ARGUMENT",),
         callback=CallbackOf.EXTENSION_EVENT,
-        own=True,
+        overridden=True,
     )
     def set_extension_event_callback(
         self, extension_event_index: Int, callback: Callable[..., Any] | None = None

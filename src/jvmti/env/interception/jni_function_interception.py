@@ -19,7 +19,7 @@ class JNIFunctionInterceptionFunctions(Calling):
         120,
         phase=START,
         callback=CallbackOf.JNI_FUNCTIONS,
-        own=True,
+        overridden=True,
         c_name="SetJNIFunctionTable",
         runs_java=True,
     )
@@ -61,7 +61,7 @@ class JNIFunctionInterceptionFunctions(Calling):
         JVM TI: SetJNIFunctionTable.
         """
 
-    @function(121, phase=START, own=True, c_name="GetJNIFunctionTable")
+    @function(121, phase=START, overridden=True, c_name="GetJNIFunctionTable")
     def get_jni_function_table(self) -> list[Address]:
         """Return a copy of the JNI function table that is in force.
 

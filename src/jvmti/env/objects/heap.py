@@ -45,7 +45,7 @@ class HeapFunctions(Calling):
         capabilities=("can_tag_objects",),
         errors=("INVALID_CLASS", "INVALID_OBJECT"),
         callback=CallbackOf.HEAP_WALK,
-        own=True,
+        overridden=True,
     )
     def follow_references(
         self,
@@ -94,7 +94,7 @@ class HeapFunctions(Calling):
         capabilities=("can_tag_objects",),
         errors=("INVALID_CLASS",),
         callback=CallbackOf.HEAP_WALK,
-        own=True,
+        overridden=True,
     )
     def iterate_through_heap(
         self,

@@ -18,7 +18,11 @@ class Heap10Functions(Calling):
     __slots__ = ()
 
     @function(
-        109, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+        109,
+        phase=LIVE,
+        capabilities=("can_tag_objects",),
+        callback=CallbackOf.HEAP_WALK,
+        overridden=True,
     )
     def iterate_over_objects_reachable_from_object(
         self,
@@ -52,7 +56,11 @@ class Heap10Functions(Calling):
         """
 
     @function(
-        110, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+        110,
+        phase=LIVE,
+        capabilities=("can_tag_objects",),
+        callback=CallbackOf.HEAP_WALK,
+        overridden=True,
     )
     def iterate_over_reachable_objects(
         self,
@@ -86,7 +94,11 @@ class Heap10Functions(Calling):
         """
 
     @function(
-        111, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+        111,
+        phase=LIVE,
+        capabilities=("can_tag_objects",),
+        callback=CallbackOf.HEAP_WALK,
+        overridden=True,
     )
     def iterate_over_heap(
         self,
@@ -122,7 +134,11 @@ class Heap10Functions(Calling):
         """
 
     @function(
-        112, phase=LIVE, capabilities=("can_tag_objects",), callback=CallbackOf.HEAP_WALK, own=True
+        112,
+        phase=LIVE,
+        capabilities=("can_tag_objects",),
+        callback=CallbackOf.HEAP_WALK,
+        overridden=True,
     )
     def iterate_over_instances_of_class(
         self,

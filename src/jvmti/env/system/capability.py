@@ -27,7 +27,7 @@ class CapabilityFunctions(Calling):
         JVM TI: GetPotentialCapabilities.
         """
 
-    @function(142, phase=ONLOAD, errors=("NOT_AVAILABLE",), own=True)
+    @function(142, phase=ONLOAD, errors=("NOT_AVAILABLE",), overridden=True)
     def add_capabilities(self, capabilities: WantedCapabilities) -> None:
         """Add capabilities to those that this environment holds.
 
@@ -47,7 +47,7 @@ class CapabilityFunctions(Calling):
         JVM TI: AddCapabilities.
         """
 
-    @function(143, phase=ONLOAD, own=True)
+    @function(143, phase=ONLOAD, overridden=True)
     def relinquish_capabilities(self, capabilities: WantedCapabilities) -> None:
         """Relinquish capabilities, so that other environments may take them.
 

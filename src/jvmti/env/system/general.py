@@ -28,7 +28,7 @@ class GeneralFunctions(Calling):
         JVM TI: GetPhase.
         """
 
-    @function(127, phase=ANY, own=True)
+    @function(127, phase=ANY, overridden=True)
     def dispose_environment(self) -> None:
         """Dispose of this environment, with its capabilities, events and native method prefixes.
 
@@ -45,7 +45,7 @@ class GeneralFunctions(Calling):
         JVM TI: DisposeEnvironment.
         """
 
-    @function(148, phase=ANY, callback_safe=True, own=True)
+    @function(148, phase=ANY, callback_safe=True, overridden=True)
     def set_environment_local_storage(self, data: StoredObject = None) -> None:
         """Attach a Python object to this environment.
 
@@ -63,7 +63,7 @@ class GeneralFunctions(Calling):
         JVM TI: SetEnvironmentLocalStorage.
         """
 
-    @function(147, phase=ANY, callback_safe=True, own=True)
+    @function(147, phase=ANY, callback_safe=True, overridden=True)
     def get_environment_local_storage(self) -> StoredObject:
         """Return the object that `set_environment_local_storage` attached to this environment.
 

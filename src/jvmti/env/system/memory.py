@@ -14,7 +14,11 @@ class MemoryFunctions(Calling):
     __slots__ = ()
 
     @function(
-        46, phase=ANY, callback_safe=True, errors=("OUT_OF_MEMORY", "ILLEGAL_ARGUMENT"), own=True
+        46,
+        phase=ANY,
+        callback_safe=True,
+        errors=("OUT_OF_MEMORY", "ILLEGAL_ARGUMENT"),
+        overridden=True,
     )
     def allocate(self, size: Long) -> Memory:
         """Allocate memory in the target; free it with `deallocate`.
@@ -43,7 +47,7 @@ class MemoryFunctions(Calling):
         JVM TI: Allocate.
         """
 
-    @function(47, phase=ANY, callback_safe=True, own=True)
+    @function(47, phase=ANY, callback_safe=True, overridden=True)
     def deallocate(self, mem: Memory | None) -> None:
         """Free memory that `allocate` returned.
 

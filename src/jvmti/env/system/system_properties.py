@@ -47,7 +47,7 @@ class SystemPropertiesFunctions(Calling):
         JVM TI: GetSystemProperty.
         """
 
-    @function(132, phase=ONLOAD_ONLY, errors=("NOT_AVAILABLE",), own=True)
+    @function(132, phase=ONLOAD_ONLY, errors=("NOT_AVAILABLE",), overridden=True)
     def set_system_property(self, property: Text, value: Text | None = None) -> None:
         """Set one of the VM's system properties, before Java code runs.
 

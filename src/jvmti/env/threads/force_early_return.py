@@ -24,7 +24,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="force_early_return_object",
-        own=True,
+        overridden=True,
     )
     def force_early_return_object(self, thread: Thread | None, value: Object | None) -> None:
         """Make a thread's current method return an object.
@@ -64,7 +64,7 @@ class ForceEarlyReturnFunctions(Calling):
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="force_early_return_int",
-        own=True,
+        overridden=True,
     )
     def force_early_return_int(self, thread: Thread | None, value: Int) -> None:
         """Make a thread's current method return an int, short, char, byte or boolean.
@@ -101,7 +101,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
-        own=True,
+        overridden=True,
         guard="force_early_return_as_is",
     )
     def force_early_return_long(self, thread: Thread | None, value: Long) -> None:
@@ -139,7 +139,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
-        own=True,
+        overridden=True,
         guard="force_early_return_as_is",
     )
     def force_early_return_float(self, thread: Thread | None, value: Float) -> None:
@@ -177,7 +177,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
-        own=True,
+        overridden=True,
         guard="force_early_return_as_is",
     )
     def force_early_return_double(self, thread: Thread | None, value: Double) -> None:
@@ -215,7 +215,7 @@ class ForceEarlyReturnFunctions(Calling):
         since="1.1",
         capabilities=("can_force_early_return",),
         errors=("OPAQUE_FRAME", "TYPE_MISMATCH", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
-        own=True,
+        overridden=True,
         guard="force_early_return_as_is",
     )
     def force_early_return_void(self, thread: Thread | None = None) -> None:

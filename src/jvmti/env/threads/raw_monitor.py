@@ -39,7 +39,7 @@ class RawMonitorFunctions(Calling):
         JVM TI: CreateRawMonitor.
         """
 
-    @function(32, phase=ONLOAD, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    @function(32, phase=ONLOAD, callback_safe=True, errors=("NOT_MONITOR_OWNER",), overridden=True)
     def destroy_raw_monitor(self, monitor: RawMonitor) -> None:
         """Destroy a raw monitor; if the current thread is in it, it leaves first.
 
@@ -60,7 +60,7 @@ class RawMonitorFunctions(Calling):
         JVM TI: DestroyRawMonitor.
         """
 
-    @function(33, phase=ANY, callback_safe=True, own=True)
+    @function(33, phase=ANY, callback_safe=True, overridden=True)
     def raw_monitor_enter(self, monitor: RawMonitor) -> None:
         """Enter a raw monitor, waiting until no other thread is in it.
 
@@ -83,7 +83,7 @@ class RawMonitorFunctions(Calling):
         JVM TI: RawMonitorEnter.
         """
 
-    @function(34, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    @function(34, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), overridden=True)
     def raw_monitor_exit(self, monitor: RawMonitor) -> None:
         """Leave a raw monitor.
 
@@ -105,7 +105,11 @@ class RawMonitorFunctions(Calling):
         """
 
     @function(
-        35, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER", "INTERRUPT"), own=True
+        35,
+        phase=ANY,
+        callback_safe=True,
+        errors=("NOT_MONITOR_OWNER", "INTERRUPT"),
+        overridden=True,
     )
     def raw_monitor_wait(self, monitor: RawMonitor, millis: Long) -> None:
         """Wait in a raw monitor until notified, releasing it meanwhile.
@@ -129,7 +133,7 @@ class RawMonitorFunctions(Calling):
         JVM TI: RawMonitorWait.
         """
 
-    @function(36, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    @function(36, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), overridden=True)
     def raw_monitor_notify(self, monitor: RawMonitor) -> None:
         """Wake one thread that waits in a raw monitor.
 
@@ -150,7 +154,7 @@ class RawMonitorFunctions(Calling):
         JVM TI: RawMonitorNotify.
         """
 
-    @function(37, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), own=True)
+    @function(37, phase=ANY, callback_safe=True, errors=("NOT_MONITOR_OWNER",), overridden=True)
     def raw_monitor_notify_all(self, monitor: RawMonitor) -> None:
         """Wake all threads that wait in a raw monitor.
 

@@ -82,7 +82,7 @@ class StackFrameFunctions(Calling):
         JVM TI: GetAllStackTraces.
         """
 
-    @function(101, phase=LIVE, errors=("INVALID_THREAD",), guard="limit_frames", own=True)
+    @function(101, phase=LIVE, errors=("INVALID_THREAD",), guard="limit_frames", overridden=True)
     def get_thread_list_stack_traces(
         self, thread_list: Sequence[Thread], max_frame_count: Int
     ) -> Annotated[list[StackInfo], CountIs("thread_list")]:
@@ -135,7 +135,7 @@ class StackFrameFunctions(Calling):
         capabilities=("can_pop_frame",),
         errors=("OPAQUE_FRAME", "THREAD_NOT_SUSPENDED", "NO_MORE_FRAMES"),
         guard="pop_frame",
-        own=True,
+        overridden=True,
     )
     def pop_frame(self, thread: Thread) -> None:
         """Discard a thread's current frame, so that on resuming it makes the call again.

@@ -77,7 +77,7 @@ class ThreadFunctions(Calling):
         capabilities=("can_suspend",),
         errors=("THREAD_SUSPENDED",),
         guard="suspend_thread",
-        own=True,
+        overridden=True,
     )
     def suspend_thread(self, thread: Thread | None = None) -> None:
         """Suspend a thread until `resume_thread`.
@@ -112,7 +112,7 @@ class ThreadFunctions(Calling):
         phase=LIVE,
         capabilities=("can_suspend",),
         errors=("THREAD_NOT_SUSPENDED", "INVALID_TYPESTATE"),
-        own=True,
+        overridden=True,
     )
     def resume_thread(self, thread: Thread) -> None:
         """Resume a suspended thread.
@@ -141,7 +141,7 @@ class ThreadFunctions(Calling):
         92,
         phase=LIVE,
         capabilities=("can_suspend",),
-        own=True,
+        overridden=True,
     )
     def suspend_thread_list(
         self, request_list: Sequence[Thread]
@@ -169,7 +169,7 @@ class ThreadFunctions(Calling):
         JVM TI: SuspendThreadList.
         """
 
-    @function(93, phase=LIVE, capabilities=("can_suspend",), own=True)
+    @function(93, phase=LIVE, capabilities=("can_suspend",), overridden=True)
     def resume_thread_list(
         self, request_list: Sequence[Thread]
     ) -> Annotated[list[ErrorCode], ResultPerItem("request_list")]:
@@ -200,7 +200,7 @@ class ThreadFunctions(Calling):
         since="21",
         capabilities=("can_suspend", "can_support_virtual_threads"),
         errors=("INVALID_THREAD", "ILLEGAL_ARGUMENT"),
-        own=True,
+        overridden=True,
     )
     def suspend_all_virtual_threads(self, except_list: Sequence[Thread] = ()) -> None:
         """Suspend every virtual thread, present and future, apart from some.
@@ -399,7 +399,7 @@ class ThreadFunctions(Calling):
         phase=LIVE,
         errors=("INVALID_PRIORITY",),
         callback=CallbackOf.AGENT_THREAD,
-        own=True,
+        overridden=True,
         runs_java=True,
     )
     def run_agent_thread(

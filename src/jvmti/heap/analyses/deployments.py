@@ -116,7 +116,7 @@ def class_loader_leaks(snapshot: Snapshot) -> list[LoaderSuspect]:
         for place, one in enumerate(there, 1):
             assert one.object is not None
             places[one.object.index] = place, len(there)
-    counts, _ = snapshot._dump.histogram(snapshot._kept)
+    counts, _ = snapshot._dump.histogram(snapshot._selected)
     ways = snapshot.paths_to_roots(
         snapshot.column(one.object for one in loaders if one.object is not None)
     )

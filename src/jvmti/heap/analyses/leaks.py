@@ -149,11 +149,11 @@ def find_leaks(snapshot: Snapshot, *, threshold: float = _THRESHOLD, limit: int 
     for one in out_of_use:
         sums[_application(one)] = sums.get(_application(one), 0) + one.retained
     enough = threshold * snapshot.dominators().total
-    shown = [one for one in out_of_use if sums[_application(one)] >= enough]
+    listed = [one for one in out_of_use if sums[_application(one)] >= enough]
     return Leaks(
         leak_suspects(snapshot, threshold=threshold, limit=limit),
-        shown,
-        [one for one in out_of_use if one not in shown],
+        listed,
+        [one for one in out_of_use if one not in listed],
         threshold,
     )
 

@@ -74,16 +74,16 @@ def pruned_dominator_tree(
         branch.children = len(children)
         retained = children.retained
         large = max(_FEW, int(numpy.count_nonzero(retained >= threshold * tree.total)))
-        shown = min(len(children), width, large) if made < limit and level < depth else 0
-        for obj, size in zip(children[:shown], retained[:shown].tolist(), strict=True):
+        listed = min(len(children), width, large) if made < limit and level < depth else 0
+        for obj, size in zip(children[:listed], retained[:listed].tolist(), strict=True):
             assert obj is not None
             branch.branches.append(Branch(obj, size))
             heapq.heappush(opened, (-size, next(numbers), level + 1, branch.branches[-1]))
-        made += shown
-        branch.others = len(children) - shown
-        branch.others_retained = int(retained[shown:].sum())
+        made += listed
+        branch.others = len(children) - listed
+        branch.others_retained = int(retained[listed:].sum())
         if branch.others:
-            counts = numpy.bincount(children[shown:].class_indices)
+            counts = numpy.bincount(children[listed:].class_indices)
             branch.others_class = snapshot.classes.names[int(counts.argmax())]
             branch.others_of_class = int(counts.max())
     return top

@@ -114,8 +114,8 @@ def direct_buffers(snapshot: Snapshot) -> DirectBuffers:
         # no longer count against the limit of direct memory.
         caches = _objects(snapshot, "sun.nio.ch.Util$BufferCache")
         if len(caches):
-            _, kept = caches["buffers"].elements()
-            owns |= snapshot._mask(kept)[buffers.indices]
+            _, buffers_held = caches["buffers"].elements()
+            owns |= snapshot._mask(buffers_held)[buffers.indices]
         buffers = buffers[owns]
     if not len(buffers):
         return DirectBuffers(buffers, numpy.zeros(0, numpy.int64))

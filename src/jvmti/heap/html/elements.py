@@ -102,6 +102,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], rest: str = ""
     return element("div", scrolled, *([element("p", rest, class_="rest")] if rest else []))
 
 
-def and_more(total: int, shown: int, what: str) -> str:
+def and_more(total: int, listed: int, what: str) -> str:
     """How many are not shown, as a phrase; empty if none."""
-    return f"and {total - shown:,} more {what}" if total > shown else ""
+    return f"and {total - listed:,} more {what}" if total > listed else ""

@@ -166,8 +166,8 @@ def _map(snapshot: Snapshot) -> list[Content]:
         area.name: hue
         for area, hue in zip((one for one in whole.areas if not one.is_rest), _HUES, strict=False)
     }
-    drawn = element("div", class_="map", id="treemap")
-    _draw(drawn, whole, whole.retained, 1200, 620, hues)
+    box = element("div", class_="map", id="treemap")
+    _draw(box, whole, whole.retained, 1200, 620, hues)
     return [
         paragraph(
             "Retained bytes as areas: packages, in them the objects that only roots hold, and in "
@@ -180,7 +180,7 @@ def _map(snapshot: Snapshot) -> list[Content]:
             element("output", f"All: {in_bytes(whole.retained)}", id="area"),
             class_="readout",
         ),
-        drawn,
+        box,
     ]
 
 
@@ -206,15 +206,15 @@ def _draw(
         hue = hues.get(one.name) if level == 0 and not one.is_rest else None
         if hue is not None:
             style += f";--hue:{hue};--colour:1"
-        drawn = element("div", class_="area", style=style, title=what)
+        box = element("div", class_="area", style=style, title=what)
         if place.width > 24 and place.height > 13:
-            drawn.append(element("span", one.name if level == 0 else _short(one.name)))
-        room = place.width - 4, place.height - 20
-        if one.areas and room[0] > 8 and room[1] > 8:
+            box.append(element("span", one.name if level == 0 else _short(one.name)))
+        size = place.width - 4, place.height - 20
+        if one.areas and size[0] > 8 and size[1] > 8:
             inside = element("div", class_="inside")
-            _draw(inside, one, whole, *room, hues, level + 1)
-            drawn.append(inside)
-        into.append(drawn)
+            _draw(inside, one, whole, *size, hues, level + 1)
+            box.append(inside)
+        into.append(box)
 
 
 def _short(name: str) -> str:
@@ -225,11 +225,11 @@ def _short(name: str) -> str:
 def path(steps: list[tuple[str, Object]]) -> Element:
     """A path from a root: each reference, and its object."""
     first, last = _PATH
-    shown = [element("li", element("code", name), " ", named(one)) for name, one in steps]
-    if len(shown) > first + last:
-        left = len(shown) - first - last
-        shown[first:-last] = [element("li", f"… {left:,} steps …")]
-    return element("ol", *shown, class_="path")
+    items = [element("li", element("code", name), " ", named(one)) for name, one in steps]
+    if len(items) > first + last:
+        left = len(items) - first - last
+        items[first:-last] = [element("li", f"… {left:,} steps …")]
+    return element("ol", *items, class_="path")
 
 
 def _suspects(snapshot: Snapshot) -> list[Content]:
@@ -501,12 +501,12 @@ def _strings(snapshot: Snapshot) -> list[Content]:
         paragraph("Texts with several copies, and the bytes that a single copy would save."),
         table(
             ["wasted", "strings", "text"],
-            [(one.wasted, len(one.objects), _cut(one.text or "")) for one in found],
+            [(one.wasted, len(one.objects), _shortened(one.text or "")) for one in found],
         ),
     ]
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}… ({len(text):,} characters)"
 
 

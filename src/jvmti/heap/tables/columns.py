@@ -275,7 +275,7 @@ def _of_class(cls: Class) -> Table:
 
 def _of_classes(classes: list[Class]) -> Table:
     snapshot = classes[0]._snapshot
-    counts, sizes = snapshot._dump.histogram(snapshot._kept)
+    counts, sizes = snapshot._dump.histogram(snapshot._selected)
     index = [cls.index for cls in classes]
     return Table(
         {

@@ -13,7 +13,7 @@ from jvmti.refs import Class
 class NativeMethodFunctions(Calling):
     """The functions of the chapter "Registering native methods"."""
 
-    @jni_function(215, own=True)
+    @jni_function(215, overridden=True)
     def register_natives(
         self,
         clazz: Class,

@@ -11,7 +11,7 @@ from jvmti.refs import Class, Field, Method, Object
 class ReflectionFunctions(Calling):
     """The functions of the chapter "Reflection support"."""
 
-    @jni_function(7, since="1.2", own=True)
+    @jni_function(7, since="1.2", overridden=True)
     def from_reflected_method(self, method: Object) -> Method:
         """Return the method behind a reflection object.
 
@@ -31,7 +31,7 @@ class ReflectionFunctions(Calling):
         JNI: FromReflectedMethod.
         """
 
-    @jni_function(8, since="1.2", own=True)
+    @jni_function(8, since="1.2", overridden=True)
     def from_reflected_field(self, field: Object) -> Field:
         """Return the field behind a reflection object.
 

@@ -310,7 +310,7 @@ class ArrayFunctions(Calling):
         JNI: NewDoubleArray.
         """
 
-    @jni_function(183, own=True, runs_java=False)
+    @jni_function(183, overridden=True, runs_java=False)
     def get_boolean_array_elements(self, array: BooleanArray) -> BooleanElements:
         """Return all elements of a ``boolean[]``.
 
@@ -333,7 +333,7 @@ class ArrayFunctions(Calling):
         JNI: GetBooleanArrayElements.
         """
 
-    @jni_function(184, own=True, runs_java=False)
+    @jni_function(184, overridden=True, runs_java=False)
     def get_byte_array_elements(self, array: ByteArray) -> ByteElements:
         """Return all elements of a ``byte[]``.
 
@@ -356,7 +356,7 @@ class ArrayFunctions(Calling):
         JNI: GetByteArrayElements.
         """
 
-    @jni_function(185, own=True, runs_java=False)
+    @jni_function(185, overridden=True, runs_java=False)
     def get_char_array_elements(self, array: CharArray) -> CharElements:
         """Return all elements of a ``char[]``.
 
@@ -379,7 +379,7 @@ class ArrayFunctions(Calling):
         JNI: GetCharArrayElements.
         """
 
-    @jni_function(186, own=True, runs_java=False)
+    @jni_function(186, overridden=True, runs_java=False)
     def get_short_array_elements(self, array: ShortArray) -> ShortElements:
         """Return all elements of a ``short[]``.
 
@@ -402,7 +402,7 @@ class ArrayFunctions(Calling):
         JNI: GetShortArrayElements.
         """
 
-    @jni_function(187, own=True, runs_java=False)
+    @jni_function(187, overridden=True, runs_java=False)
     def get_int_array_elements(self, array: IntArray) -> IntElements:
         """Return all elements of a ``int[]``.
 
@@ -425,7 +425,7 @@ class ArrayFunctions(Calling):
         JNI: GetIntArrayElements.
         """
 
-    @jni_function(188, own=True, runs_java=False)
+    @jni_function(188, overridden=True, runs_java=False)
     def get_long_array_elements(self, array: LongArray) -> LongElements:
         """Return all elements of a ``long[]``.
 
@@ -448,7 +448,7 @@ class ArrayFunctions(Calling):
         JNI: GetLongArrayElements.
         """
 
-    @jni_function(189, own=True, runs_java=False)
+    @jni_function(189, overridden=True, runs_java=False)
     def get_float_array_elements(self, array: FloatArray) -> FloatElements:
         """Return all elements of a ``float[]``.
 
@@ -471,7 +471,7 @@ class ArrayFunctions(Calling):
         JNI: GetFloatArrayElements.
         """
 
-    @jni_function(190, own=True, runs_java=False)
+    @jni_function(190, overridden=True, runs_java=False)
     def get_double_array_elements(self, array: DoubleArray) -> DoubleElements:
         """Return all elements of a ``double[]``.
 
@@ -494,7 +494,7 @@ class ArrayFunctions(Calling):
         JNI: GetDoubleArrayElements.
         """
 
-    @jni_function(191, own=True, while_pending=True)
+    @jni_function(191, overridden=True, while_pending=True)
     def release_boolean_array_elements(
         self,
         array: BooleanArray,
@@ -524,7 +524,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseBooleanArrayElements.
         """
 
-    @jni_function(192, own=True, while_pending=True)
+    @jni_function(192, overridden=True, while_pending=True)
     def release_byte_array_elements(
         self, array: ByteArray, elems: ByteElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -551,7 +551,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseByteArrayElements.
         """
 
-    @jni_function(193, own=True, while_pending=True)
+    @jni_function(193, overridden=True, while_pending=True)
     def release_char_array_elements(
         self, array: CharArray, elems: CharElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -578,7 +578,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseCharArrayElements.
         """
 
-    @jni_function(194, own=True, while_pending=True)
+    @jni_function(194, overridden=True, while_pending=True)
     def release_short_array_elements(
         self,
         array: ShortArray,
@@ -608,7 +608,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseShortArrayElements.
         """
 
-    @jni_function(195, own=True, while_pending=True)
+    @jni_function(195, overridden=True, while_pending=True)
     def release_int_array_elements(
         self, array: IntArray, elems: IntElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -635,7 +635,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseIntArrayElements.
         """
 
-    @jni_function(196, own=True, while_pending=True)
+    @jni_function(196, overridden=True, while_pending=True)
     def release_long_array_elements(
         self, array: LongArray, elems: LongElements, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:
@@ -662,7 +662,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseLongArrayElements.
         """
 
-    @jni_function(197, own=True, while_pending=True)
+    @jni_function(197, overridden=True, while_pending=True)
     def release_float_array_elements(
         self,
         array: FloatArray,
@@ -692,7 +692,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseFloatArrayElements.
         """
 
-    @jni_function(198, own=True, while_pending=True)
+    @jni_function(198, overridden=True, while_pending=True)
     def release_double_array_elements(
         self,
         array: DoubleArray,
@@ -722,7 +722,7 @@ class ArrayFunctions(Calling):
         JNI: ReleaseDoubleArrayElements.
         """
 
-    @jni_function(199, own=True)
+    @jni_function(199, overridden=True)
     def get_boolean_array_region(self, array: BooleanArray, start: Int, len: Int) -> BooleanRegion:
         """Return consecutive elements of a ``boolean[]``.
 
@@ -747,7 +747,7 @@ class ArrayFunctions(Calling):
         JNI: GetBooleanArrayRegion.
         """
 
-    @jni_function(200, own=True)
+    @jni_function(200, overridden=True)
     def get_byte_array_region(self, array: ByteArray, start: Int, len: Int) -> ByteRegion:
         """Return consecutive elements of a ``byte[]``.
 
@@ -772,7 +772,7 @@ class ArrayFunctions(Calling):
         JNI: GetByteArrayRegion.
         """
 
-    @jni_function(201, own=True)
+    @jni_function(201, overridden=True)
     def get_char_array_region(self, array: CharArray, start: Int, len: Int) -> CharRegion:
         """Return consecutive elements of a ``char[]``.
 
@@ -797,7 +797,7 @@ class ArrayFunctions(Calling):
         JNI: GetCharArrayRegion.
         """
 
-    @jni_function(202, own=True)
+    @jni_function(202, overridden=True)
     def get_short_array_region(self, array: ShortArray, start: Int, len: Int) -> ShortRegion:
         """Return consecutive elements of a ``short[]``.
 
@@ -822,7 +822,7 @@ class ArrayFunctions(Calling):
         JNI: GetShortArrayRegion.
         """
 
-    @jni_function(203, own=True)
+    @jni_function(203, overridden=True)
     def get_int_array_region(self, array: IntArray, start: Int, len: Int) -> IntRegion:
         """Return consecutive elements of a ``int[]``.
 
@@ -847,7 +847,7 @@ class ArrayFunctions(Calling):
         JNI: GetIntArrayRegion.
         """
 
-    @jni_function(204, own=True)
+    @jni_function(204, overridden=True)
     def get_long_array_region(self, array: LongArray, start: Int, len: Int) -> LongRegion:
         """Return consecutive elements of a ``long[]``.
 
@@ -872,7 +872,7 @@ class ArrayFunctions(Calling):
         JNI: GetLongArrayRegion.
         """
 
-    @jni_function(205, own=True)
+    @jni_function(205, overridden=True)
     def get_float_array_region(self, array: FloatArray, start: Int, len: Int) -> FloatRegion:
         """Return consecutive elements of a ``float[]``.
 
@@ -897,7 +897,7 @@ class ArrayFunctions(Calling):
         JNI: GetFloatArrayRegion.
         """
 
-    @jni_function(206, own=True)
+    @jni_function(206, overridden=True)
     def get_double_array_region(self, array: DoubleArray, start: Int, len: Int) -> DoubleRegion:
         """Return consecutive elements of a ``double[]``.
 
@@ -922,7 +922,7 @@ class ArrayFunctions(Calling):
         JNI: GetDoubleArrayRegion.
         """
 
-    @jni_function(207, own=True)
+    @jni_function(207, overridden=True)
     def set_boolean_array_region(
         self, array: BooleanArray, start: Int, buf: BooleanElements
     ) -> None:
@@ -946,7 +946,7 @@ class ArrayFunctions(Calling):
         JNI: SetBooleanArrayRegion.
         """
 
-    @jni_function(208, own=True)
+    @jni_function(208, overridden=True)
     def set_byte_array_region(self, array: ByteArray, start: Int, buf: ByteElements) -> None:
         """Change consecutive elements of a ``byte[]``.
 
@@ -968,7 +968,7 @@ class ArrayFunctions(Calling):
         JNI: SetByteArrayRegion.
         """
 
-    @jni_function(209, own=True)
+    @jni_function(209, overridden=True)
     def set_char_array_region(self, array: CharArray, start: Int, buf: CharElements) -> None:
         """Change consecutive elements of a ``char[]``.
 
@@ -990,7 +990,7 @@ class ArrayFunctions(Calling):
         JNI: SetCharArrayRegion.
         """
 
-    @jni_function(210, own=True)
+    @jni_function(210, overridden=True)
     def set_short_array_region(self, array: ShortArray, start: Int, buf: ShortElements) -> None:
         """Change consecutive elements of a ``short[]``.
 
@@ -1012,7 +1012,7 @@ class ArrayFunctions(Calling):
         JNI: SetShortArrayRegion.
         """
 
-    @jni_function(211, own=True)
+    @jni_function(211, overridden=True)
     def set_int_array_region(self, array: IntArray, start: Int, buf: IntElements) -> None:
         """Change consecutive elements of a ``int[]``.
 
@@ -1034,7 +1034,7 @@ class ArrayFunctions(Calling):
         JNI: SetIntArrayRegion.
         """
 
-    @jni_function(212, own=True)
+    @jni_function(212, overridden=True)
     def set_long_array_region(self, array: LongArray, start: Int, buf: LongElements) -> None:
         """Change consecutive elements of a ``long[]``.
 
@@ -1056,7 +1056,7 @@ class ArrayFunctions(Calling):
         JNI: SetLongArrayRegion.
         """
 
-    @jni_function(213, own=True)
+    @jni_function(213, overridden=True)
     def set_float_array_region(self, array: FloatArray, start: Int, buf: FloatElements) -> None:
         """Change consecutive elements of a ``float[]``.
 
@@ -1078,7 +1078,7 @@ class ArrayFunctions(Calling):
         JNI: SetFloatArrayRegion.
         """
 
-    @jni_function(214, own=True)
+    @jni_function(214, overridden=True)
     def set_double_array_region(self, array: DoubleArray, start: Int, buf: DoubleElements) -> None:
         """Change consecutive elements of a ``double[]``.
 
@@ -1100,7 +1100,7 @@ class ArrayFunctions(Calling):
         JNI: SetDoubleArrayRegion.
         """
 
-    @jni_function(222, since="1.2", own=True, runs_java=False)
+    @jni_function(222, since="1.2", overridden=True, runs_java=False)
     def get_primitive_array_critical(self, array: Array) -> Bytes:
         """Return the content of an array of primitives, read in a critical region.
 
@@ -1123,7 +1123,7 @@ class ArrayFunctions(Calling):
         JNI: GetPrimitiveArrayCritical.
         """
 
-    @jni_function(223, since="1.2", own=True, while_pending=True)
+    @jni_function(223, since="1.2", overridden=True, while_pending=True)
     def release_primitive_array_critical(
         self, array: Array, carray: Bytes, mode: ReleaseMode | str = ReleaseMode.COPY_BACK
     ) -> None:

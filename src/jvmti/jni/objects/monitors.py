@@ -11,7 +11,7 @@ from jvmti.refs import Object
 class MonitorFunctions(Calling):
     """The functions of the chapter "Monitor operations"."""
 
-    @jni_function(217, own=True)
+    @jni_function(217, overridden=True)
     def monitor_enter(self, obj: Object) -> Int:
         """Enter the monitor of an object, waiting until it is free.
 
@@ -38,7 +38,7 @@ class MonitorFunctions(Calling):
         JNI: MonitorEnter.
         """
 
-    @jni_function(218, own=True, while_pending=True)
+    @jni_function(218, overridden=True, while_pending=True)
     def monitor_exit(self, obj: Object) -> Int:
         """Exit the monitor of an object once.
 

@@ -11,7 +11,7 @@ from jvmti.refs import Memory, Object
 class BufferFunctions(Calling):
     """The functions of the chapter "NIO support"."""
 
-    @jni_function(229, since="1.4", own=True)
+    @jni_function(229, since="1.4", overridden=True)
     def new_direct_byte_buffer(self, address: Memory, capacity: Long) -> Object:
         """Make a direct ``java.nio.ByteBuffer`` over memory of the target.
 

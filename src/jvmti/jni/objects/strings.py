@@ -55,7 +55,7 @@ class StringFunctions(Calling):
         JNI: GetStringLength.
         """
 
-    @jni_function(165, own=True, runs_java=False, early=True)
+    @jni_function(165, overridden=True, runs_java=False, early=True)
     def get_string_chars(self, string: String) -> UnicodeText:
         """Return the text of a string, which travels as UTF-16.
 
@@ -116,7 +116,7 @@ class StringFunctions(Calling):
         JNI: GetStringUTFLength.
         """
 
-    @jni_function(169, own=True, c_name="GetStringUTFChars", runs_java=False)
+    @jni_function(169, overridden=True, c_name="GetStringUTFChars", runs_java=False)
     def get_string_utf_chars(self, string: String) -> Text:
         """Return the text of a string, which travels as modified UTF-8.
 
@@ -136,7 +136,7 @@ class StringFunctions(Calling):
         JNI: GetStringUTFChars.
         """
 
-    @jni_function(220, since="1.2", own=True)
+    @jni_function(220, since="1.2", overridden=True)
     def get_string_region(self, string: String, start: Int, len: Int) -> UnicodeText:
         """Return a part of a string, which travels as UTF-16.
 
@@ -159,7 +159,7 @@ class StringFunctions(Calling):
         JNI: GetStringRegion.
         """
 
-    @jni_function(221, since="1.2", own=True, c_name="GetStringUTFRegion")
+    @jni_function(221, since="1.2", overridden=True, c_name="GetStringUTFRegion")
     def get_string_utf_region(self, string: String, start: Int, len: Int) -> Text:
         """Return a part of a string, which travels as modified UTF-8.
 
@@ -182,7 +182,7 @@ class StringFunctions(Calling):
         JNI: GetStringUTFRegion.
         """
 
-    @jni_function(224, since="1.2", own=True, runs_java=False)
+    @jni_function(224, since="1.2", overridden=True, runs_java=False)
     def get_string_critical(self, string: String) -> UnicodeText:
         """Return the text of a string, read in a critical region.
 

@@ -29,7 +29,7 @@ from jvmti.refs import Class, Throwable
 class ExceptionFunctions(Calling):
     """The functions of the chapter "Exceptions"."""
 
-    @jni_function(13, own=True)
+    @jni_function(13, overridden=True)
     def throw(self, obj: Throwable) -> Int:
         """Throw an exception object.
 
@@ -55,7 +55,7 @@ class ExceptionFunctions(Calling):
         JNI: Throw.
         """
 
-    @jni_function(14, guard="throw_new", own=True)
+    @jni_function(14, guard="throw_new", overridden=True)
     def throw_new(self, clazz: Class, message: Text) -> Int:
         """Make an exception of a class with a message, and throw it.
 
@@ -82,7 +82,7 @@ class ExceptionFunctions(Calling):
         JNI: ThrowNew.
         """
 
-    @jni_function(15, own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(15, overridden=True, runs_java=False, while_pending=True, early=True)
     def exception_occurred(self) -> Throwable | None:
         """Return the pending exception of this thread's channel.
 
@@ -103,7 +103,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionOccurred.
         """
 
-    @jni_function(16, own=True, while_pending=True)
+    @jni_function(16, overridden=True, while_pending=True)
     def exception_describe(self) -> None:
         """Print the pending exception and clear it.
 
@@ -121,7 +121,7 @@ class ExceptionFunctions(Calling):
         JNI: ExceptionDescribe.
         """
 
-    @jni_function(17, own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(17, overridden=True, runs_java=False, while_pending=True, early=True)
     def exception_clear(self) -> None:
         """Clear the pending exception of this thread's channel.
 
@@ -162,7 +162,9 @@ class ExceptionFunctions(Calling):
         JNI: FatalError.
         """
 
-    @jni_function(228, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(
+        228, since="1.2", overridden=True, runs_java=False, while_pending=True, early=True
+    )
     def exception_check(self) -> Boolean:
         """Return whether this thread's channel has a pending exception.
 

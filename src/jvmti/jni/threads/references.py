@@ -20,7 +20,7 @@ from jvmti.refs import Object, WeakReference
 class ReferenceFunctions(Calling):
     """The functions of the chapter "Global and local references"."""
 
-    @jni_function(19, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(19, since="1.2", overridden=True, runs_java=False, while_pending=True, early=True)
     def push_local_frame(self, capacity: Int) -> Int:
         """Begin a frame: its end releases all objects that this thread receives until then.
 
@@ -43,7 +43,7 @@ class ReferenceFunctions(Calling):
         JNI: PushLocalFrame.
         """
 
-    @jni_function(20, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(20, since="1.2", overridden=True, runs_java=False, while_pending=True, early=True)
     def pop_local_frame(self, result: Object | None = None) -> Object | None:
         """End the innermost frame of this thread and release the objects received in it.
 
@@ -70,7 +70,7 @@ class ReferenceFunctions(Calling):
         JNI: PopLocalFrame.
         """
 
-    @jni_function(21, own=True, runs_java=False, early=True)
+    @jni_function(21, overridden=True, runs_java=False, early=True)
     def new_global_ref(self, obj: Object | None) -> Object | None:
         """Make a global reference, which outlives every frame.
 
@@ -92,7 +92,7 @@ class ReferenceFunctions(Calling):
         JNI: NewGlobalRef.
         """
 
-    @jni_function(22, own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(22, overridden=True, runs_java=False, while_pending=True, early=True)
     def delete_global_ref(self, global_ref: Object) -> None:
         """Delete a global reference; the wrapper is stale afterwards.
 
@@ -111,7 +111,7 @@ class ReferenceFunctions(Calling):
         JNI: DeleteGlobalRef.
         """
 
-    @jni_function(23, own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(23, overridden=True, runs_java=False, while_pending=True, early=True)
     def delete_local_ref(self, local_ref: Object) -> None:
         """Release an object before the end of its frame; the wrapper is stale afterwards.
 
@@ -154,7 +154,7 @@ class ReferenceFunctions(Calling):
         JNI: IsSameObject.
         """
 
-    @jni_function(25, since="1.2", own=True, runs_java=False, early=True)
+    @jni_function(25, since="1.2", overridden=True, runs_java=False, early=True)
     def new_local_ref(self, ref: Object | None) -> Object | None:
         """Make another reference to an object, in the innermost frame of this thread.
 
@@ -198,7 +198,7 @@ class ReferenceFunctions(Calling):
         JNI: EnsureLocalCapacity.
         """
 
-    @jni_function(226, since="1.2", own=True, runs_java=False, early=True)
+    @jni_function(226, since="1.2", overridden=True, runs_java=False, early=True)
     def new_weak_global_ref(self, obj: Object) -> WeakReference:
         """Make a weak reference, which does not keep its object from being collected.
 
@@ -222,7 +222,9 @@ class ReferenceFunctions(Calling):
         JNI: NewWeakGlobalRef.
         """
 
-    @jni_function(227, since="1.2", own=True, runs_java=False, while_pending=True, early=True)
+    @jni_function(
+        227, since="1.2", overridden=True, runs_java=False, while_pending=True, early=True
+    )
     def delete_weak_global_ref(self, ref: WeakReference) -> None:
         """Delete a weak reference; the wrapper is stale afterwards.
 
@@ -239,7 +241,7 @@ class ReferenceFunctions(Calling):
         JNI: DeleteWeakGlobalRef.
         """
 
-    @jni_function(232, since="1.6", own=True, runs_java=False, early=True)
+    @jni_function(232, since="1.6", overridden=True, runs_java=False, early=True)
     def get_object_ref_type(self, obj: Object) -> RefType:
         """Return the kind of a reference.
 

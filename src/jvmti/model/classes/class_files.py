@@ -18,7 +18,7 @@ _NO_CLASS_FILE = b"\xca\xfe\xba\xbe"
 """The answer to the VM: too short to be a class file."""
 
 
-class _Own:
+class _TemporaryEnvironment:
     """An environment for one piece of work, with a capability of its own."""
 
     def __init__(self, vm: VM, capability: str) -> None:
@@ -53,7 +53,7 @@ def read_class_file(cls: Class) -> ClassFile:
         return _NO_CLASS_FILE
 
     _modifiable(cls, "it has no class file")
-    with _Own(vm, "can_retransform_classes") as env:
+    with _TemporaryEnvironment(vm, "can_retransform_classes") as env:
         # The VM asks the newest environment last, so it gets the file with the changes of all
         # others.
         with env.on("ClassFileLoadHook", seen, own=True):
@@ -78,7 +78,7 @@ def redefine(cls: Class, class_file: bytes) -> None:
             "pathlib.Path(…).read_bytes() reads one"
         )
     _modifiable(cls, "it cannot be redefined")
-    with _Own(cls._vm, "can_redefine_classes") as env:
+    with _TemporaryEnvironment(cls._vm, "can_redefine_classes") as env:
         try:
             env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
         finally:
@@ -88,7 +88,7 @@ def redefine(cls: Class, class_file: bytes) -> None:
 def retransform(cls: Class) -> None:
     """Let all agents change a class anew, as `Class.retransform` does."""
     _modifiable(cls, "it cannot be retransformed")
-    with _Own(cls._vm, "can_retransform_classes") as env:
+    with _TemporaryEnvironment(cls._vm, "can_retransform_classes") as env:
         try:
             env.retransform_classes([cls])
         finally:

@@ -378,8 +378,10 @@ class Class(Attributes, refs.Class):
     def _ask(self, method: str, signature: str) -> Any:
         """Call a method of ``java.lang.Class`` without parameters."""
         jni = self._vm.jni
-        asked = jni.get_method_id(self._vm.bootstrap_class("java/lang/Class"), method, signature)
-        return jni.call_object_method(self, asked)
+        method_id = jni.get_method_id(
+            self._vm.bootstrap_class("java/lang/Class"), method, signature
+        )
+        return jni.call_object_method(self, method_id)
 
     @property
     def nest_host(self) -> str:

@@ -16,7 +16,7 @@ from jvmti import display
 from jvmti.env.environment import Mapped
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.modifiers import ClassModifiers
-from jvmti.interface.signatures import fitting, java_name, signature_of
+from jvmti.interface.signatures import java_name, matcher, signature_of
 from jvmti.operations.functions import OPERATIONS
 from jvmti.text import modified_utf8 as text
 from jvmti.text.names import BOOTSTRAP, package_of
@@ -143,9 +143,9 @@ class Classes(display.Tabular):
         if pattern == "*":
             column = self._vm.env.map.get_loaded_classes().check().value.items
             return _listed(self._vm, column)
-        fits = fitting(pattern)
+        matches = matcher(pattern)
         texts = zip(*_texts(_signatures(self._vm)), strict=True)
-        return self._with({signature for signature, name in texts if fits(name)})
+        return self._with({signature for signature, name in texts if matches(name)})
 
     def named(self, name: str) -> ClassList:
         """The loaded classes with exactly this name; several loaders may each have one.

@@ -80,7 +80,7 @@ class Methods(Members["Method"]):
         if result.strip():
             return [one for one in found if one.signature == f"({types}){result.strip()}"]
         wanted = [one.strip().replace("...", "[]") for one in types.split(",") if one.strip()]
-        return [one for one in found if _fit(wanted, parameters_of(one.signature))]
+        return [one for one in found if _match(wanted, parameters_of(one.signature))]
 
     def _several(self, which: str, found: list[Method]) -> str:
         each = "\n".join(
@@ -114,11 +114,11 @@ class _Described(str):
         return str(self)
 
 
-def _fit(wanted: list[str], types: list[str]) -> bool:
-    return len(wanted) == len(types) and all(map(_fits, wanted, types))
+def _match(wanted: list[str], types: list[str]) -> bool:
+    return len(wanted) == len(types) and all(map(_matches, wanted, types))
 
 
-def _fits(wanted: str, kind: str) -> bool:
+def _matches(wanted: str, kind: str) -> bool:
     return kind == wanted or kind.endswith(("." + wanted, "$" + wanted))
 
 

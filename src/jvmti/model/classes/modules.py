@@ -81,7 +81,7 @@ class ClassLoader(Attributes, refs.ClassLoader):
 
     @escaped
     def __repr__(self) -> str:
-        return _shown(self, super().__repr__())
+        return _short_repr(self, super().__repr__())
 
 
 @frozen
@@ -199,7 +199,7 @@ class Module(Attributes, refs.Module):
 
     @escaped
     def __repr__(self) -> str:
-        return _shown(self, super().__repr__())
+        return _short_repr(self, super().__repr__())
 
 
 class Modules(list[Module]):
@@ -247,7 +247,7 @@ def class_loaders(vm: VM) -> list[ClassLoaderSummary]:
     return found
 
 
-def _shown(thing: Any, otherwise: str) -> str:
+def _short_repr(thing: Any, otherwise: str) -> str:
     """A short text with the name, or without it if the VM is gone."""
     try:
         return f"<{type(thing).__name__} {thing}>" if thing._handle else otherwise

@@ -60,7 +60,7 @@ def set_objects(array: Any, place: Any, value: Any) -> None:
     if len(given) != len(places):
         raise ValueError(f"{len(given)} values for {len(places)} elements: arrays do not grow")
     for one in given:
-        if values.fit(vm, one, element) is None:
+        if values.conversion_to(vm, one, element) is None:
             raise values.refusal(vm, one, element, "element")
     if places:
         items = values.in_bulk(vm, given, element)
@@ -81,7 +81,7 @@ def get_numbers(array: Any, place: Any) -> Any:
     """An element of an array of primitive values, or a NumPy array of some."""
     region = _function(array, "get", "region")
     if not isinstance(place, slice):
-        return _shown(array, region(array, _index(array, place), 1)[0].item())
+        return _python_element(array, region(array, _index(array, place), 1)[0].item())
     chosen = range(*place.indices(length_of(array)))
     if not chosen:
         return numpy.empty(0, values.DTYPES[array.LETTER])
@@ -90,7 +90,7 @@ def get_numbers(array: Any, place: Any) -> Any:
     return found if chosen.step == 1 else found[[index - first for index in chosen]]
 
 
-def _shown(array: Any, value: Any) -> Any:
+def _python_element(array: Any, value: Any) -> Any:
     return chr(value) if array.LETTER == "C" else value
 
 

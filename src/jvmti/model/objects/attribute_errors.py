@@ -30,13 +30,13 @@ def no_attribute(item: Any, name: str, *, static: bool) -> AttributeError:
         what = f"class {cls.name}" if static else f"an object of {cls.name}"
     except (Error, LookupError):  # the object is gone, or cannot be asked now
         what = f"this {type(item).__name__}"
-    said = f"{what} has no Python attribute {name!r}"
+    message = f"{what} has no Python attribute {name!r}"
     if name in how:
-        return AttributeError(f"{said}; in Java it is {' and '.join(how[name])}")
+        return AttributeError(f"{message}; in Java it is {' and '.join(how[name])}")
     own = {one: [repr(one)] for one in dir(type(item)) if not one.startswith("_")}
-    written = {**how, **own}
-    near = suggestion(name, written, shown=lambda one: " and ".join(written[one]))
-    return AttributeError(said + near)
+    forms = {**how, **own}
+    near = suggestion(name, forms, formatted=lambda one: " and ".join(forms[one]))
+    return AttributeError(message + near)
 
 
 def _java_names(cls: Class, receiver: str, static: bool) -> dict[str, list[str]]:
@@ -53,11 +53,11 @@ def _java_names(cls: Class, receiver: str, static: bool) -> dict[str, list[str]]
             if name.startswith("<"):
                 continue
             if any(one.is_static or not static for one in overloads):
-                found.setdefault(name, []).append(_written(receiver, name, overloads))
+                found.setdefault(name, []).append(_call_form(receiver, name, overloads))
     return found
 
 
-def _written(receiver: str, name: str, overloads: list[Overload]) -> str:
+def _call_form(receiver: str, name: str, overloads: list[Overload]) -> str:
     arguments = "" if any(one.signature.startswith("()") for one in overloads) else ", …"
     return f'the method {receiver}.call("{name}"{arguments})'
 

@@ -48,12 +48,12 @@ def values_of(read: Values) -> list[Any]:
     found: list[Any] = []
     if texts:
         found = _texts(plan.lengths.unpack_from(data, lengths_at), data[text_at:])
-        if texts == count and not plan.cut:
+        if texts == count and not plan.truncated_texts:
             return found
     values = list(plan.pick([*plan.numbers.unpack_from(data, _NUMBERS_AT), *found, *objects, None]))
     for place in plan.characters:
         values[place] = chr(values[place])
-    for place in plan.cut:
+    for place in plan.truncated_texts:
         values[place] = TruncatedText(values[place])
     return values
 
@@ -69,7 +69,7 @@ _PLANNED = 256
 class _Plan:
     """Where the values with certain letters are: numbers first, then texts, objects and null."""
 
-    __slots__ = ("characters", "cut", "lengths", "numbers", "pick")
+    __slots__ = ("characters", "truncated_texts", "lengths", "numbers", "pick")
 
     def __init__(self, letters: bytes) -> None:
         self.numbers = struct.Struct(
@@ -93,7 +93,7 @@ class _Plan:
             self.pick = lambda pool: [pool[place] for place in places]
         self.lengths = struct.Struct(f"<{texts}i")
         self.characters = _places(letters, b"C")
-        self.cut = _places(letters, bytes([Letter.TEXT_CUT]))
+        self.truncated_texts = _places(letters, bytes([Letter.TEXT_CUT]))
 
 
 def _places(letters: bytes, wanted: bytes) -> list[int]:

@@ -275,11 +275,11 @@ class Frame:
             with env.batch() as batch:
                 counted = batch.get_frame_count(thread)
                 seen = batch.get_frame_location(thread, self.depth + self._stack[2])
-            depth = shown = self.depth + self._stack[2]
+            depth = own_depth = self.depth + self._stack[2]
             if self._stack[1] is not None:
                 # As far from the bottom as it was.
                 depth += counted.result() - self._stack[1]
-            if depth == shown:
+            if depth == own_depth:
                 place = seen.result()
             elif depth < 0:
                 raise self._gone()

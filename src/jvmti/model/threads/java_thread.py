@@ -270,11 +270,11 @@ class Thread(Attributes, refs.Thread):
 
         JVM TI: ResumeThread.
         """
-        kept = self._vm.threads._suspensions
-        for suspension in reversed(kept):
+        suspensions = self._vm.threads._suspensions
+        for suspension in reversed(suspensions):
             if suspension.threads == [self]:
                 suspension.resume()
-                kept.remove(suspension)
+                suspensions.remove(suspension)
                 return
         raise error_for(
             ErrorCode.THREAD_NOT_SUSPENDED,

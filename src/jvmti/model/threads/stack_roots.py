@@ -80,12 +80,12 @@ def _read(cls: Class) -> None:
             known[method._handle] = (code.bytecodes, code.local_variables)
 
 
-def _same(code: bytes, written: bytes) -> bool:
+def _same(code: bytes, other: bytes) -> bool:
     """Whether code is the same but for the numbers of constants, which a redefinition changes."""
-    return code == written or (
-        len(code) == len(written)
+    return code == other or (
+        len(code) == len(other)
         and [replace(one, constant=None) for one in instructions(code)]
-        == [replace(one, constant=None) for one in instructions(written)]
+        == [replace(one, constant=None) for one in instructions(other)]
     )
 
 

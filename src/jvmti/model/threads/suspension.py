@@ -62,7 +62,7 @@ class Suspension:
         """The environment that may suspend and resume now; it may be another one later."""
         virtual = virtual or any(thread.is_virtual for thread in self._wanted)
         more = ("can_support_virtual_threads",) if virtual else ()
-        return self._vm._lending.lent(Capabilities.of("can_suspend", *more))
+        return self._vm._capability_pool.borrowed(Capabilities.of("can_suspend", *more))
 
     def _more(self, threads: Sequence[Thread]) -> list[ErrorCode]:
         with self._able() as env:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.model.values.containers import Reader, contents_of
-from jvmti.model.values.conversion import BOXED, OBJECT, fit, natural_signature, supertypes
+from jvmti.model.values.conversion import (
+    BOXED,
+    OBJECT,
+    conversion_to,
+    natural_signature,
+    supertypes,
+)
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -59,7 +65,7 @@ def boxes_like(item: Any, name: str, types: list[str], arguments: Any) -> list[s
     for place in plain:
         values = is_map and (name == "containsValue" or (place > 0 and name != "subMap"))
         box = _box_of(vm, item, is_map=is_map, values=values)
-        if box is not None and fit(vm, arguments[place], box) is not None:
+        if box is not None and conversion_to(vm, arguments[place], box) is not None:
             found[place] = box
     return found
 

@@ -111,8 +111,8 @@ def _suspects(suspended: set[str]) -> str:
     if not suspended:
         return ""
     names = sorted(suspended)
-    shown = ", ".join(map(repr, names[:5])) + (" and others" if len(names) > 5 else "")
-    return f"; it may wait for a suspended thread: {shown}"
+    listed = ", ".join(map(repr, names[:5])) + (" and others" if len(names) > 5 else "")
+    return f"; it may wait for a suspended thread: {listed}"
 
 
 __all__ = ["TIME_LIMIT", "call", "explained", "new"]

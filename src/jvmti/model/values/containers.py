@@ -322,8 +322,8 @@ def _queue(path: str, first: str) -> Shape:
 
 def _circle(read: Reader, array: Any, start: int, size: int) -> Contents:
     """A part of an array that goes on at its beginning."""
-    room = 0 if array is None else len(array)
-    found = read.elements(array, min(size, max(room - start, 0)), start)
+    capacity = 0 if array is None else len(array)
+    found = read.elements(array, min(size, max(capacity - start, 0)), start)
     if len(found) < read.limit(size):
         found += read.elements(array, size - len(found))[: read.limit(size) - len(found)]
     return Contents(size, [one for one in found if one is not None])

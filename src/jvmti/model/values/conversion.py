@@ -184,12 +184,12 @@ def to_java(vm: VM, value: Any, signature: str) -> Any:
         OverflowError: a number is out of the range of its type.
         JavaException: Java code threw, while an object was made.
     """
-    if fit(vm, value, signature) is None:
+    if conversion_to(vm, value, signature) is None:
         raise refusal(vm, value, signature)
     return convert(vm, value, signature)
 
 
-def fit(vm: VM, value: Any, signature: str) -> Conversion | None:
+def conversion_to(vm: VM, value: Any, signature: str) -> Conversion | None:
     """How a Python value gets to a Java type; ``None`` if it cannot.
 
     Args:
@@ -198,19 +198,19 @@ def fit(vm: VM, value: Any, signature: str) -> Conversion | None:
         signature: of the type.
     """
     if len(signature) == 1:
-        return _fit_primitive(vm, value, signature)
+        return _primitive_conversion(vm, value, signature)
     if value is None:
         return Conversion.DIRECT
     if isinstance(value, refs.Object):
         return Conversion.DIRECT if isinstance_of(vm, value, signature) else None
     natural = natural_signature(value)
     if natural is None:
-        return _fit_container(vm, value, signature)
+        return _container_conversion(vm, value, signature)
     if len(natural) == 1:
         if signature in BOXES[natural].supertypes:
             return Conversion.BOXED
         primitive = BOXED.get(signature)
-        if primitive and _fit_primitive(vm, value, primitive) is not None:
+        if primitive and _primitive_conversion(vm, value, primitive) is not None:
             return Conversion.CONVERTED
         return None
     if natural == STRING:
@@ -220,7 +220,7 @@ def fit(vm: VM, value: Any, signature: str) -> Conversion | None:
         return Conversion.CONVERTED if single else None
     if signature == natural or signature in _EVERY_ARRAY:
         return Conversion.DIRECT
-    return _fit_container(vm, value, signature)
+    return _container_conversion(vm, value, signature)
 
 
 def natural_signature(value: Any) -> str | None:
@@ -250,7 +250,7 @@ def _is_character(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 1 and ord(value) <= 0xFFFF
 
 
-def _fit_primitive(vm: VM, value: Any, letter: str) -> Conversion | None:
+def _primitive_conversion(vm: VM, value: Any, letter: str) -> Conversion | None:
     if isinstance(value, refs.Object):
         inside = BOXED.get(value.cls.signature)  # type: ignore[attr-defined]
         return Conversion.BOXED if inside and letter in WIDER[inside] else None
@@ -271,7 +271,7 @@ def _fit_primitive(vm: VM, value: Any, letter: str) -> Conversion | None:
     return Conversion.CONVERTED if letter == "F" and natural == "D" else None
 
 
-def _fit_container(vm: VM, value: Any, signature: str) -> Conversion | None:
+def _container_conversion(vm: VM, value: Any, signature: str) -> Conversion | None:
     if isinstance(value, numpy.ndarray):
         items: Any = value
         if value.ndim != 1 or value.dtype.kind not in "biuf":
@@ -286,13 +286,13 @@ def _fit_container(vm: VM, value: Any, signature: str) -> Conversion | None:
         element = signature[1:]
         if isinstance(value, numpy.ndarray) and len(element) == 1:
             return Conversion.CONVERTED if narrowed(value, element) is not None else None
-        fits = all(fit(vm, item, element) is not None for item in items)
-        return Conversion.CONVERTED if fits else None
+        convertible = all(conversion_to(vm, item, element) is not None for item in items)
+        return Conversion.CONVERTED if convertible else None
     if isinstance(value, _COLLECTIONS.get(signature, ())):
         if isinstance(value, Mapping):
             items = [*value.keys(), *value.values()]
-        fits = all(fit(vm, item, OBJECT) is not None for item in items)
-        return Conversion.CONVERTED if fits else None
+        convertible = all(conversion_to(vm, item, OBJECT) is not None for item in items)
+        return Conversion.CONVERTED if convertible else None
     return None
 
 
@@ -549,7 +549,7 @@ __all__ = [
     "Conversion",
     "convert",
     "described",
-    "fit",
+    "conversion_to",
     "is_box",
     "isinstance_of",
     "lineage",

@@ -16,7 +16,14 @@ from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.signatures import parameters_of
 from jvmti.model.values import conversion as values
 from jvmti.model.values.boxing import boxes_like
-from jvmti.model.values.conversion import BUILT_IN, OBJECT, WIDER, Conversion, fit, lineage
+from jvmti.model.values.conversion import (
+    BUILT_IN,
+    OBJECT,
+    WIDER,
+    Conversion,
+    conversion_to,
+    lineage,
+)
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, printable
 
@@ -166,29 +173,31 @@ def choose(
     """
     vm = cls._vm
     methods = overloads_of(cls)
-    shown = cls.name
+    class_name = cls.name
     candidates = methods.get(name, [])
     if not candidates:
         if name == "<init>":
             raise LookupError(
-                printable(f"{shown} has no constructor: it is an interface, array or primitive")
+                printable(
+                    f"{class_name} has no constructor: it is an interface, array or primitive"
+                )
             )
         hint = _of_class_object(vm, name) if static else ""
         raise LookupError(
-            printable(f"{shown} has no method {name!r}{hint or suggestion(name, methods)}")
+            printable(f"{class_name} has no method {name!r}{hint or suggestion(name, methods)}")
         )
     if static and name != "<init>":
         of_class = [one for one in candidates if one.is_static]
         if not of_class:
             how = _of_class_object(vm, name) or ": call it on an object of the class"
-            raise LookupError(printable(f"{shown}.{name} is not static{how}"))
+            raise LookupError(printable(f"{class_name}.{name} is not static{how}"))
         candidates = of_class
     if signature is not None:
-        candidates = [_by_signature(shown, name, candidates, signature)]
-    found = _most_fitting(vm, candidates, arguments)
+        candidates = [_by_signature(class_name, name, candidates, signature)]
+    found = _best_matches(vm, candidates, arguments)
     if not found:
-        raise _nothing_fits(vm, shown, name, candidates, arguments)
-    overload, expanded = _most_specific(vm, shown, name, found, arguments)
+        raise _no_match(vm, class_name, name, candidates, arguments)
+    overload, expanded = _most_specific(vm, class_name, name, found, arguments)
     types = _expanded(overload.parameters, len(arguments)) if expanded else overload.parameters
     types = boxes_like(receiver, name, types, arguments)
     made = [
@@ -223,7 +232,9 @@ def _expanded(parameters: list[str], count: int) -> list[str]:
     return [*parameters[:fixed], *[parameters[-1][1:]] * (count - fixed)]
 
 
-def _by_signature(shown: str, name: str, candidates: list[Overload], signature: str) -> Overload:
+def _by_signature(
+    class_name: str, name: str, candidates: list[Overload], signature: str
+) -> Overload:
     wanted = signature.strip()
     spelt = [part.strip() for part in wanted.strip("()").split(",") if part.strip()]
     for one in candidates:
@@ -238,7 +249,7 @@ def _by_signature(shown: str, name: str, candidates: list[Overload], signature: 
                 return one
     raise LookupError(
         printable(
-            f"{shown} has no {'constructor' if name == '<init>' else name} with the signature "
+            f"{class_name} has no {'constructor' if name == '<init>' else name} with the signature "
             f"{signature!r}; there are {_listed(candidates)}"
         )
     )
@@ -252,7 +263,7 @@ def _listed(candidates: Sequence[Overload]) -> str:
 _Found = list[tuple[Overload, bool]]
 
 
-def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) -> _Found:
+def _best_matches(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) -> _Found:
     """The candidates of the first round that has any, and whether they take more arguments."""
     count = len(arguments)
     for expanded in (False, True):
@@ -267,7 +278,7 @@ def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) 
                 continue
             worst = Conversion.DIRECT
             for value, wanted in zip(arguments, types, strict=True):
-                how = fit(vm, value, wanted)
+                how = conversion_to(vm, value, wanted)
                 if how is None:
                     break
                 worst = max(worst, how)
@@ -279,7 +290,7 @@ def _most_fitting(vm: VM, candidates: list[Overload], arguments: Sequence[Any]) 
 
 
 def _most_specific(
-    vm: VM, shown: str, name: str, found: _Found, arguments: Sequence[Any]
+    vm: VM, class_name: str, name: str, found: _Found, arguments: Sequence[Any]
 ) -> tuple[Overload, bool]:
     if len(found) == 1:
         return found[0]
@@ -309,7 +320,7 @@ def _most_specific(
     given = ", ".join(values.described(value) for value in arguments)
     raise TypeError(
         printable(
-            f"{shown}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "
+            f"{class_name}.{name}({given}) is ambiguous: {_listed([one for one, _ in found])}; "
             f'signature="{", ".join(parameters_of(found[0][0].signature))}" chooses the first'
         )
     )
@@ -341,10 +352,10 @@ def _lineages(vm: VM, one: Overload) -> dict[str, frozenset[str]]:
     return found
 
 
-def _nothing_fits(
-    vm: VM, shown: str, name: str, candidates: list[Overload], arguments: Sequence[Any]
+def _no_match(
+    vm: VM, class_name: str, name: str, candidates: list[Overload], arguments: Sequence[Any]
 ) -> Exception:
-    called = shown if name == "<init>" else f"{shown}.{name}"
+    called = class_name if name == "<init>" else f"{class_name}.{name}"
     given = ", ".join(values.described(value) for value in arguments)
     if len(candidates) == 1:
         one = candidates[0]
@@ -353,7 +364,7 @@ def _nothing_fits(
             types = _expanded(types, len(arguments))
         if len(types) == len(arguments):
             for number, (value, wanted) in enumerate(zip(arguments, types, strict=True), 1):
-                if fit(vm, value, wanted) is None:
+                if conversion_to(vm, value, wanted) is None:
                     return values.refusal(vm, value, wanted, f"argument {number} of {one}")
         return TypeError(
             printable(f"{called}: {one} takes {len(types)} arguments, not {len(arguments)}")

@@ -259,8 +259,8 @@ def _described(vm: VM, item: Any) -> str:
         count = len(item)  # type: ignore[arg-type]
         return f"{name[:-1]}{count}] [{_array(vm, item, count)}]"
     if isinstance(item, refs.Throwable):
-        said = vm._agent.describe_throwable(item).message
-        return name if said is None else f"{name}: {said[:500]}"
+        message = vm._agent.describe_throwable(item).message
+        return name if message is None else f"{name}: {message[:500]}"
     try:
         plain = scalar_of(vm, item, _TEXT, _WITHIN)
     except ValueError:  # beyond what Python has
@@ -371,7 +371,7 @@ def _lines(vm: VM, item: Any, most: int) -> list[str] | None:
     if _holds(item):
         found = contents_of(Reader(vm, most, 500, _WITHIN), item)
         if found is not None and _MAP in kinds:
-            lines = [f"{_item(key)}: {_shown(value)}" for key, value in found.items]
+            lines = [f"{_item(key)}: {_value_text(value)}" for key, value in found.items]
             return lines + _more(found.size, len(lines))
         if found is not None:
             return _numbered(found.items, found.size)
@@ -380,12 +380,14 @@ def _lines(vm: VM, item: Any, most: int) -> list[str] | None:
     layout = layout_of(item.cls)
     fields = layout.fields[:most]
     values = read_fields(vm, item, fields, text=500, timeout=_WITHIN)
-    lines = [f"{name} = {_shown(one)}" for name, one in zip(layout.names, values, strict=False)]
+    lines = [
+        f"{name} = {_value_text(one)}" for name, one in zip(layout.names, values, strict=False)
+    ]
     return lines + _more(len(layout.names), len(lines))
 
 
 def _numbered(items: list[Any], size: int | None) -> list[str]:
-    lines = [f"{number}: {_shown(one)}" for number, one in enumerate(items)]
+    lines = [f"{number}: {_value_text(one)}" for number, one in enumerate(items)]
     return lines + _more(size, len(lines))
 
 
@@ -393,7 +395,7 @@ def _more(size: int | None, shown: int) -> list[str]:
     return [f"… {size - shown:,} more"] if size is not None and size > shown else []
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return repr(value) if isinstance(value, refs.Object) else _item(value)
 
 

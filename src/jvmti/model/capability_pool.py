@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 
-class Lending:
+class CapabilityPool:
     """The environments of a session, and which of them has what the model needs."""
 
     def __init__(self, vm: VM) -> None:
@@ -33,12 +33,12 @@ class Lending:
         self._others: weakref.WeakSet[Env] = weakref.WeakSet()
         self._lock = threading.RLock()
 
-    def note(self, env: Env) -> Env:
+    def add(self, env: Env) -> Env:
         """Remember an environment in which the program may take capabilities."""
         self._others.add(env)
         return env
 
-    def holder(self, wanted: Capabilities) -> Env | None:
+    def environment_with(self, wanted: Capabilities) -> Env | None:
         """An environment of the program's that has all of these."""
         for env in [self._vm.env, *self._others]:
             try:
@@ -60,10 +60,14 @@ class Lending:
         """
         with self._lock:
             own = self._own
-            if own is not None and not wanted & ~self._held and self._fits(own, wanted, emulated):
+            if (
+                own is not None
+                and not wanted & ~self._held
+                and self._qualifies(own, wanted, emulated)
+            ):
                 return own
-            env = self.holder(wanted)
-            if env is not None and self._fits(env, wanted, emulated):
+            env = self.environment_with(wanted)
+            if env is not None and self._qualifies(env, wanted, emulated):
                 return env
             if own is None:
                 own = self._own = self._vm.own_env()
@@ -74,11 +78,11 @@ class Lending:
             self._held |= wanted
             return own
 
-    def _fits(self, env: Env, wanted: Capabilities, emulated: bool) -> bool:
+    def _qualifies(self, env: Env, wanted: Capabilities, emulated: bool) -> bool:
         return emulated or not wanted & self._vm.emulation.held(env)
 
     @contextmanager
-    def lent(self, wanted: Capabilities) -> Iterator[Env]:
+    def borrowed(self, wanted: Capabilities) -> Iterator[Env]:
         """An environment that has all of these, during a ``with`` block.
 
         If the holder of an exclusive capability lacks others, it gets them meanwhile.
@@ -91,7 +95,7 @@ class Lending:
             try:
                 env = self.environment(wanted)
             except NotAvailable:
-                solo = self.holder(wanted & SOLO) if wanted & SOLO else None
+                solo = self.environment_with(wanted & SOLO) if wanted & SOLO else None
                 if solo is None:
                     raise
                 env = solo
@@ -167,4 +171,4 @@ class Lending:
             return bool(gives) | self._vm.breakpoints.give_back(wanted)
 
 
-__all__ = ["Lending"]
+__all__ = ["CapabilityPool"]
