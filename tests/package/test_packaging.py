@@ -163,6 +163,7 @@ def test_the_wheel_serves_every_python(wheel: Path) -> None:
     assert f"jvmti/_native/{HERE}/libjvmti.so" in names
     assert f"jvmti/_native/{HERE}/libjvmti_heap.so" in names
     assert "jvmti/py.typed" in names
+    assert {f"jvmti/profile/formats/flame.{kind}" for kind in ("html", "css", "js")} <= {*names}
     assert {f"jvmti/heap/html/report.{kind}" for kind in ("html", "css", "js")} <= {*names}
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     strangers = [name for name in names if not name.startswith(("jvmti/", "jvmti-"))]

@@ -106,3 +106,106 @@ def test_own_and_total_weights_are_those_of_a_loop_over_all_samples():
     assert {one.name: one.own for one in top if one.own} == own
     name, weight = total.most_common(5)[-1]
     assert profile.share(name) == pytest.approx(weight / profile.weight)
+
+
+def test_the_tree_counts_weights():
+    tree = made.shop().tree()
+    assert tree.lines() == [
+        " 70.0%   70 ms  com.acme.Server.run",
+        " 60.0%   60 ms    com.acme.Order.add",
+        " 20.0%   20 ms      java.util.HashMap.put",
+        " 10.0%   10 ms    java.util.HashMap.put",
+        " 20.0%   20 ms  com.acme.Order.add",
+        " 20.0%   20 ms  · com.acme.Order.add",
+    ]
+    assert tree.root.ends == 10_000_000
+
+
+def test_the_inverted_tree_begins_with_what_used_most():
+    assert made.shop().tree(inverted=True).lines()[:2] == [
+        " 60.0%   60 ms  com.acme.Order.add",
+        " 40.0%   40 ms    com.acme.Server.run",
+    ]
+
+
+def test_callers_and_callees_begin_at_the_outermost_call():
+    profile = made.shop()
+    assert profile.callers("java.util.HashMap.put").lines() == [
+        "100.0%   30 ms  java.util.HashMap.put",
+        " 66.7%   20 ms    com.acme.Order.add",
+        " 66.7%   20 ms    · com.acme.Server.run",
+        " 33.3%   10 ms    com.acme.Server.run",
+    ]
+    assert profile.callees("*.Order.add").lines() == [
+        "100.0%   80 ms  com.acme.Order.add",
+        " 25.0%   20 ms    com.acme.Order.add",
+        " 25.0%   20 ms    java.util.HashMap.put",
+    ]
+    assert len(profile.callers("com.acme.Cart.*")) == 0
+
+
+@pytest.mark.parametrize(
+    ("by", "weights"),
+    [
+        ("thread", {"worker-1": 60, "worker-2": 40}),
+        ("group", {"main": 60, "workers": 40}),
+        ("pool", {"worker-*": 100}),
+        ("state", {"running": 70, "native": 30}),
+        ("label", {"": 40, "/buy": 30, "/look": 30}),
+        ("kind", {"cpu": 100}),
+        ("owner", {"": 100}),
+    ],
+)
+def test_a_profile_falls_apart_by(by: str, weights: dict[str, int]):
+    parts = made.shop().by(by)
+    assert parts.weights == {name: weight * 1_000_000 for name, weight in weights.items()}
+    assert {name: part.weight for name, part in parts.items()} == parts.weights
+
+
+def test_a_split_by_something_else_is_refused():
+    with pytest.raises(ValueError, match="thread, group, pool"):
+        made.shop().by("moon")
+    with pytest.raises(KeyError):
+        made.shop().by("thread")["worker-3"]
+
+
+def test_profiles_of_several_jvms_become_one():
+    one, other = made.shop(), made.large(500, 20)
+    both = one.merge(other, processes=["shop", "batch"])
+    assert {name: part.weight for name, part in both.by("process").items()} == {
+        "shop": one.weight,
+        "batch": other.weight,
+    }
+    assert both.by("process")["batch"].top(None)[0][:3] == other.top(None)[0][:3]
+    assert [limit.process for limit in both.limits] == ["shop", "batch"]
+    again = both.merge(both)
+    assert (len(again.frames), len(again.stacks)) == (len(both.frames), len(both.stacks))
+
+
+def test_a_difference_is_of_amounts_per_second_of_each_part():
+    profile = made.shop()
+    before, after = profile.between(0, 4), profile.between(4, 10)
+    difference = before.diff(after)
+    rows = {one.name: one for one in difference.top()}
+    put = rows["java.util.HashMap.put"]
+    assert (put.own_before, put.own_after) == (0.0, pytest.approx(0.005))
+    assert rows["com.acme.Order.add"].own_change == pytest.approx(0.02 / 6 - 0.01)
+    shares = {one.name: one for one in before.diff(after, per="share").top()}
+    assert shares["com.acme.Order.add"].own_before == pytest.approx(1)
+    assert shares["com.acme.Order.add"].own_after == pytest.approx(1 / 3)
+
+
+def test_only_profiles_of_one_kind_can_be_compared():
+    profile = made.shop()
+    memory = Samples(**profile.samples.columns() | {"kind": Kind.ALLOC})
+    other = type(profile)(
+        memory, profile.stacks, profile.frames, profile.threads, labels=profile.labels
+    )
+    with pytest.raises(ValueError, match="cpu and alloc"):
+        profile.diff(other)
+
+
+def test_limits_say_what_to_know():
+    text = str(made.shop().limits[0])
+    assert "the kernel does not allow perf events" in text
+    assert "could not be walked: 1." in text

@@ -5,8 +5,11 @@ This package needs no JVM: `jvmti.profiling` takes profiles of one.
 
 from __future__ import annotations
 
+from jvmti.profile.difference import Change, Difference
 from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
+from jvmti.profile.files import open_profile as open
 from jvmti.profile.limits import Limits
+from jvmti.profile.parts import Parts
 from jvmti.profile.profile import Profile, Use
 from jvmti.profile.tables import (
     Frame,
@@ -21,12 +24,15 @@ from jvmti.profile.tables import (
 )
 
 __all__ = [
+    "Change",
+    "Difference",
     "Frame",
     "FrameKind",
     "Frames",
     "Kind",
     "Limits",
     "NotAProfile",
+    "Parts",
     "Profile",
     "ProfileError",
     "Samples",
@@ -36,4 +42,5 @@ __all__ = [
     "Thread",
     "Threads",
     "Use",
+    "open",
 ]

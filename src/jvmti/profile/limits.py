@@ -71,12 +71,12 @@ class Limits:
         if self.virtual_threads is False:
             found.append("Virtual threads appear as their carriers.")
         for number, what in (
-            (self.failed, "samples have no stack: it could not be walked"),
-            (self.truncated, "samples have a cut stack: it was too deep"),
-            (self.lost, "samples were dropped: there was no memory for them"),
+            (self.failed, "Samples without a stack, which could not be walked"),
+            (self.truncated, "Samples with a cut stack, which was too deep"),
+            (self.lost, "Samples that were dropped, because there was no memory for them"),
         ):
             if number:
-                found.append(f"{number:,} {what}.")
+                found.append(f"{what}: {number:,}.")
         interval, effective = self.interval, self.effective
         if interval and effective and not 0.5 <= effective / interval <= 2:
             found.append(

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from jvmti import display
-from jvmti.profile.call_tree import Columns, added, distinct
+from jvmti.profile.call_tree import CallTree, Columns, added, distinct
+from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.limits import Limits
+from jvmti.profile.merging import Merged
+from jvmti.profile.parts import Parts, code_of
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads, within
+from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import duration, size
+
+if TYPE_CHECKING:
+    from jvmti.profile.formats.flame import FlameGraph
 
 __all__ = ["Profile", "Use"]
 
 Moment = float | datetime.datetime | numpy.datetime64
-EMPTY = "(no stack)"
-"""The name of samples whose stack could not be walked."""
 
 
 class Use(NamedTuple):
@@ -201,12 +209,16 @@ class Profile(display.Tabular):
             end: likewise; the samples at this moment are not part of it.
         """
         time = self._samples.time
-        inside = numpy.ones(len(time), numpy.bool_)
-        if begin is not None:
-            inside &= time >= self._moment(begin)
-        if end is not None:
-            inside &= time < self._moment(end)
-        return self.where(inside)
+        first = self.began if begin is None else self._moment(begin)
+        last = max(self.ended, int(time.max(initial=0))) + 1 if end is None else self._moment(end)
+        part = self.where((time >= first) & (time < last))
+        part._limits = tuple(
+            dataclasses.replace(
+                one, began=max(one.began, first), ended=max(min(one.ended, last), first)
+            )
+            for one in self._limits
+        )
+        return part
 
     def _moment(self, given: Moment) -> int:
         if isinstance(given, datetime.datetime):
@@ -216,7 +228,105 @@ class Profile(display.Tabular):
             return int(given.astype("datetime64[ns]").astype(numpy.int64))
         return self.began + round(given * 1e9)
 
+    def by(self, what: str) -> Parts:
+        """The profile split: a mapping from names to profiles, the largest first.
+
+        Args:
+            what: ``"thread"``, ``"group"``, ``"pool"`` (threads whose names differ in the last
+                number), ``"process"``, ``"state"``, ``"label"`` (such as the request), ``"owner"``
+                of the lock, or ``"kind"`` of the samples.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        return Parts(self, what, *code_of(self, what))
+
+    def merge(self, *others: Profile, processes: Sequence[str] | None = None) -> Profile:
+        """This profile and others as one; samples stay in this order.
+
+        Args:
+            others: the other profiles.
+            processes: a name for the process of each, this one first; by default threads keep what
+                they have.
+
+        Raises:
+            ValueError: there is not one name for each profile.
+        """
+        names = [None] * (1 + len(others)) if processes is None else processes
+        merged = Merged()
+        for one, name in zip((self, *others), names, strict=True):
+            merged.add(
+                one.samples, one.stacks, one.frames, one.threads, one._limits, one.labels, name
+            )
+        return Profile(*merged.tables())
+
+    def diff(self, after: Profile, per: str | None = None) -> Difference:
+        """What changed from this profile to a later one.
+
+        Args:
+            after: the later profile.
+            per: what amounts are compared: ``"second"``, seconds of threads or bytes in each
+                second, or ``"share"`` of the whole; by default seconds, if both profiles know how
+                long they took.
+
+        Raises:
+            ValueError: the profiles are of different kinds, or a duration is missing.
+            SeveralKinds: a profile has samples of several kinds.
+        """
+        return Difference(self, after, per)
+
+    # Files
+
+    def to_arrow(self) -> Any:
+        """The samples as a ``pyarrow.Table``, with names in place of most numbers.
+
+        Its columns: ``time``, ``kind``, ``thread``, ``state``, ``weight``, ``method`` (the
+        innermost), ``line``, ``label`` and ``owner`` where there are any, and ``stack`` and
+        ``thread_row``, the rows of `stacks` and `threads`.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        from jvmti.profile.formats.arrow import samples_table
+
+        return samples_table(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file, in the format of its name's ending.
+
+        ``.parquet`` keeps everything, for `jvmti.profile.open` and as a table for other programs.
+        For pictures and other tools: ``.html`` (a flame graph), ``.collapsed`` or ``.txt``,
+        ``.pb.gz`` or ``.pprof``, ``.speedscope.json``, ``.perfetto-trace`` or ``.pftrace``,
+        ``.json`` or ``.json.gz`` (Firefox profiler), ``.otlp``.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Raises:
+            ValueError: the name has another ending.
+            SeveralKinds: the format has one kind of samples only, and this profile several.
+            ImportError: the format needs pyarrow, which is not installed.
+            OSError: the file cannot be written.
+        """
+        from jvmti.profile.files import save_profile
+
+        save_profile(self, path)
+
     # Views
+
+    def flame(self, title: str = "") -> FlameGraph:
+        """A flame graph: a page with search, zoom, threads and time; `save` writes it.
+
+        ::
+
+            profile.flame().save("flame.html")
+
+        Args:
+            title: its title; by default what the profile is.
+        """
+        from jvmti.profile.formats.flame import profile_graph
+
+        return profile_graph(self, title)
 
     @cached_property
     def stack_weights(self) -> NDArray[numpy.int64]:
@@ -242,13 +352,15 @@ class Profile(display.Tabular):
 
     def _stacks_with(self, pattern: str) -> NDArray[numpy.bool_]:
         """Which stacks have a method that matches."""
-        wanted = numpy.array(
-            [fnmatchcase(name, pattern) for name in self._columns.names], numpy.bool_
-        )
         stacks, methods = self._columns.methods_on_stacks
         found = numpy.zeros(len(self.stacks), numpy.bool_)
-        found[stacks[wanted[methods]]] = True
+        found[stacks[self._matching(pattern)[methods]]] = True
         return found
+
+    def _matching(self, pattern: str) -> NDArray[numpy.bool_]:
+        """Which methods match."""
+        names = self._columns.names
+        return numpy.array([fnmatchcase(name, pattern) for name in names], numpy.bool_)
 
     def with_frame(self, pattern: str) -> Profile:
         """The samples that have a method on the stack.
@@ -316,6 +428,83 @@ class Profile(display.Tabular):
             return frames.kind.astype(numpy.int32), [kind.name.lower() for kind in FrameKind]
         raise ValueError(f"by={by!r} is none of method, line, class, package, kind, type")
 
+    @property
+    def amount(self) -> Callable[[int], str]:
+        """Formats a weight: a duration, or a number of bytes.
+
+        Raises:
+            SeveralKinds: the samples are of several kinds.
+        """
+        return size if self.kind.unit == "bytes" else _duration
+
+    def tree(self, *, inverted: bool = False) -> StackTree:
+        """The stacks as one tree, whose counts are weights.
+
+        Args:
+            inverted: from the innermost frames on, so that the callers of each method are below it.
+
+        Raises:
+            SeveralKinds: the samples are of several kinds.
+        """
+        tree = self._columns.inverted if inverted else self._columns.tree
+        return self._as_tree(tree, self.stack_weights)
+
+    def callers(self, pattern: str) -> StackTree:
+        """Who calls a method: a tree from it outwards, whose counts are weights.
+
+        Where a method calls itself, its outermost call counts.
+
+        Args:
+            pattern: as for `share`.
+
+        Raises:
+            SeveralKinds: the samples are of several kinds.
+        """
+        stacks, weights = self._from(pattern, outwards=True)
+        return self._as_tree(CallTree(stacks, self._columns.method, inverted=True), weights)
+
+    def callees(self, pattern: str) -> StackTree:
+        """What a method calls: a tree from its outermost call on, whose counts are weights.
+
+        Args:
+            pattern: as for `share`.
+
+        Raises:
+            SeveralKinds: the samples are of several kinds.
+        """
+        stacks, weights = self._from(pattern, outwards=False)
+        return self._as_tree(CallTree(stacks, self._columns.method), weights)
+
+    def _from(self, pattern: str, *, outwards: bool) -> tuple[Stacks, NDArray[numpy.int64]]:
+        """The parts of stacks from a method on, and the weight of each."""
+        stacks, code = self.stacks, self._columns.method
+        matches = self._matching(pattern)[code[stacks.frames]]
+        place = numpy.arange(len(matches))
+        row = numpy.repeat(numpy.arange(len(stacks)), stacks.depths)
+        outermost = numpy.full(len(stacks), -1, numpy.int64)
+        numpy.maximum.at(outermost, row[matches], place[matches])
+        inside = (outermost >= 0)[row] & (
+            place >= outermost[row] if outwards else place <= outermost[row]
+        )
+        depths = numpy.bincount(row[inside], minlength=len(stacks))
+        offsets = numpy.concatenate([[0], numpy.cumsum(depths)])
+        weights = numpy.where(outermost >= 0, self.stack_weights, 0)
+        return Stacks(offsets, stacks.frames[inside]), weights
+
+    def _as_tree(self, tree: CallTree, weights: NDArray[numpy.int64]) -> StackTree:
+        total, own = tree.counted(weights)
+        names = self._columns.names
+        found = StackTree.of_nodes(
+            tree.parent.tolist(),
+            ["", *(names[code] for code in tree.name[1:].tolist())],
+            total.tolist(),
+            own.tolist(),
+        )
+        found.samples = len(self)
+        found.seconds = (self.ended - self.began) / 1e9
+        found.amount = self.amount
+        return found
+
     @escaped
     def __repr__(self) -> str:
         kinds = " and ".join(kind.name.lower() for kind in self.kinds) or "no"
@@ -324,3 +513,9 @@ class Profile(display.Tabular):
             f"<Profile: {len(self):,} {kinds} samples of {len(self.threads):,} threads "
             f"in {seconds:.3g} s>"
         )
+
+    _repr_html_ = display.html
+
+
+def _duration(nanoseconds: int) -> str:
+    return duration(nanoseconds / 1e9)

@@ -35,7 +35,7 @@ def flames(tree: StackTree) -> list[Content]:
             for child in node.children:
                 part = child.count / whole
                 if part >= _LEAST and len(drawn) < _MOST:
-                    drawn.append(_frame(child, at, part, depth))
+                    drawn.append(_frame(tree, child, at, part, depth))
                     deepest = depth + 1
                     below.append((at, child))
                 else:
@@ -50,10 +50,11 @@ def flames(tree: StackTree) -> list[Content]:
     return [element("div", graph, class_="flames", tabindex="0"), paragraph(about)]
 
 
-def _frame(node: StackNode, left: float, width: float, depth: int) -> Element:
+def _frame(tree: StackTree, node: StackNode, left: float, width: float, depth: int) -> Element:
     style = f"left:{left:.3%};width:{width:.3%};top:{depth * _HEIGHT}px;--hue:{_hue(node.name)}"
-    ends = f", {node.ends:,} of them end here" if node.ends else ""
-    title = f"{node.name}: on {node.count:,} stacks ({width:.1%}){ends}"
+    own = tree.amount(node.ends).removesuffix(" stacks")
+    ends = f", {own} of them end here" if node.ends else ""
+    title = f"{node.name}: on {tree.amount(node.count)} ({width:.1%}){ends}"
     label = _short(node.name) if width > 0.01 else ""
     return element("div", label, class_="frame", style=style, title=title)
 

@@ -7,7 +7,7 @@ spends its time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from jvmti import display
@@ -43,11 +43,17 @@ class StackNode:
         return f"<StackNode {self.name}, on {self.count:,} stacks>"
 
 
+def _stacks(count: int) -> str:
+    return f"{count:,} stacks"
+
+
 class StackTree:
     """Stacks merged from their outermost frames on; ``str`` is an indented tree.
 
     Attributes:
         root: the root; its ``count`` is the number of stacks.
+        amount: formats a count. In the tree of a profile a stack counts as many times as it has
+            nanoseconds or bytes.
         samples: the number of samples.
         seconds: for how long.
         longest_sample: the longest sample in seconds; the VM was stopped for at most as long.
@@ -60,6 +66,33 @@ class StackTree:
         self.seconds = 0.0
         self.longest_sample = 0.0
         self.unseen = ""
+        self.amount: Callable[[int], str] = _stacks
+
+    @classmethod
+    def of_nodes(
+        cls,
+        parents: Sequence[int],
+        names: Sequence[str],
+        counts: Sequence[int],
+        ends: Sequence[int],
+    ) -> StackTree:
+        """A tree of columns, a row for each node; nodes with a count of 0 are left out.
+
+        Args:
+            parents: the row of the node above, which comes before it; row 0 is the root.
+            names: the name of each node; no two below the same node are equal.
+            counts: the number of stacks with it.
+            ends: the number of stacks that end in it.
+        """
+        made = cls()
+        made.root.count, made.root.ends = counts[0], ends[0]
+        nodes = [made.root] * len(names)
+        for row in range(1, len(names)):
+            if counts[row]:
+                node = nodes[row] = StackNode(names[row])
+                node.count, node.ends = counts[row], ends[row]
+                nodes[parents[row]]._children[node.name] = node
+        return made
 
     def add(self, stack: Iterable[str], count: int = 1) -> None:
         """Add a stack.
@@ -104,6 +137,7 @@ class StackTree:
         found.samples, found.seconds = self.samples, self.seconds
         found.longest_sample = self.longest_sample
         found.unseen = self.unseen
+        found.amount = self.amount
         waiting = list(self.root._children.values())
         while waiting:
             node = waiting.pop()
@@ -132,12 +166,14 @@ class StackTree:
         found = []
         levels: list[int] = [0]
         only = False
+        own = self.amount is _stacks
         for depth, node in self.walk(threshold):
             del levels[depth + 1 :]
             level = levels[depth]
             mark = "· " if only else ""
             share = node.count / self.root.count
-            found.append(f"{share:6.1%} {node.count:>7,}  {'  ' * level}{mark}{node.name}")
+            count = f"{node.count:,}" if own else self.amount(node.count)
+            found.append(f"{share:6.1%} {count:>7}  {'  ' * level}{mark}{node.name}")
             only = len(node._children) == 1 and node.ends == 0
             levels.append(level if only else level + 1)
         return found
@@ -169,7 +205,7 @@ class StackTree:
             else "one sample"
         )
         why = f": {self.unseen}" if self.unseen and not self else ""
-        return f"<StackTree of {len(self):,} stacks, {what}{why}>"
+        return f"<StackTree of {self.amount(len(self))}, {what}{why}>"
 
     _repr_html_ = display.html
 

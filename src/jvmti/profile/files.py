@@ -1,0 +1,100 @@
+"""Files of profiles: which format a name or a content has."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from jvmti.profile.errors import NotAProfile
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+__all__ = ["SUFFIXES", "open_profile", "save_profile", "suffix_of"]
+
+_FORMATS = "jvmti.profile.formats"
+_WRITERS = {
+    ".parquet": "arrow",
+    ".html": "flame",
+    ".collapsed": "collapsed",
+    ".txt": "collapsed",
+    ".pb.gz": "pprof",
+    ".pprof": "pprof",
+    ".speedscope.json": "speedscope",
+    ".perfetto-trace": "perfetto",
+    ".pftrace": "perfetto",
+    ".otlp": "otlp",
+    ".json": "firefox",
+    ".json.gz": "firefox",
+}
+"""Modules with a function ``write(profile, path)``; an ending comes after those that end in it."""
+
+SUFFIXES = tuple(_WRITERS)
+"""The endings of names that `save_profile` writes."""
+
+_READERS = (
+    (b"PAR1", "arrow"),
+    (b"FLR\0", "jfr"),
+    (b"\x1f\x8b", "pprof"),
+)
+"""The first bytes of files, and modules with a function ``read(path)``."""
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The ending of a name that chooses its format.
+
+    Raises:
+        ValueError: it has none of these endings.
+    """
+    name = os.fspath(path).lower()
+    for suffix in SUFFIXES:
+        if name.endswith(suffix):
+            return suffix
+    raise ValueError(f"{os.fspath(path)}: the name must end in one of {', '.join(SUFFIXES)}")
+
+
+def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
+    """Write a file; see `jvmti.profile.Profile.save`.
+
+    The file appears when it is complete, so that nobody reads half of it, and an earlier one stays
+    if it cannot be written.
+    """
+    module = importlib.import_module(f"{_FORMATS}.{_WRITERS[suffix_of(path)]}")
+    path = os.fspath(path)
+    partial = f"{path}.{os.getpid()}.part"
+    try:
+        module.write(profile, partial, path)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+
+
+def open_profile(path: str | os.PathLike[str]) -> Profile:
+    """Open a file: one that `jvmti.profile.Profile.save` wrote, or of another profiler.
+
+    It reads this package's Parquet, recordings of the JDK's Flight Recorder (``.jfr``), pprof, and
+    collapsed stacks. Parquet and recordings have the times and threads of samples; pprof has none
+    of the times, and collapsed stacks neither.
+
+    Args:
+        path: the file; its content decides what it is, not its name.
+
+    Raises:
+        NotAProfile: it is something else, or damaged.
+        OSError: it cannot be read.
+        ImportError: it is Parquet, and pyarrow is not installed.
+    """
+    with open(path, "rb") as file:
+        first = file.read(8)
+    name = next((name for magic, name in _READERS if first.startswith(magic)), "collapsed")
+    module: Any = importlib.import_module(f"{_FORMATS}.{name}")
+    profile: Profile = module.read(os.fspath(path))
+    return profile
+
+
+def not_a_profile(path: str, why: object) -> NotAProfile:
+    """The error for a file."""
+    return NotAProfile(f"{path}: {why}")

@@ -1,0 +1,115 @@
+"""Collapsed stacks, as the first flame graph tools read them: a line for each distinct stack.
+
+``com.acme.Server.run;com.acme.Order.add 42``: the outermost frame first, and the weight.  Neither
+times nor threads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy
+
+from jvmti.profile.call_tree import distinct
+from jvmti.profile.errors import NotAProfile
+from jvmti.profile.limits import Limits
+from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+__all__ = ["read", "write"]
+
+_KINDS = {
+    "_[j]": FrameKind.COMPILED,
+    "_[0]": FrameKind.INTERPRETED,
+    "_[i]": FrameKind.INLINED,
+    "_[1]": FrameKind.COMPILED,
+    "_[k]": FrameKind.KERNEL,
+}
+"""What async-profiler adds to names with its option ``ann``."""
+_LINE = re.compile(r"(.*) (\d+)")
+
+
+def write(profile: Profile, path: str, name: str) -> None:
+    """Write the stacks of a profile of one kind; the weight is nanoseconds or bytes."""
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(collapsed(profile))
+
+
+def collapsed(profile: Profile) -> str:
+    """The lines, those with the largest weight first."""
+    columns = profile._columns
+    names = [clean(name) for name in columns.names]
+    weights = profile.stack_weights
+    method, stacks = columns.method, profile.stacks
+    found: Counter[str] = Counter()
+    for row in numpy.flatnonzero(weights).tolist():
+        codes = method[stacks[row]].tolist()
+        found[";".join([names[code] for code in reversed(codes)]) or "(no stack)"] += int(
+            weights[row]
+        )
+    return "".join([f"{stack} {weight}\n" for stack, weight in found.most_common()])
+
+
+def clean(name: str) -> str:
+    """A name without what ends it in this format."""
+    return " ".join(name.replace(";", ",").split()) or "?"
+
+
+def read(path: str) -> Profile:
+    """Read collapsed stacks of any tool; they count as processor time.
+
+    Raises:
+        NotAProfile: a line is something else.
+    """
+    from jvmti.profile.profile import Profile
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except UnicodeDecodeError:
+        raise NotAProfile(
+            f"{path} is no profile: neither Parquet, a recording of Flight Recorder, pprof nor "
+            "collapsed stacks"
+        ) from None
+    texts: list[str] = []
+    weights: list[int] = []
+    for number, line in enumerate(lines, 1):
+        parts = _LINE.fullmatch(line.rstrip())
+        if parts is None:
+            if not line.strip() or line.startswith("#"):
+                continue
+            raise NotAProfile(f"{path}, line {number}: not a stack, a space and a number")
+        if int(parts[2]) >= 1 << 62:
+            raise NotAProfile(f"{path}, line {number}: the number is too large")
+        texts.append(parts[1])
+        weights.append(int(parts[2]))
+    if not texts:
+        raise NotAProfile(f"{path} has no stacks")
+    stacks = [text.split(";")[::-1] if text != "(no stack)" else [] for text in texts]
+    codes, names = distinct([name for stack in stacks for name in stack])
+    frames = [_frame(name) for name in names]
+    return Profile(
+        Samples(0, numpy.zeros(len(stacks), numpy.int32), numpy.arange(len(stacks)), weights),
+        Stacks(numpy.concatenate([[0], numpy.cumsum([len(stack) for stack in stacks])]), codes),
+        Frames(
+            [frame[0] for frame in frames],
+            [frame[1] for frame in frames],
+            kind=numpy.array([frame[2] for frame in frames], numpy.uint8),
+        ),
+        Threads([0], [""]),
+        [Limits(Kind.CPU, notes=("The file says neither the kind of samples nor their times.",))],
+    )
+
+
+def _frame(name: str) -> tuple[str, str, FrameKind]:
+    kind = _KINDS.get(name[-4:], FrameKind.UNKNOWN)
+    if kind:
+        name = name[:-4]
+    class_name, dot, method = name.rpartition(".")
+    if not dot or not class_name or "::" in name or "`" in name or "(" in name:
+        return "", name, kind
+    return class_name.replace("/", "."), method, kind

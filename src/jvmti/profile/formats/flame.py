@@ -1,0 +1,255 @@
+"""Flame graphs: one page of HTML without anything from elsewhere.
+
+The page gets the tree of methods, and *cells*: the weight of one kind, thread and moment that ends
+in one node.  So it can show any thread, time and direction without the samples.  Names of the
+target are data in it, never markup, and its policy allows no script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from functools import cache
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.profile.call_tree import Columns, distinct
+from jvmti.profile.parts import pool_of
+from jvmti.profile.tables import FrameKind, Samples
+from jvmti.text.printable import escaped, printable
+from jvmti.text.quantities import duration
+
+if TYPE_CHECKING:
+    from jvmti.profile.difference import Difference
+    from jvmti.profile.profile import Profile
+
+__all__ = ["FlameGraph", "difference_graph", "profile_graph", "write"]
+
+_BUCKETS = (240, 60, 12, 1)
+"""Into how many moments a profile is divided: as many as there is room for."""
+_CELLS = 400_000
+_THREADS = 250
+"""With more threads, those of a pool are one."""
+_HEIGHT = 640
+
+
+class FlameGraph:
+    """A flame graph as a page; a notebook shows it.
+
+    Attributes:
+        html: the whole page.
+        title: its title.
+    """
+
+    def __init__(self, html: str, title: str) -> None:
+        self.html = html
+        self.title = title
+
+    def save(self, path: str) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html)
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, so that neither its style nor its script touches the notebook.
+        return (
+            f'<iframe sandbox="allow-scripts" style="width:100%;height:{_HEIGHT}px;border:0" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+    @escaped
+    def __repr__(self) -> str:
+        return f"<FlameGraph: {self.title}>"
+
+
+class _Part(NamedTuple):
+    """One of the things that the widths can be."""
+
+    name: str
+    unit: str
+    samples: Samples
+    scale: float
+    """What a weight is multiplied with."""
+
+
+def write(profile: Profile, path: str, name: str) -> None:
+    """Write the page of a profile."""
+    profile_graph(profile, title=Path(name).name).save(path)
+
+
+def profile_graph(profile: Profile, title: str = "") -> FlameGraph:
+    """The flame graph of a profile; its kinds of samples can be chosen in it."""
+    parts = []
+    for kind in profile.kinds or (profile.kind,):
+        samples = profile[kind].samples if len(profile) else profile.samples
+        parts.append(_Part(kind.name.lower(), kind.unit, samples, 1.0))
+    complaints = [f"{one!r:.200}"[1:-1] for one in profile.limits]
+    for one in profile.limits:
+        complaints += one.complaints()
+    seconds = duration((profile.ended - profile.began) / 1e9)
+    about = f"{len(profile):,} samples of {len(profile.threads):,} threads in {seconds}"
+    return _graph(profile, parts, title or about, [about, *complaints])
+
+
+def difference_graph(difference: Difference, title: str = "") -> FlameGraph:
+    """The flame graph of two profiles: red has grown, blue has shrunk."""
+    unit = "share" if difference.per == "share" else f"{difference.kind.unit}/s"
+    parts = [
+        _Part(name, unit.replace("ns", "s"), profile.samples, scale)
+        for name, profile, scale in zip(
+            ("before", "after"),
+            (difference.before, difference.after),
+            difference._scales,
+            strict=True,
+        )
+    ]
+    about = f"What changed, in amounts per {difference.per}: red has grown, blue has shrunk."
+    limits = [text for one in difference.before.limits for text in one.complaints()]
+    return _graph(difference.before, parts, title or "Difference", [about, *limits], compare=True)
+
+
+def _graph(
+    profile: Profile, parts: list[_Part], title: str, about: list[str], *, compare: bool = False
+) -> FlameGraph:
+    columns = profile._columns
+    tree = columns.tree
+    thread, threads = _threads(profile)
+    began, ended = profile.began, profile.ended
+    timed = ended > began and not compare
+    for buckets in _BUCKETS if timed else (1,):
+        cells = [
+            _cells(one.samples, tree.end, len(tree), thread, len(threads), began, ended, buckets)
+            for one in parts
+        ]
+        if sum(len(cell[0]) for cell in cells) <= _CELLS:
+            break
+    slots, kinds = [], []
+    for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
+        slots.append(cell[0] + number * buckets * len(threads))
+        # Weights are whole numbers of 32 bits.
+        divisor = max(1.0, float(cell[2].max(initial=0)) / 0xFFFFFFFF)
+        kinds.append({"name": part.name, "unit": part.unit, "scale": part.scale * divisor})
+        cells[number] = (cell[0], cell[1], numpy.rint(cell[2] / divisor))
+    slot = numpy.concatenate(slots)
+    data = {
+        "names": [printable(name) for name in columns.names],
+        "kindOfName": _kinds(columns),
+        "threads": [printable(name) for name in threads],
+        "kinds": kinds,
+        "buckets": buckets,
+        "seconds": (ended - began) / 1e9,
+        "whole": "all",
+        "compare": compare,
+        "limits": about,
+        "up": _packed(numpy.arange(len(tree)) - tree.parent),
+        "name": _packed(numpy.maximum(tree.name, 0)),
+        "slot": _packed(numpy.diff(slot, prepend=0)),
+        "node": _packed(numpy.concatenate([cell[1] for cell in cells])),
+        "weight": _packed(numpy.concatenate([cell[2] for cell in cells])),
+    }
+    page, style, script = _assets()
+    # No text of the target can end the element that it is in.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("&", "\\u0026")
+    html = page.substitute(
+        title=escape(printable(title)),
+        style=style,
+        script=script,
+        styledigest=_digest(style),
+        scriptdigest=_digest(script),
+        data=text,
+    )
+    return FlameGraph(html, title)
+
+
+Cells = tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]
+
+
+def _cells(
+    samples: Samples,
+    end: NDArray[numpy.int64],
+    nodes: int,
+    thread: NDArray[numpy.int32],
+    threads: int,
+    began: int,
+    ended: int,
+    buckets: int,
+) -> Cells:
+    """The distinct slots (thread and moment) with nodes, and the weight of each."""
+    if not len(samples):
+        return tuple(numpy.empty(0, numpy.int64) for _ in range(3))  # type: ignore[return-value]
+    slot = thread[samples.thread].astype(numpy.int64)
+    if buckets > 1:
+        bucket = (samples.time - began) // (max(ended - began, 1) // buckets + 1)
+        slot = slot * buckets + numpy.clip(bucket, 0, buckets - 1)
+    key = slot * nodes + end[samples.stack]
+    order = numpy.argsort(key)
+    ordered = key[order]
+    first = numpy.flatnonzero(numpy.diff(ordered, prepend=-1))
+    weights = numpy.add.reduceat(samples.weight[order], first).astype(numpy.float64)
+    found = ordered[first]
+    return found // nodes, found % nodes, weights
+
+
+def _threads(profile: Profile) -> tuple[NDArray[numpy.int32], list[str]]:
+    """A number for each thread, and the names of these; the busiest threads come first."""
+    names = list(profile.threads.name)
+    processes = profile.threads.process
+    if len(set(processes)) > 1:
+        names = [f"{name} ({one})" for name, one in zip(names, processes, strict=True)]
+    code, found = distinct(names)
+    if len(found) > _THREADS:
+        code, found = distinct([pool_of(name) for name in names])
+    if not found:
+        return numpy.zeros(1, numpy.int32), [""]
+    samples = numpy.bincount(profile.samples.thread, minlength=len(names))
+    order = numpy.argsort(-numpy.bincount(code, samples, len(found)), kind="stable")
+    rank = numpy.empty(len(order), numpy.int32)
+    rank[order] = numpy.arange(len(order))
+    kept = order[:_THREADS].tolist()
+    if len(order) > _THREADS:
+        rank = numpy.minimum(rank, _THREADS)
+        return rank[code], [found[row] for row in kept] + ["(other threads)"]
+    return rank[code], [found[row] for row in kept]
+
+
+def _kinds(columns: Columns) -> list[str]:
+    """What the code of each method is; its first frame decides."""
+    kinds = [""] * len(columns.names)
+    words = [one.name.lower() if one else "" for one in FrameKind]
+    for code, kind in zip(
+        columns.method[::-1].tolist(), columns.frames.kind[::-1].tolist(), strict=True
+    ):
+        kinds[code] = words[kind]
+    return kinds
+
+
+def _packed(numbers: NDArray[Any]) -> str:
+    """Numbers of 32 bits, deflated: the lowest bytes of all first, which compresses best."""
+    column = numpy.ascontiguousarray(numbers).astype("<u4")
+    planes = column.view(numpy.uint8).reshape(-1, 4).T.tobytes()
+    return base64.b64encode(zlib.compress(planes, 1)).decode()
+
+
+@cache
+def _assets() -> tuple[Template, str, str]:
+    here = Path(__file__)
+    return (
+        Template(here.with_suffix(".html").read_text("utf-8")),
+        here.with_suffix(".css").read_text("utf-8"),
+        here.with_suffix(".js").read_text("utf-8"),
+    )
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

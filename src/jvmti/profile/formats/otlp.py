@@ -1,0 +1,78 @@
+"""Profiles in OpenTelemetry's protocol: ``ProfilesData``, as an exporter sends them.
+
+Numbers of fields are those of ``opentelemetry/proto/profiles/v1development/profiles.proto``, which
+is not stable yet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy
+
+from jvmti.profile.call_tree import distinct
+from jvmti.profile.formats import protobuf
+from jvmti.profile.formats.pprof import stacks_of
+from jvmti.profile.tables import Kind
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+__all__ = ["write"]
+
+_UNITS = {"ns": "nanoseconds", "bytes": "bytes"}
+
+
+def write(profile: Profile, path: str, name: str) -> None:
+    """Write a profile: one of the format's for each kind of samples, with times and threads."""
+    with open(path, "wb") as file:
+        file.write(_encoded(profile))
+
+
+def _encoded(profile: Profile) -> bytes:
+    columns, stacks, frames = profile._columns, profile.stacks, profile.frames
+    thread, threads = distinct(list(profile.threads.name))
+    kinds = profile.kinds
+    # The first row of each table stands for nothing.
+    strings = ["", "thread.name", *_UNITS.values(), *(kind.name.lower() for kind in Kind)]
+    first_kind, first_name = 4, len(strings)
+    strings += columns.names
+    line = protobuf.message_rows(
+        3,
+        protobuf.varint_rows(1, columns.method.astype(numpy.int64) + 1),
+        protobuf.varint_rows(2, numpy.maximum(frames.line, 0)),
+    )
+    functions = protobuf.varint_rows(1, numpy.arange(len(columns.names)) + first_name)
+    dictionary = b"".join(
+        [
+            protobuf.one(*((table, b"") for table in (1, 2, 3, 4, 6, 7))),
+            protobuf.message_rows(2, line).tobytes(),
+            protobuf.message_rows(3, functions).tobytes(),
+            protobuf.repeated(5, [text.encode("utf-8", "replace") for text in strings]),
+            protobuf.repeated(
+                6, [protobuf.one((1, 1), (2, protobuf.one((1, one)))) for one in threads]
+            ),
+            protobuf.repeated(7, stacks_of(1, stacks)),
+        ]
+    )
+    duration = max(profile.ended - profile.began, 0)
+    made = []
+    for kind in kinds:
+        part = profile[kind].samples
+        attributes = thread[part.thread] if len(thread) else part.thread
+        value = protobuf.one((1, first_kind + kind), (2, 3 if kind.unit == "bytes" else 2))
+        samples = protobuf.message_rows(
+            2,
+            protobuf.varint_rows(1, part.stack.astype(numpy.int64) + 1),
+            protobuf.message_rows(2, protobuf.numbers(attributes.astype(numpy.int64) + 1)),
+            protobuf.message_rows(4, protobuf.numbers(part.weight)),
+            protobuf.fixed64_rows(5, part.time, packed=True),
+        )
+        made.append(
+            protobuf.one((1, value))
+            + samples.tobytes()
+            + protobuf.fixed64_rows(3, [profile.began]).tobytes()
+            + protobuf.one((4, duration), (5, value), (7, bytes(15) + bytes([kind + 1])))
+        )
+    scope = protobuf.one((1, protobuf.one((1, "jvmti"))), (2, made))
+    return protobuf.one((1, protobuf.one((2, scope))), (2, dictionary))

@@ -1,0 +1,125 @@
+"""The parts of a profile: whose samples they are, by thread, pool, state, request, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti import display
+from jvmti.profile.call_tree import added, distinct
+from jvmti.profile.tables import Kind, State
+from jvmti.text.printable import escaped, escaped_lines, printable
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+__all__ = ["PARTS", "Parts", "pool_of"]
+
+PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind")
+"""What a profile can be split by."""
+
+
+class Parts(Mapping[str, "Profile"]):
+    """A profile for each thread, state, request, …; those with the largest weight come first.
+
+    Each part is made when it is asked for.
+    """
+
+    def __init__(
+        self, profile: Profile, by: str, code: NDArray[numpy.integer], names: list[str]
+    ) -> None:
+        self._profile = profile
+        self._by = by
+        # Rows with the same number are a slice of this order.
+        self._order = numpy.argsort(code, kind="stable")
+        self._ends = numpy.cumsum(numpy.bincount(code, minlength=len(names)))
+        weights = added(code, profile.samples.weight, len(names))
+        counts = numpy.diff(self._ends, prepend=0)
+        order = numpy.lexsort((-counts, -weights))
+        self._numbers = {names[row]: row for row in order.tolist() if counts[row]}
+        self.weights: dict[str, int] = {
+            name: int(weights[row]) for name, row in self._numbers.items()
+        }
+        """The weight of each part."""
+
+    def __getitem__(self, name: str) -> Profile:
+        number = self._numbers[name]
+        begin = self._ends[number - 1] if number else 0
+        return self._profile.where(self._order[begin : self._ends[number]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @escaped
+    def __repr__(self) -> str:
+        return f"<Parts by {self._by}: {len(self):,}>"
+
+    @escaped_lines
+    def __str__(self) -> str:
+        whole = sum(self.weights.values()) or 1
+        return "\n".join(
+            [
+                repr(self),
+                *(
+                    f"{weight / whole:6.1%}  {printable(name)}"
+                    for name, weight in self.weights.items()
+                ),
+            ]
+        )
+
+    _repr_html_ = display.html
+
+
+def code_of(profile: Profile, by: str) -> tuple[NDArray[numpy.integer], list[str]]:
+    """A number for each sample, and a name for each number.
+
+    Raises:
+        ValueError: ``by`` is none of `PARTS`.
+    """
+    samples, threads = profile.samples, profile.threads
+    if by in ("state", "kind"):
+        kinds = State if by == "state" else Kind
+        column: NDArray[numpy.integer] = samples.state if by == "state" else samples.kind
+        return column, [one.name.lower() for one in kinds]
+    if by == "label":
+        return samples.label + 1, ["", *profile.labels]
+    if by == "thread":
+        names = _thread_names(profile)
+    elif by == "owner":
+        code, found = distinct(["", *_thread_names(profile)])
+        return code[samples.owner + 1], found
+    elif by == "group":
+        names = list(threads.group)
+    elif by == "pool":
+        names = [pool_of(name) for name in threads.name]
+    elif by == "process":
+        names = list(threads.process)
+    else:
+        raise ValueError(f"by={by!r} is none of {', '.join(PARTS)}")
+    code, found = distinct(names)
+    return (code[samples.thread] if len(code) else samples.thread), found
+
+
+def _thread_names(profile: Profile) -> list[str]:
+    """The names of threads, with the process where there are several."""
+    threads = profile.threads
+    if len(set(threads.process)) < 2:
+        return list(threads.name)
+    return [
+        f"{name} ({process})" for name, process in zip(threads.name, threads.process, strict=True)
+    ]
+
+
+def pool_of(name: str) -> str:
+    """The name of a thread with ``*`` for its numbers: ``pool-1-thread-*`` for its last, at least.
+
+    Threads of a pool differ in the last number of their names.
+    """
+    return re.sub(r"\d+(?=\D*$)", "*", name)

@@ -1,0 +1,253 @@
+"""Files of profiles: written, read again, and read by other programs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from profile import made
+from typing import Any
+
+import numpy
+import pyarrow.parquet
+import pytest
+
+import jvmti
+from jvmti.profile import Frames, Kind, Limits, NotAProfile, Profile, Samples, Stacks, Threads
+from jvmti.profile.files import SUFFIXES
+
+
+def saved(profile: Profile, path: Path) -> Path:
+    profile.save(path)
+    return path
+
+
+def several() -> Profile:
+    """Processor time and memory in one profile."""
+    one = made.shop()
+    columns = one.samples.columns()
+    kinds = numpy.array([Kind.CPU] * 5 + [Kind.ALLOC] * 5)
+    return Profile(
+        Samples(**columns | {"kind": kinds, "owner": [1, *[-1] * 9]}),
+        one.stacks,
+        one.frames,
+        one.threads,
+        [*one.limits, Limits(Kind.ALLOC, "jvmti", interval=524288, notes=("A note.",))],
+        one.labels,
+    )
+
+
+@pytest.mark.parametrize("make", [made.shop, several, lambda: made.large(2000, 50)])
+def test_parquet_keeps_everything(make: Any, tmp_path: Path):
+    profile = make()
+    again = jvmti.profile.open(saved(profile, tmp_path / "p.parquet"))
+    for name, column in profile.samples.columns().items():
+        assert numpy.array_equal(again.samples.columns()[name], column), name
+    assert list(again.frames) == list(profile.frames)
+    assert list(again.threads) == list(profile.threads)
+    assert [one.tolist() for one in again.stacks] == [one.tolist() for one in profile.stacks]
+    assert again.limits == profile.limits
+    assert again.labels == profile.labels
+
+
+def test_other_programs_read_the_names_of_samples(tmp_path: Path):
+    table = pyarrow.parquet.read_table(saved(made.shop(), tmp_path / "p.parquet"))
+    row = table.slice(4, 1).to_pylist()[0]
+    assert row["thread"] == "worker-1"
+    assert row["method"] == "java.util.HashMap.put"
+    assert (row["state"], row["weight"], row["label"]) == ("running", 10_000_000, "/look")
+    assert table["method"].to_pylist()[9] is None
+    assert pyarrow.table(made.shop()).num_rows == 10
+
+
+@pytest.mark.parametrize("suffix", [".pb.gz", ".collapsed"])
+def test_files_without_times_have_the_same_stacks(suffix: str, tmp_path: Path):
+    profile = made.large(2000, 50)
+    again = jvmti.profile.open(saved(profile, tmp_path / f"p{suffix}"))
+    assert {one.name: one for one in again.top(None)} == {
+        one.name: one for one in profile.top(None)
+    }
+    assert again.tree().lines() == profile.tree().lines()
+
+
+def test_pprof_has_threads_labels_lines_and_all_kinds(tmp_path: Path):
+    profile = several()
+    again = jvmti.profile.open(saved(profile, tmp_path / "p.pb.gz"))
+    for kind in ("cpu", "alloc"):
+        assert again[kind].by("thread").weights == profile[kind].by("thread").weights
+        assert again[kind].top(by="line") == profile[kind].top(by="line")
+    assert (again.began, again.ended) == (profile.began, profile.ended)
+
+
+def test_pprof_itself_reads_it(tmp_path: Path):
+    program = shutil.which("pprof")
+    if program is None:
+        pytest.skip("no pprof here; `go install github.com/google/pprof@latest` has it")
+    path = saved(made.shop(), tmp_path / "p.pb.gz")
+    command = [program, "-top", "-nodecount=9", str(path)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    assert any(line.split()[:4] == ["60ms", "60.00%", "60.00%", "80ms"] for line in lines), lines
+    tags = subprocess.run([program, "-tags", str(path)], capture_output=True, text=True, check=True)
+    assert "worker-1" in tags.stdout
+    assert "/buy" in tags.stdout
+
+
+def test_opentelemetrys_schema_reads_it(tmp_path: Path):
+    from opentelemetry.proto.profiles.v1development import profiles_pb2
+
+    profile = several()
+    data = profiles_pb2.ProfilesData()
+    data.ParseFromString(saved(profile, tmp_path / "p.otlp").read_bytes())
+    tables = data.dictionary
+    texts = tables.string_table
+    profiles = data.resource_profiles[0].scope_profiles[0].profiles
+    assert [
+        (texts[one.sample_type.type_strindex], texts[one.sample_type.unit_strindex])
+        for one in profiles
+    ] == [("cpu", "nanoseconds"), ("alloc", "bytes")]
+    sample = profiles[0].samples[4]
+    names = [
+        texts[
+            tables.function_table[tables.location_table[row].lines[0].function_index].name_strindex
+        ]
+        for row in tables.stack_table[sample.stack_index].location_indices
+    ]
+    assert names == ["java.util.HashMap.put", "com.acme.Order.add", "com.acme.Server.run"]
+    assert list(sample.timestamps_unix_nano) == [made.BEGAN + 4 * made.SECOND]
+    assert list(sample.values) == [10_000_000]
+    attribute = tables.attribute_table[sample.attribute_indices[0]]
+    assert texts[attribute.key_strindex] == "thread.name"
+    assert attribute.value.string_value == "worker-1"
+    assert profiles[0].time_unix_nano == made.BEGAN
+
+
+def test_perfettos_schema_reads_it(tmp_path: Path):
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+
+    profile = made.shop()
+    trace = perfetto_trace_pb2.Trace()
+    trace.ParseFromString(saved(profile, tmp_path / "p.pftrace").read_bytes())
+    interned = trace.packet[0].interned_data
+    names = {one.iid: one.str.decode() for one in interned.function_names}
+    frames = {one.iid: names[one.function_name_id] for one in interned.frames}
+    stacks = {one.iid: [frames[row] for row in one.frame_ids] for one in interned.callstacks}
+    samples = [one for one in trace.packet if one.HasField("perf_sample")]
+    assert [one.timestamp for one in samples] == profile.samples.time.tolist()
+    assert stacks[samples[4].perf_sample.callstack_iid] == [
+        "com.acme.Server.run",
+        "com.acme.Order.add",
+        "java.util.HashMap.put",
+    ]
+    threads = {one.tid: one.name for one in trace.packet[1].process_tree.threads}
+    assert threads[samples[9].perf_sample.tid] == "worker-2"
+    assert samples[0].perf_sample.timebase_count == 10_000_000
+
+
+def test_speedscope_gets_a_profile_for_each_thread(tmp_path: Path):
+    data = json.loads(saved(made.shop(), tmp_path / "p.speedscope.json").read_text())
+    frames = [one["name"] for one in data["shared"]["frames"]]
+    first = data["profiles"][0]
+    assert first["name"] == "worker-1 (cpu)"
+    assert [[frames[row] for row in stack] for stack in first["samples"]] == [
+        ["com.acme.Server.run", "com.acme.Order.add"],
+        ["com.acme.Server.run", "com.acme.Order.add", "java.util.HashMap.put"],
+    ]
+    assert first["weights"] == [40_000_000, 20_000_000]
+    assert first["endValue"] == sum(first["weights"])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
+def test_the_firefox_profiler_gets_times_and_stacks(suffix: str, tmp_path: Path):
+    content = saved(made.shop(), tmp_path / f"p{suffix}").read_bytes()
+    data = json.loads(gzip.decompress(content) if suffix.endswith("gz") else content)
+    shared, first = data["shared"], data["threads"][0]
+
+    def stack(row: int | None) -> list[str]:
+        found = []
+        while row is not None:
+            frame = shared["stackTable"]["frame"][row]
+            func = shared["frameTable"]["func"][frame]
+            found.append(shared["stringArray"][shared["funcTable"]["name"][func]])
+            row = shared["stackTable"]["prefix"][row]
+        return found
+
+    samples = first["samples"]
+    assert first["name"] == "worker-1"
+    assert samples["time"] == [0, 1000, 2000, 3000, 4000, 5000]
+    assert samples["weight"] == [10] * 6
+    assert stack(samples["stack"][4]) == [
+        "java.util.HashMap.put",
+        "com.acme.Order.add",
+        "com.acme.Server.run",
+    ]
+    assert data["threads"][1]["samples"]["stack"][-1] is None
+
+
+def test_an_ending_that_is_no_format_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"must end in one of .*\.pb\.gz"):
+        made.shop().save(tmp_path / "p.png")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path):
+    path = saved(made.shop(), tmp_path / "p.collapsed")
+    before = path.read_text()
+    with pytest.raises(jvmti.profile.SeveralKinds):
+        several().save(path)
+    assert path.read_text() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["p.collapsed"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_profile_without_samples_has_files_too(suffix: str, tmp_path: Path):
+    nothing = made.shop().between(100, 200)
+    saved(nothing, tmp_path / f"p{suffix}")
+    empty = Profile(
+        Samples([], [], [], []), Stacks([0], []), Frames([], []), Threads([], []), nothing.limits
+    )
+    saved(empty, tmp_path / f"q{suffix}")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".pb.gz", ".collapsed"])
+def test_damaged_files_give_a_clear_error_or_a_profile(suffix: str, tmp_path: Path):
+    content = saved(made.shop(), tmp_path / f"p{suffix}").read_bytes()
+    plain = gzip.decompress(content) if suffix == ".pb.gz" else content
+    chance = random.Random(5)
+    refused = []
+    for _ in range(200):
+        data = bytearray(plain)
+        for _ in range(chance.randint(1, 4)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        path = tmp_path / f"damaged{suffix}"
+        path.write_bytes(gzip.compress(data, 1) if suffix == ".pb.gz" else data)
+        try:
+            profile = jvmti.profile.open(path)
+        except NotAProfile as error:
+            refused.append(str(error))
+        else:
+            for kind in profile.kinds:
+                assert profile.where(profile.samples.kind == kind).top() is not None
+    assert len(refused) > 20
+    assert all(str(path) in message for message in refused)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path):
+    for name, content in {
+        "text": b"hello world\n",
+        "binary": bytes(range(256)),
+        "nothing": b"",
+        "gzip": gzip.compress(b"hello world"),
+        "cut": gzip.compress(b"hello world")[:-4],
+    }.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(NotAProfile, match=name):
+            jvmti.profile.open(path)
+    table = tmp_path / "other.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), table)
+    with pytest.raises(NotAProfile, match="not of a profile"):
+        jvmti.profile.open(table)
