@@ -133,7 +133,9 @@ MUTATIONS = (
     # ---- probes: in class files, in the agent, in the package
     Mutation("a handler protects another range", "tables.cpp", "out_->u2(moves_.target(handlers.u2()));", "out_->u2(handlers.u2());", PROBES),
     Mutation("lines stay where the code was", "tables.cpp", "write2(to, mapped(read2(from)));", "write2(to, read2(from));", PROBES),
-    Mutation("locals of probes have no room", "copying.cpp", "most_locals_ = max_locals_;", "most_locals_ = max_locals_ - 1;", PROBES),
+    Mutation("a long stays when its second slot has something else", "tracker.cpp", "locals_[slot].tag == Tag::kSecond && slot > 0", "false", "tests/instrumentation/test_locals.py"),
+    Mutation("a long has no second slot", "tracker.cpp", "if (size == 2) locals_[slot + 1]", "if (false) locals_[slot + 1]", "tests/instrumentation/test_locals.py"),
+    Mutation("locals of probes have no space", "copying.cpp", "most_locals_ = max_locals_;", "most_locals_ = max_locals_ - 1;", PROBES),
     Mutation("> is < in conditions of probes", "probe_conditions.cpp", "return (holds & kGreater) != 0;", "return (holds & kLess) != 0;", TRACING),
     Mutation("recorded texts are cut inside characters", "probe_records.cpp", "while (bytes > 0 && (buffer[bytes] & 0xC0) == 0x80) --bytes;", "", TRACING),
     Mutation("the helper is a caller", "probe_records.cpp", "constexpr int kOwnFrames = 3;", "constexpr int kOwnFrames = 2;", TRACING),

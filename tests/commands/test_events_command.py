@@ -376,11 +376,11 @@ def test_a_filter_that_matches_nothing_reports_what_occurs(java_program: JavaPro
     program = java_program("Contended", jvm_args=["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
     program.expect("ready")
     program.send("500")
-    words = ["MonitorContendedEntered", "--filter", "class=com.acme.*", "--duration", "8"]
+    words = ["MonitorContendedEntered", "--filter", "class=com.acme.*", "--duration", "4"]
     done = events(str(program.pid), *words)
     assert re.search(r"^jvmti: [1-9]\d* seen in the last second, 0 matched in ", done.stderr, re.M)
     assert "class: Contended$Cart (" in done.stderr
     # A filter that this side applies has seen all of them.
-    words = ["MonitorContendedEntered", "--filter", "thread=nobody", "--duration", "5"]
+    words = ["MonitorContendedEntered", "--filter", "thread=nobody", "--duration", "4"]
     done = events(str(program.pid), *words)
     assert re.search(r"^jvmti: [1-9]\d* seen, 0 matched in ", done.stderr, re.M)

@@ -1,3 +1,6 @@
+import java.util.Scanner;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -93,6 +96,20 @@ public class Contended {
         }
     }
 
+    static final String END = "end";
+    static volatile boolean ended;
+
+    /** Reads beside the rounds, so that the end of the input ends them, too. */
+    static void read(BlockingQueue<String> into) {
+        try (Scanner lines = new Scanner(System.in)) {
+            while (lines.hasNextLine()) {
+                into.add(lines.nextLine());
+            }
+        }
+        ended = true;
+        into.add(END);
+    }
+
     static Thread start(String name, Runnable work) {
         Thread thread = new Thread(work, name);
         thread.setDaemon(true);
@@ -111,12 +128,12 @@ public class Contended {
         }
         System.out.println("waited " + waited);
         System.out.println("ready");
-        java.io.BufferedReader input =
-            new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-        for (String line = input.readLine(); line != null; line = input.readLine()) {
+        BlockingQueue<String> input = new LinkedBlockingQueue<>();
+        start("reader", () -> read(input));
+        for (String line = input.take(); !line.equals(END); line = input.take()) {
             waited = 0;
             int rounds = Integer.parseInt(line.trim());
-            for (int i = 0; i < rounds; ++i) {
+            for (int i = 0; i < rounds && !ended; ++i) {
                 hold(waiter);
             }
             System.out.println("waited " + waited);
