@@ -1,0 +1,59 @@
+"""Recordings of the JDK's Flight Recorder, read as columns.
+
+What is read: samples of processor time and of native methods, allocations, contended monitors and
+parking.  What is not: events of other types.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from jvmti.profile.errors import NotAProfile, ProfileError
+from jvmti.profile.formats.jfr.recording import chunks
+from jvmti.profile.formats.jfr.samples import RecordedSamples
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+__all__ = ["read"]
+
+
+def read(path: str) -> Profile:
+    """Read a recording, with a kind of samples for each of its kinds of events.
+
+    Raises:
+        NotAProfile: it is damaged, or was not ended.
+    """
+    from jvmti.profile.profile import Profile
+
+    try:
+        parts = list(chunks(path))
+        present = {
+            name
+            for chunk in parts
+            for name in ("jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB")
+            if chunk.events(name) is not None
+        }
+        samples = RecordedSamples()
+        for chunk in parts:
+            samples.add(chunk, present)
+        if not samples.counts:
+            raise NotAProfile(
+                f"{path} has no samples: record with settings=profile, or with other events on"
+            )
+        samples.merged.limits = samples.limits()
+        return Profile(*samples.merged.tables())
+    except (
+        ProfileError,
+        LookupError,
+        OverflowError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+        struct.error,
+    ) as problem:
+        if isinstance(problem, NotAProfile):
+            raise
+        raise NotAProfile(f"{path} is a damaged recording: {problem}") from None

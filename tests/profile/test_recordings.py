@@ -1,0 +1,213 @@
+"""Recordings of the JDK's Flight Recorder; its own `jfr print` is the witness."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jvms
+import jvmti
+from jvmti.profile import FrameKind, Kind, NotAProfile, Profile
+
+SECONDS = 2.0
+
+
+@pytest.fixture(scope="module")
+def recording(
+    java_classes: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[jvms.Jvm], Path]]:
+    """A recording of Recorded by a JVM, made once."""
+
+    @cache
+    def made(jvm: jvms.Jvm) -> Path:
+        if not (jvm.home / "bin" / "jfr").exists():
+            pytest.skip(f"{jvm} has no Flight Recorder")
+        path = tmp_path_factory.mktemp("recordings") / f"{jvm}.jfr"
+        more = "jdk.CPUTimeSample#enabled=true," if jvm.feature >= 25 else ""
+        command = [
+            jvm.java,
+            "-Xmx128m",
+            "-Xlog:disable",
+            f"-XX:StartFlightRecording:settings=profile,{more}filename={path}"
+            if jvm.feature >= 17
+            else f"-XX:StartFlightRecording=settings=profile,filename={path}",
+            *("-cp", str(java_classes("Recorded")), "Recorded", str(SECONDS)),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        return path
+
+    return made
+
+
+def printed(jvm: jvms.Jvm, path: Path, *events: str) -> list[dict[str, Any]]:
+    """The events as the JDK prints them."""
+    command = [str(jvm.home / "bin" / "jfr"), "print", "--json", "--stack-depth", "64"]
+    shown = subprocess.run(
+        [*command, "--events", ",".join(events), str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return [one["values"] for one in json.loads(shown.stdout)["recording"]["events"]]
+
+
+def frames(trace: dict[str, Any] | None) -> tuple[tuple[str, str, int], ...]:
+    if trace is None:
+        return ()
+    return tuple(
+        (
+            f"{one['method']['type']['name']}.{one['method']['name']}".replace("/", "."),
+            one["method"]["descriptor"],
+            one["lineNumber"] if one["lineNumber"] > 0 else -1,
+        )
+        for one in trace["frames"]
+    )
+
+
+def name_of(thread: dict[str, Any] | None) -> str:
+    return "" if thread is None else thread["javaName"] or thread["osName"]
+
+
+def ours(profile: Profile) -> Counter[Any]:
+    """The samples of a profile by thread and stack, without classes."""
+    found: Counter[Any] = Counter()
+    for thread, stack in zip(
+        profile.samples.thread.tolist(), profile.samples.stack.tolist(), strict=True
+    ):
+        rows = [profile.frames[row] for row in profile.stacks[stack].tolist()]
+        found[
+            profile.threads[thread].name,
+            tuple(
+                (one.name, one.descriptor, one.line) for one in rows if one.kind != FrameKind.TYPE
+            ),
+        ] += 1
+    return found
+
+
+def test_samples_are_those_that_the_jdk_prints(jvm: jvms.Jvm, recording: Any):
+    path = recording(jvm)
+    profile = jvmti.profile.open(path)
+    event = "jdk.CPUTimeSample" if jvm.feature >= 25 else "jdk.ExecutionSample"
+    thread = "eventThread" if jvm.feature >= 25 else "sampledThread"
+    wanted = Counter(
+        (name_of(one[thread]), frames(one["stackTrace"])) for one in printed(jvm, path, event)
+    )
+    assert ours(profile["cpu"]) == wanted
+    assert profile["cpu"].share("Recorded.burn") > 0.3
+
+
+def test_allocations_have_their_bytes_and_classes(jvm: jvms.Jvm, recording: Any):
+    path = recording(jvm)
+    profile = jvmti.profile.open(path)["alloc"]
+    fields = {
+        "jdk.ObjectAllocationSample": "weight",
+        "jdk.ObjectAllocationInNewTLAB": "tlabSize",
+        "jdk.ObjectAllocationOutsideTLAB": "allocationSize",
+    }
+    events = list(fields)[:1] if jvm.feature >= 17 else list(fields)[1:]
+    wanted = Counter[str]()
+    weight = 0
+    for event in events:
+        for one in printed(jvm, path, event):
+            weight += one[fields[event]]
+            wanted[one["objectClass"]["name"]] += one[fields[event]]
+    assert profile.weight == weight
+    types = {one.name: one.own for one in profile.top(None, by="type")}
+    assert types["byte[]"] == wanted["[B"]
+    assert profile.share("Recorded.fill") > 0.9
+    assert profile.top(1)[0].name == "Recorded.fill"
+
+
+def test_waiting_for_locks_has_times_classes_and_owners(jvm: jvms.Jvm, recording: Any):
+    path = recording(jvm)
+    profile = jvmti.profile.open(path)["lock"]
+    wanted = Counter[tuple[str, str, str]]()
+    seconds = 0.0
+    for one in printed(jvm, path, "jdk.JavaMonitorEnter", "jdk.ThreadPark"):
+        lock = one.get("monitorClass") or one.get("parkedClass")
+        owner = name_of(one.get("previousOwner"))
+        name = lock["name"].replace("/", ".") if lock else ""
+        wanted[name_of(one["eventThread"]), name, owner] += 1
+        seconds += float(one["duration"].removeprefix("PT").removesuffix("S"))
+    found = Counter[tuple[str, str, str]]()
+    samples = profile.samples
+    for thread, stack, owner in zip(
+        samples.thread.tolist(), samples.stack.tolist(), samples.owner.tolist(), strict=True
+    ):
+        inner = profile.frames[int(profile.stacks[stack][0])]
+        found[
+            profile.threads[thread].name,
+            inner.method if inner.kind == FrameKind.TYPE else "",
+            profile.threads[owner].name if owner >= 0 else "",
+        ] += 1
+    assert found == wanted
+    assert profile.weight / 1e9 == pytest.approx(seconds, rel=1e-6)
+    assert {"contender-1", "contender-2"} & {*profile.by("owner")}
+
+
+def test_moments_are_those_of_the_events(jvm: jvms.Jvm, recording: Any):
+    path = recording(jvm)
+    profile = jvmti.profile.open(path)["lock"]
+    moments = sorted(
+        datetime.datetime.fromisoformat(
+            one["startTime"][:26].rstrip("Z") + one["startTime"][29:].replace("Z", "+00:00")
+        ).timestamp()
+        for one in printed(jvm, path, "jdk.JavaMonitorEnter", "jdk.ThreadPark")
+    )
+    found = sorted((profile.samples.time / 1e9).tolist())
+    assert found == pytest.approx(moments, abs=1e-5)
+    assert 0 < profile.limits[0].duration < 60
+
+
+def test_a_recording_says_what_it_lacks(jvm: jvms.Jvm, recording: Any):
+    profile = jvmti.profile.open(recording(jvm))
+    assert {Kind.CPU, Kind.ALLOC, Kind.LOCK} <= {*profile.kinds}
+    limits = {one.kind: one for one in profile.limits}
+    if jvm.feature < 25:
+        assert limits[Kind.CPU].interval == 0.01
+        assert "only a few" in str(limits[Kind.CPU])
+    else:
+        assert limits[Kind.CPU].engine == "JFR (CPUTimeSample)"
+
+
+@pytest.mark.oldest_and_newest
+def test_damaged_recordings_give_a_clear_error_or_a_profile(
+    jvm: jvms.Jvm, recording: Any, tmp_path: Path
+):
+    content = recording(jvm).read_bytes()
+    chance = random.Random(7)
+    refused = []
+    for _ in range(60):
+        data = bytearray(content)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        else:
+            # Half of them at the end, where the types and the constants are.
+            first = len(data) * 3 // 4 if chance.random() < 0.5 else 0
+            for _ in range(chance.randint(1, 20)):
+                data[chance.randrange(first, len(data))] = chance.randrange(256)
+        path = tmp_path / "damaged.jfr"
+        path.write_bytes(data)
+        try:
+            jvmti.profile.open(path)
+        except NotAProfile as error:
+            refused.append(str(error))
+    assert len(refused) > 15
+    assert all("damaged.jfr" in message for message in refused)
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path):
+    path = tmp_path / "no.jfr"
+    path.write_bytes(b"FLR\0" + bytes(100))
+    with pytest.raises(NotAProfile, match="format 0"):
+        jvmti.profile.open(path)
