@@ -69,7 +69,7 @@ class BreakpointTable:
         vm._session.openings.register(
             range(OPENING.PROBE_STOP, OPENING.PROBE_STOP + 1), self.opened
         )
-        self._probed: dict[Thread, tuple[int, ProbedFrame | None]] = {}
+        self._probed: dict[int, tuple[Any, int, ProbedFrame | None]] = {}
         """Threads that have stopped at a probe: the number of frames above, and theirs."""
 
     def __iter__(self) -> Iterator[StopRequest]:
@@ -141,11 +141,19 @@ class BreakpointTable:
 
     def probed(self, thread: Thread) -> ProbedFrame | None:
         """The frame of a thread that has stopped at a probe; ``None`` if it has not."""
-        return self._probed[thread][1] if self._probed and thread in self._probed else None
+        return self._at_probe(thread)[2]
 
     def frames_above(self, thread: Thread) -> int:
         """The number of frames on top of a thread's stack that belong to the probe."""
-        return self._probed[thread][0] if self._probed and thread in self._probed else 0
+        return self._at_probe(thread)[1]
+
+    def _at_probe(self, thread: Thread) -> tuple[Any, int, ProbedFrame | None]:
+        found = self._probed.get(id(thread))
+        if found is not None:
+            return found
+        # A wrapper of its own; the comparison may ask the agent.
+        stopped = list(self._probed.values())
+        return next((one for one in stopped if one[0] == thread), (None, 0, None))
 
     @property
     def could_give(self) -> Capabilities:
@@ -222,11 +230,12 @@ class BreakpointTable:
         # Above the place where an exception is made are its constructors, the last with the probe.
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
-        self._probed[thread] = depth, frame
+        # By address: the hash of a thread would take a round trip at each stop.
+        self._probed[id(thread)] = thread, depth, frame
         try:
             self._meet(owner._event, [owner], thread, found, location, about)
         finally:
-            self._probed.pop(thread, None)
+            self._probed.pop(id(thread), None)
 
     def _meet(
         self,
@@ -245,8 +254,7 @@ class BreakpointTable:
         for owner in owners:
             if owner is not None and not owner._cancelled:
                 stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
-                stop.field = getattr(owner, "field", None)
-                stop.__dict__.update(about)
+                stop.__dict__.update(about, field=getattr(owner, "field", None))
                 made.append((owner, stop))
         taken: set[Steps] = set()
         try:

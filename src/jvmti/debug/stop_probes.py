@@ -183,6 +183,8 @@ class StopProbes(ProbeSet):
         Raises:
             ProtocolError: there is no such site.
         """
+        if site < len(self._places):
+            return self._places[site]
         with self._lock:
             if site >= len(self._sites):
                 self._read_sites()
