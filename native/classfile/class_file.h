@@ -15,7 +15,8 @@ enum class Status : int32_t {
   kOutOfMemory = 1,
   kMalformed = 2,
   kBadPlan = 3,
-  kTooLarge = 4
+  kTooLarge = 4,
+  kTooMany = 5  // whoever has the probes has no room for so many
 };
 
 // A text of a class file, in Java's own kind of UTF-8.

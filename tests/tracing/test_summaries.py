@@ -8,6 +8,7 @@ import pytest
 
 import jvmti
 from jvmti.instrumentation.probes import BadProbe
+from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,13 +95,13 @@ def test_what_calls_return_or_throw_is_a_value(vm: jvmti.VM, traced: JavaProgram
 
 def test_values_above_the_bound_are_counted_together(vm: jvmti.VM, traced: JavaProgram) -> None:
     with vm.trace(f"{ORDER}.add", by="this.total") as trace:
-        traced.ask("add 3000", timeout=60)  # each adds to the total
+        traced.ask("add 9000", timeout=120)  # each adds to the total
         found = trace.summary()
     counts = {use.name: use.calls for use in found}
-    assert len(counts) == 2048
-    assert sum(counts.values()) == 3000
-    assert counts["others"] == 3000 - sum(n for name, n in counts.items() if name != "others")
-    assert counts["others"] > 900
+    assert len(counts) == 8192
+    assert sum(counts.values()) == 9000
+    assert counts["others"] == 9000 - sum(n for name, n in counts.items() if name != "others")
+    assert counts["others"] > 800
 
 
 def test_only_calls_that_match_are_counted(vm: jvmti.VM, traced: JavaProgram) -> None:
@@ -150,3 +151,16 @@ def test_what_calls_cannot_be_counted_by(
 ) -> None:
     with pytest.raises(kind, match=message):
         vm.trace(f"{ORDER}.add", by=by)
+
+
+def test_patterns_with_too_many_places_are_refused(vm: jvmti.VM, traced: JavaProgram) -> None:
+    names = ("java.lang.String", "java.util.HashMap")
+    before = [bytes(vm.find_class(name).class_file) for name in names]
+    for options in ({"summary": True}, {"by": "method"}):
+        with pytest.raises(Error, match="more places than there are tallies for, 16,384"):
+            vm.trace("java.*.*", "jdk.*.*", "sun.*.*", **options)
+    assert [bytes(vm.find_class(name).class_file) for name in names] == before
+    with vm.trace("java.util.*.*", summary=True) as trace:
+        traced.ask("add 1")
+        assert (trace.left_out, trace.why_left_out) == (0, None)
+        assert any(use.calls for use in trace.summary())

@@ -169,6 +169,9 @@ def _report_beginning(trace: Trace, passed: float) -> None:
             f"{', '.join(printable(name) for name in most[:3])}{more}",
             file=sys.stderr,
         )
+    if trace.left_out:
+        number = "1 class gets" if trace.left_out == 1 else f"{trace.left_out:,} classes get"
+        print(f"jvmti: {number} no probes; of the last: {trace.why_left_out}", file=sys.stderr)
     for name, why in list(trace.refused.items())[:3]:
         print(f"jvmti: {printable(name)} gets no probes: {printable(why)}", file=sys.stderr)
     sys.stderr.flush()

@@ -398,7 +398,7 @@ class VM:
                 there is space for.
             summary: add calls up by method instead, see `Trace.summary`.
             by: add them up by something else: ``class`` (of the receiver), ``thread``, ``caller``,
-                or a value such as ``order.customer.name``; 2,047 different ones, and the others
+                or a value such as ``order.customer.name``; 8,191 different ones, and the others
                 together.
             max_pause: seconds that the program may be stopped at a time while classes get their
                 probes: in steps, each of which is measured; ``None`` is for the least time in all.

@@ -14,6 +14,7 @@ from jvmti import display
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
+from jvmti.layouts.probe_memory import TALLIES
 from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape
@@ -21,9 +22,13 @@ from jvmti.tracing.memory import ProbeMemory
 from jvmti.tracing.sites import Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
 
-_OUT_OF_MEMORY, _TOO_LARGE = 1, 4
+_OUT_OF_MEMORY, _TOO_LARGE, _TOO_MANY = 1, 4, 5
 """Statuses of ``jvmti_classfile.h``."""
-_FAILURES = {_TOO_LARGE: "it has no space for more constants"}
+_FAILURES = {
+    _OUT_OF_MEMORY: "the JVM has no memory for its probes",
+    _TOO_LARGE: "it has no space for more constants",
+    _TOO_MANY: "there are more places than a set of probes can have",
+}
 
 _SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
 """The class that probes call gets none."""
@@ -66,7 +71,9 @@ class ProbeSet:
         classes: the number of classes that got probes at the beginning; classes that are loaded
             later get them, too.
         pauses: with ``max_pause=`` the seconds that each step has stopped the program.
-        refused: classes that could not get any, with the reason.
+        left_out: the number of loaded classes that could not get any because of their code, or
+            because there are too many places; `why_left_out` is the reason of the last.
+        refused: classes that the VM refused to change, with the reason.
         running: for methods of these classes, the number of threads in a call. Such a call
             continues in the interpreter, and without probes, until it returns.
     """
@@ -83,6 +90,7 @@ class ProbeSet:
         objects: int = 0,
     ) -> None:
         self.classes = 0
+        self.left_out = 0
         self.refused: dict[str, str] = {}
         self.running: dict[str, int] = {}
         self.pauses: list[float] = []
@@ -90,7 +98,6 @@ class ProbeSet:
         self._plan = probes
         self._shape = shape
         self._failure: int | None = None
-        self._counted_sites = 0
         self._lock = threading.Lock()
         self._sites: list[Site] = []
         self._sites_read = 0
@@ -125,9 +132,14 @@ class ProbeSet:
             self.pauses = in_steps(self._vm, classes, max_pause, self._place)
         counts = self._vm._agent.count_probes(self._number)
         self.classes = int(counts.classes)
-        if counts.failed:
+        self.left_out = int(counts.failed)
+        if self.left_out:
             self._failure = int(counts.reason)
-        self._counted_sites = int(counts.sites)
+        if self._failure == _TOO_MANY:
+            raise Error(
+                f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}, "
+                "two for each method: narrow them"
+            )
 
     def _find_running(self, names: set[str]) -> None:
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
@@ -189,8 +201,14 @@ class ProbeSet:
         if self._failure == _OUT_OF_MEMORY:
             raise OutOfMemory(None, "trace", f"no memory for the probes of {pattern!r}")
         if self._failure is not None:
-            why = _FAILURES.get(self._failure, "its code is invalid")
-            raise Error(f"a class of {pattern!r} can have no probes: {why}")
+            raise Error(f"a class of {pattern!r} can have no probes: {self.why_left_out}")
+
+    @property
+    def why_left_out(self) -> str | None:
+        """The reason why the last of the `left_out` classes got no probes, if there is one."""
+        if self._failure is None:
+            return None
+        return _FAILURES.get(self._failure, "its code is invalid")
 
     def _check_patterns(
         self, patterns: Sequence[str], of_probe: Mapping[int, int], needed: str | None

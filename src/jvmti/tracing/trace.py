@@ -7,7 +7,6 @@ from typing import Any
 
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, IllegalArgument
-from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import PLAN, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
@@ -99,11 +98,6 @@ class Trace(Recorder[Call, Calls]):
         )
         try:
             self._arm(max_pause)
-            by_place = grouping is not None and grouping.operand is None
-            if by_place and self._counted_sites >= TALLIES.COUNT:
-                raise Error(
-                    f"{self.patterns} takes more than {TALLIES.COUNT:,} places: narrow the pattern"
-                )
             if not unloaded:
                 needed = values_of(when)
                 if grouping is not None and grouping.operand is not None:

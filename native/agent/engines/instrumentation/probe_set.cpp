@@ -342,9 +342,12 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
     counts_.omitted += instrumenter_.omitted().size();
     bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
     // Noted last: what is noted is in the class.
-    if (is_changed &&
-        (!append(&woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
-         !note(name))) {
+    bool fits = counts_.sites + instrumenter_.inserted_probes().size() <= most_sites_;
+    if (is_changed && !fits) {
+      status = classfile::Status::kTooMany;
+    } else if (is_changed &&
+               (!append(&woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
+                !note(name))) {
       status = classfile::Status::kOutOfMemory;
     }
     if (status != classfile::Status::kOk) {
@@ -370,7 +373,6 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
 
 // Notes where the probes of a class are; false without memory, with nothing noted.
 bool ProbeSet::note(const char* name) {
-  if (counts_.sites + instrumenter_.inserted_probes().size() > most_sites_) return false;
   size_t before = sites_.size();
   size_t length = std::strlen(name);
   uint64_t hash = hash_of(name, length);

@@ -1,6 +1,6 @@
 """Measures what a traced call costs, and how long it takes to put probes into classes.
 
-    python benchmarks/tracing.py [--jvm HOME] [--threads N] [--no-arthas]
+    python benchmarks/traced_calls.py [--jvm HOME] [--threads N] [--no-arthas]
 
 One program runs on; each tool traces the same two methods for some seconds, in turns.  `add` takes
 two ints and returns one, `named` takes a string and an object and returns a string; the figures are

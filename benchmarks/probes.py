@@ -1,0 +1,258 @@
+"""Measures probes that stand in for the VM's events, and what arming and leaving cost the program.
+
+    python benchmarks/probes.py [--jvm 17,25] [--no-arthas]
+
+Each row has the same program do the same with the VM's own way, in a JVM that was started for it,
+and with probes in a JVM that nobody prepared; the program itself takes the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import queue
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+
+from answered import Program, nothing  # noqa: E402
+from run import compile_program, machine  # noqa: E402
+from traced_calls import PORT, load_arthas  # noqa: E402
+
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+
+CLASSES = 1000
+QUIET: dict[str, Any] = {"stderr": subprocess.DEVNULL}
+
+
+class Working:
+    """The program Probed: what it says of itself."""
+
+    def __init__(self, jvm: jvms.Jvm, classes: Path, *options: str) -> None:
+        command = [jvm.java, *jvm.args, "-Xmx512m", *options, "-cp", str(classes), "Probed"]
+        self.process = subprocess.Popen(
+            [*command, str(CLASSES)], stdout=subprocess.PIPE, text=True, **QUIET
+        )
+        self._lines: queue.Queue[tuple[float, list[float]]] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line[0].isdigit():
+                self._lines.put((time.monotonic(), [float(word) for word in line.split()]))
+
+    def lines(self, seconds: float) -> list[tuple[float, list[float]]]:
+        """What it prints from now on, with the moments."""
+        while not self._lines.empty():
+            self._lines.get()
+        time.sleep(seconds)
+        found = []
+        while not self._lines.empty():
+            found.append(self._lines.get())
+        return found
+
+    def medians(self, settle: float = 4, look: float = 2) -> list[float]:
+        """Nanoseconds of a call and of an exception, and calls a second."""
+        self.lines(settle)
+        rows = [numbers for _, numbers in self.lines(look)]
+        return [statistics.median(column) for column in zip(*rows, strict=True)]
+
+    def end(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def working(jvm: jvms.Jvm, classes: Path, *options: str) -> Iterator[Working]:
+    """The program while it runs."""
+    program = Working(jvm, classes, *options)
+    try:
+        yield program
+    finally:
+        program.end()
+
+
+def answered(jvm: jvms.Jvm, classes: Path, late: bool, times: int = 5000) -> float:
+    """Nanoseconds of a breakpoint that an empty function answers."""
+    command = [jvm.java, *jvm.args, "-cp", str(classes), "Answered"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    if late:
+        process = subprocess.Popen(command, **pipes, **QUIET)
+        program = Program(process)
+        vm = jvmti.attach(process.pid)
+    else:
+        vm = jvmti.launch(command, capabilities="all", **pipes)
+        assert vm.popen is not None
+        process = vm.popen
+        program = Program(process)
+    with vm:
+        program.ask("hits", times)
+        with vm.breakpoint("Answered", "hit", do=nothing):
+            found = program.ask("hits", times)
+    process.stdin.close()
+    process.wait()
+    return found
+
+
+def answers(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
+    """The emulated breakpoint beside the VM's."""
+    pairs = [(answered(jvm, classes, False), answered(jvm, classes, True)) for _ in range(3)]
+    native, late = (min(column) for column in zip(*pairs, strict=True))
+    show("breakpoint answered by an empty function", native / 1e3, late / 1e3, "µs", late / native)
+
+
+def watches(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
+    """A breakpoint elsewhere in a hot method, and exceptions that are recorded."""
+    reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=())).split()
+    source = (HERE / "Probed.java").read_text().splitlines()
+    (line,) = [number for number, text in enumerate(source, 1) if "// never reached" in text]
+    found: list[list[float]] = []
+    for options in (reserved, []):
+        with working(jvm, classes, *options) as program:
+            with jvmti.attach(program.process.pid, timeout=30) as vm:
+                bare = program.medians()
+                with vm.breakpoint("Probed", "hot", line=line):
+                    hot = program.medians()[0]
+                if options:
+                    env = vm.new_env()
+                    env.add_capabilities({"can_generate_exception_events"})
+                    with env.stream("Exception") as stream:
+                        done = threading.Event()
+                        reader = threading.Thread(target=read, args=(stream, done))
+                        reader.start()
+                        thrown = program.medians()[1]
+                        done.set()
+                        reader.join()
+                else:
+                    with vm.logpoint("throw Probed.*", "{exception}", limit=None) as log:
+                        done = threading.Event()
+                        reader = threading.Thread(target=read, args=(log, done))
+                        reader.start()
+                        thrown = program.medians()[1]
+                        done.set()
+                        reader.join()
+                found.append([hot / bare[0], thrown - bare[1], bare[1]])
+    (hot, thrown, _), (late_hot, late_thrown, bare_thrown) = found
+    show("breakpoint elsewhere in a hot method, of the time without", hot, late_hot, "×", late_hot)
+    show(
+        f"exception recorded, over the {bare_thrown:,.0f} ns that one takes",
+        thrown,
+        late_thrown,
+        "ns",
+        late_thrown / thrown,
+    )
+
+
+def read(records: Any, done: threading.Event) -> None:
+    """Take what is recorded."""
+    while not done.is_set():
+        records.read(0.1)
+
+
+def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
+    """A thousand hot classes get probes, and lose them."""
+    with working(jvm, classes) as program:
+        pid = program.process.pid
+        program.medians(8, 2)
+        before = program.medians(0, 3)[2]
+        with jvmti.attach(pid, timeout=30) as vm:
+            vm.classes  # noqa: B018  (the list is there before the clock starts)
+            began = time.monotonic()
+            trace = vm.trace("Probed$Class*.*", summary=True)
+            took = time.monotonic() - began
+            pauses = trace.pauses
+            assert trace.classes == CLASSES, trace.classes
+            program.lines(3)
+            trace.close()
+            left = time.monotonic()
+            rates = program.lines(14)
+        back = next(
+            (
+                at - left
+                for number, (at, _) in enumerate(rates)
+                # A second long, so that one lucky tenth of it is not the end.
+                if statistics.median(one[2] for _, one in rates[number : number + 10])
+                >= 0.98 * before
+            ),
+            float("nan"),
+        )
+        end = statistics.median(one[2] for _, one in rates[-20:]) / before
+        show(f"arming {CLASSES:,} classes", float("nan"), took, "s", float("nan"))
+        stopped = max(pauses, default=float("nan"))
+        show("  the longest time that the VM did not answer", float("nan"), stopped, "s", stopped)
+        show("after leaving: back at 98 % of the calls before", float("nan"), back, "s", end)
+    if given.no_arthas:
+        return
+    with working(jvm, classes) as program:
+        program.medians(8, 2)
+        with tempfile.TemporaryDirectory() as name:
+            home = load_arthas(program.process.pid, Path(jvm.java), Path(name))
+            client = [jvm.java, "-jar", home / "arthas-client.jar", "127.0.0.1", str(PORT)]
+            began = time.monotonic()
+            with subprocess.Popen(
+                [*map(str, client), "-c", "monitor -E Probed.Class.* .* -c 100 -m 2000"],
+                stdout=subprocess.PIPE,
+                stdin=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            ) as monitor:
+                assert monitor.stdout is not None
+                said = ""
+                for text in monitor.stdout:
+                    said += text
+                    if "Affect(" in text or time.monotonic() - began > 120:
+                        break
+                theirs = time.monotonic() - began
+                monitor.kill()
+        cost = re.search(r"cost in (\d+) ms", said)
+        print(
+            f"  Arthas, monitor, the client's start included: {theirs:.2f} s; {said.strip()[-120:]}"
+        )
+        if cost is not None:
+            show("  beside Arthas", int(cost[1]) / 1e3, took, "s", took * 1e3 / int(cost[1]))
+
+
+def show(what: str, native: float, late: float, unit: str, ratio: float) -> None:
+    """Print a row."""
+    print(f"{what:56} {native:10,.2f} {late:10,.2f} {unit:3} {ratio:8.2f}", flush=True)
+
+
+def main() -> int:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--jvm", default="17,25")
+    parser.add_argument("--no-arthas", action="store_true")
+    parser.add_argument("--only", default="answers,watches,arms")
+    given = parser.parse_args()
+    jdk = jvms.distribution_jdk()
+    if jdk is None:
+        raise SystemExit("there is no JDK with javac; `make java` installs one")
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for source in ("Answered", "Probed"):
+            compile_program(jdk, source, directory)
+        for version in given.jvm.split(","):
+            print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
+            for measure in (answers, watches, arms):
+                if measure.__name__ in given.only.split(","):
+                    measure(jvms.named(version), directory, given)
+    print(machine())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
