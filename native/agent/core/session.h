@@ -13,6 +13,7 @@
 #include "agent/core/undo_list.h"
 #include "agent/engines/heap/heap_passes.h"
 #include "agent/engines/instrumentation/open_probes.h"
+#include "agent/engines/profiling/open_profiles.h"
 #include "agent/engines/stops/stop_requests.h"
 #include "agent/engines/streams/open_streams.h"
 #include "agent/engines/threads/suspensions.h"
@@ -101,6 +102,7 @@ class Session {
   OpenStreams streams{*this};
   HeapPasses heap_passes;
   OpenProbes probes{*this};
+  OpenProfiles profiles{*this};
   UndoList undo_list;
   std::atomic<jint> verbose_flags{0};
   std::atomic<bool> sampling_changed{false};

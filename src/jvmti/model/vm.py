@@ -66,6 +66,8 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.profile.tables import Kind
+    from jvmti.profiling.live_profile import LiveProfile
     from jvmti.tracing.arming import Cost
     from jvmti.tracing.change import Change
     from jvmti.tracing.logpoint import Logpoint
@@ -438,6 +440,44 @@ class VM:
             stack=stack,
             objects=objects,
         )
+
+    def profile(
+        self,
+        kind: str | Kind = "cpu",
+        *,
+        interval: float | None = None,
+        engine: str | None = None,
+        depth: int = 512,
+        exact: bool = True,
+    ) -> LiveProfile:
+        """Take samples of stacks: where processor time goes.
+
+        The profile ends with its ``with`` block, and can be used afterwards::
+
+            with vm.profile("cpu", interval=0.01) as profile:
+                time.sleep(10)
+            print(profile.top())
+
+        Args:
+            kind: ``"cpu"``, the time that threads use a processor.
+            interval: seconds from one sample of a thread to its next; 0.01 for ``None``.
+            engine: ``"perf"`` (performance events of the kernel), or ``"timer"`` (timers on the
+                processor time of each thread, which are as fine as the kernel's tick); ``None`` is
+                the best that works, and ``profile.limits`` says which that is.
+            depth: frames of a stack at most; of deeper ones the outermost are missing.
+            exact: have the frames of inlined methods right. HotSpot up to 17 compiles all code
+                again for that, once in its life, which takes seconds until the program is as fast
+                as before. Later releases need ``-XX:+DebugNonSafepoints`` when they start.
+
+        Raises:
+            NotAvailable: no engine works, or another profile or the program has what it needs.
+            ValueError: there is no such kind or engine, or the interval is not positive.
+
+        JVM TI: GetMethodName, GetLineNumberTable, and HotSpot's AsyncGetCallTrace.
+        """
+        from jvmti.profiling.live_profile import LiveProfile
+
+        return LiveProfile(self, kind, interval=interval, engine=engine, depth=depth, exact=exact)
 
     def trace_cost(self, *patterns: str) -> Cost:
         """Estimate what a trace would cost, without changing anything.

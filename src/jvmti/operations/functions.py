@@ -289,6 +289,17 @@ class ProbeCounts(NamedTuple):
     """Places that should have got a probe and could not."""
 
 
+class ProfileOpened(NamedTuple):
+    """A profile that has begun."""
+
+    number: Int
+    """Its number."""
+    engine: Int
+    """The engine that takes the samples, of `jvmti.layouts.profiles.ProfileEngine`."""
+    reason: Text
+    """The reason why a better engine does not; empty for the best."""
+
+
 class HeldCall(NamedTuple):
     """A call whose objects are held."""
 
@@ -775,6 +786,53 @@ class Operations(Calling):
 
         Args:
             number: the set.
+        """
+        ...
+
+    @operation(111, runs_java=True)
+    def open_profile(
+        self, kind: Int, engine: Int, interval: Long, depth: Int, exact: Boolean
+    ) -> ProfileOpened:
+        """Take samples of stacks from now on.
+
+        Args:
+            kind: of `jvmti.layouts.profiles.ProfiledKind`.
+            engine: of `jvmti.layouts.profiles.ProfileEngine`.
+            interval: nanoseconds or bytes from one sample to the next; of locks the shortest wait.
+            depth: frames of a stack at most.
+            exact: have code compiled with debug information for inlined methods where the VM can.
+
+        Raises:
+            NotAvailable: no engine works, or another profile has what it needs.
+
+        JVM TI: GetStackTrace, and HotSpot's AsyncGetCallTrace.
+        """
+        ...
+
+    @operation(112)
+    def read_profile(self, number: Int) -> Bytes:
+        """The samples since the last call, as `jvmti.layouts.profiles` lays them out.
+
+        Args:
+            number: the profile.
+        """
+        ...
+
+    @operation(113, runs_java=True)
+    def stop_profile(self, number: Int) -> None:
+        """Take no more samples; those that were taken can still be read.
+
+        Args:
+            number: the profile.
+        """
+        ...
+
+    @operation(114, runs_java=True)
+    def close_profile(self, number: Int) -> None:
+        """Stop a profile and free its memory.
+
+        Args:
+            number: the profile.
         """
         ...
 

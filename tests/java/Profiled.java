@@ -1,0 +1,233 @@
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.Scanner;
+import java.util.concurrent.TimeUnit;
+
+/** Uses processor time in known shares, and says how much each part used by its own count. */
+public class Profiled {
+    static volatile long sink;
+    static int[] numbers = new int[1 << 16];
+    static byte[] bytes = new byte[1 << 20];
+    static byte[] copy = new byte[1 << 20];
+
+    interface Work {
+        void once() throws Exception;
+    }
+
+    static void loop() {
+        long sum = 0;
+        for (int i = 0; i < 200_000; i++) {
+            sum = sum * 31 + (sum >>> 7) + i;
+        }
+        sink += sum;
+    }
+
+    static void loops() {
+        for (int i = 0; i < 8; i++) {
+            loop();
+        }
+    }
+
+    static void digest() throws Exception {
+        MessageDigest digest = MessageDigest.getInstance("SHA-256");
+        digest.update(bytes, 0, 1 << 16);
+        sink += digest.digest()[0];
+    }
+
+    static void copies() {
+        for (int i = 0; i < 8; i++) {
+            System.arraycopy(bytes, 0, copy, 0, bytes.length);
+        }
+        sink += copy[7];
+    }
+
+    static int deep(int depth) {
+        return depth == 0 ? (int) sink : deep(depth - 1) * 31 + depth;
+    }
+
+    static void recursion() {
+        for (int i = 0; i < 500; i++) {
+            sink += deep(200);
+        }
+    }
+
+    static void thrower(int i) throws Exception {
+        throw new IllegalStateException("number " + i);
+    }
+
+    static void exceptions() {
+        for (int i = 0; i < 200; i++) {
+            try {
+                thrower(i);
+            } catch (Exception e) {
+                sink += e.getMessage().length();
+            }
+        }
+    }
+
+    static int a(int i) {
+        return b(i) + 1;
+    }
+
+    static int b(int i) {
+        return c(i) ^ 0x55;
+    }
+
+    static int c(int i) {
+        return (i * 31) ^ numbers[i & 0xFFFF];
+    }
+
+    static void inlined() {
+        int sum = 0;
+        for (int i = 0; i < 300_000; i++) {
+            sum += a(i);
+        }
+        sink += sum;
+    }
+
+    static void sorting() {
+        int[] copied = new int[8192];
+        for (int i = 0; i < copied.length; i++) {
+            copied[i] = (i * 1103515245 + 12345) & 0x7FFFFFFF;
+        }
+        Arrays.sort(copied);
+        sink += copied[100];
+    }
+
+    static void natives() {
+        for (int i = 0; i < 2000; i++) {
+            sink += Thread.currentThread().isAlive() ? Runtime.getRuntime().totalMemory() : 0;
+        }
+    }
+
+    static final String[] NAMES = {
+        "loop", "digest", "copies", "recursion", "exceptions", "inlined", "sorting", "natives"
+    };
+    static final Work[] WORKS = {
+        Profiled::loop,
+        Profiled::digest,
+        Profiled::copies,
+        Profiled::recursion,
+        Profiled::exceptions,
+        Profiled::inlined,
+        Profiled::sorting,
+        Profiled::natives,
+    };
+
+    static void runLoop(long until) throws Exception {
+        while (System.nanoTime() < until) loop();
+    }
+
+    static void runDigest(long until) throws Exception {
+        while (System.nanoTime() < until) digest();
+    }
+
+    static void runCopies(long until) throws Exception {
+        while (System.nanoTime() < until) copies();
+    }
+
+    static void runRecursion(long until) throws Exception {
+        while (System.nanoTime() < until) recursion();
+    }
+
+    static void runExceptions(long until) throws Exception {
+        while (System.nanoTime() < until) exceptions();
+    }
+
+    static void runInlined(long until) throws Exception {
+        while (System.nanoTime() < until) inlined();
+    }
+
+    static void runSorting(long until) throws Exception {
+        while (System.nanoTime() < until) sorting();
+    }
+
+    static void runNatives(long until) throws Exception {
+        while (System.nanoTime() < until) natives();
+    }
+
+    static void run(int which, long nanos) throws Exception {
+        long until = System.nanoTime() + nanos;
+        switch (which) {
+            case 0:
+                runLoop(until);
+                break;
+            case 1:
+                runDigest(until);
+                break;
+            case 2:
+                runCopies(until);
+                break;
+            case 3:
+                runRecursion(until);
+                break;
+            case 4:
+                runExceptions(until);
+                break;
+            case 5:
+                runInlined(until);
+                break;
+            case 6:
+                runSorting(until);
+                break;
+            default:
+                runNatives(until);
+        }
+    }
+
+    /** Turns of each part, some longer than others; the processor time of each, in its order. */
+    static String mixed(double seconds) throws Exception {
+        var beans = java.lang.management.ManagementFactory.getThreadMXBean();
+        long[] used = new long[WORKS.length];
+        long end = System.nanoTime() + (long) (seconds * 1e9);
+        while (System.nanoTime() < end) {
+            for (int i = 0; i < WORKS.length; i++) {
+                long before = beans.getCurrentThreadCpuTime();
+                run(i, (i + 1) * 1_500_000L);
+                used[i] += beans.getCurrentThreadCpuTime() - before;
+            }
+        }
+        StringBuilder said = new StringBuilder();
+        for (int i = 0; i < used.length; i++) {
+            said.append(i == 0 ? "" : " ").append(NAMES[i]).append('=').append(used[i]);
+        }
+        return said.toString();
+    }
+
+    static void threads(int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            Thread made = new Thread(Profiled::loops, "short " + i % 10);
+            made.start();
+            made.join();
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        System.out.println("ready");
+        Scanner in = new Scanner(System.in);
+        while (in.hasNextLine()) {
+            String[] words = in.nextLine().split(" ");
+            switch (words[0]) {
+                case "mixed":
+                    System.out.println(mixed(Double.parseDouble(words[1])));
+                    break;
+                case "threads":
+                    threads(Integer.parseInt(words[1]));
+                    System.out.println("done");
+                    break;
+                case "handle":
+                    sun.misc.Signal.handle(
+                            new sun.misc.Signal(words[1]),
+                            one -> System.out.println("SIG" + one.getName()));
+                    System.out.println("handled");
+                    break;
+                case "sleep":
+                    TimeUnit.MILLISECONDS.sleep(Integer.parseInt(words[1]));
+                    System.out.println("done");
+                    break;
+                default:
+                    System.out.println("?");
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+"""Profiles of processor time, beside what the program knows of itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.interface.errors import NotAvailable
+from jvmti.profile.tables import FrameKind, Kind, State
+from profiling.shares import error, noise, of_thread, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvmti.profiling.live_profile import LiveProfile
+    from programs import JavaProgram, JavaPrograms
+
+ENGINES = ["perf", "timer"]
+
+
+@pytest.fixture(scope="module")
+def program(shared_java_program: JavaPrograms) -> JavaProgram:
+    started = shared_java_program("Profiled", jvm_args=["-Xmx128m"])
+    started.expect("ready")
+    started.ask("mixed 1")
+    return started
+
+
+@pytest.fixture(scope="module")
+def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(program.pid, timeout=30) as attached:
+        # What a JVM compiles anew for exact frames it compiles here.
+        opened(attached, None).stop()
+        program.ask("mixed 1.5")
+        yield attached
+    assert program.running()
+
+
+def opened(vm: jvmti.VM, engine: str | None, **options: float) -> LiveProfile:
+    """A profile; skips where the kernel does not have this engine."""
+    try:
+        return vm.profile("cpu", engine=engine, **options)
+    except NotAvailable as refused:
+        if engine is None or "kernel" not in str(refused):
+            raise
+        pytest.skip(str(refused))
+
+
+def signal_sources(pid: int) -> int:
+    """How many timers and performance events a process has."""
+    timers = Path(f"/proc/{pid}/timers").read_text().count("ID:")
+    names = []
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            names.append(os.readlink(one))
+        except FileNotFoundError:
+            continue
+    return timers + sum("perf_event" in name for name in names)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_shares_and_sum_are_those_that_the_program_measures(
+    vm: jvmti.VM, program: JavaProgram, engine: str
+) -> None:
+    with opened(vm, engine, interval=0.001) as profile:
+        known = parsed(program.ask("mixed 2.5"))
+    main = of_thread(profile, "main")
+    assert main.kinds == (Kind.CPU,)
+    assert main.weight == pytest.approx(sum(known.values()), rel=0.1)
+    assert error(main, known) < 3 * noise(known, len(main)) + 2
+    (limits,) = profile.limits
+    assert limits.engine == engine
+    assert limits.interval == 0.001
+    assert limits.failed is not None
+    assert limits.failed < 0.1 * len(profile)
+    assert limits.lost == 0
+    assert limits.safepoint_biased is False
+    assert profile.began < int(profile.samples.time.min())
+    assert int(profile.samples.time.max()) < profile.ended
+    assert set(profile.samples.state.tolist()) == {State.RUNNING}
+
+
+def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.002) as profile:
+        program.ask("mixed 1.5")
+    frames = {frame.name: frame for frame in profile.frames}
+    source = (Path(__file__).parents[1] / "java" / "Profiled.java").read_text().splitlines()
+    for frame in profile.frames:
+        if frame.name == "Profiled.mixed":
+            assert frame.descriptor == "(D)Ljava/lang/String;"
+        if frame.name == "Profiled.run" and frame.line > 0:
+            assert "(until);" in source[frame.line - 1]
+    assert frames["Profiled.main"].line > 0
+    assert frames["java.lang.Runtime.totalMemory"].kind is FrameKind.NATIVE
+    assert frames["libjvm.so"].kind is FrameKind.VM
+    # The outermost frame of main is main.
+    main = of_thread(profile, "main")
+    outermost = {
+        profile.frames[profile.stacks[stack][-1]].name
+        for stack in set(main.samples.stack.tolist())
+        if len(profile.stacks[stack])
+    }
+    assert "Profiled.main" in outermost
+    (thread,) = [one for one in profile.threads if one.name == "main"]
+    assert thread.group == "main"
+    assert thread.id == 1 or thread.id > 0
+    assert not thread.virtual
+
+
+def test_threads_that_come_and_go_are_followed(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.0005) as profile:
+        assert program.ask("threads 1000", timeout=60) == "done"
+    names = {one.name for one in profile.threads}
+    assert {f"short {n}" for n in range(10)} <= names
+    assert "(ended thread)" not in names
+    short = profile.where([profile.threads[n].name[:6] == "short " for n in profile.samples.thread])
+    assert short.share("Profiled.loop") > 0.8
+    assert len({profile.threads[n].id for n in short.samples.thread}) > 50
+
+
+def test_views_grow_with_update_and_stay_after_the_end(vm: jvmti.VM, program: JavaProgram) -> None:
+    profile = vm.profile("cpu", interval=0.002)
+    assert len(profile) == 0
+    assert profile.running
+    program.ask("mixed 0.7")
+    first = len(profile.update())
+    assert first > 20
+    assert profile.share("Profiled.main") > 0.3
+    program.ask("mixed 0.7")
+    assert len(profile) == first
+    assert len(profile.stop()) > first
+    assert not profile.running
+    assert len(profile.stop()) == len(profile)
+    assert "stopped" in repr(profile)
+    part = profile.between(0, 0.5)
+    assert 0 < len(part) < len(profile)
+    assert part.top(1)[0].own > 0
+    assert signal_sources(program.pid) == 0
+
+
+def test_one_profile_at_a_time_has_the_signals(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu"), jvmti.attach(program.pid) as other:
+        with pytest.raises(NotAvailable, match="another profile"):
+            other.profile("cpu", engine="timer")
+        with pytest.raises(NotAvailable, match="another profile"):
+            vm.profile("cpu", engine="timer")
+    with vm.profile("cpu", interval=0.001) as profile:
+        program.ask("mixed 0.3")
+    assert len(profile) > 10
+
+
+def test_a_detached_session_leaves_nothing(program: JavaProgram) -> None:
+    with jvmti.attach(program.pid) as vm:
+        vm.profile("cpu", interval=0.001)
+        assert signal_sources(program.pid) > 5
+    assert signal_sources(program.pid) == 0
+    program.ask("mixed 0.2")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "cpus"}, "none of cpu"),
+        ({"engine": "best"}, "none of"),
+        ({"interval": 0}, "not positive"),
+        ({"depth": 0}, "not from 1"),
+        ({"depth": 1 << 20}, "not from 1"),
+    ],
+)
+def test_wrong_options_are_refused(vm: jvmti.VM, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        vm.profile(**options)  # type: ignore[arg-type]
+
+
+def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.001, depth=20) as profile:
+        program.ask("mixed 1")
+    assert profile.limits[0].truncated
+    assert int(profile.stacks.depths.max()) <= 21
+    deep = [
+        stack
+        for stack in profile.stacks
+        if len(stack) >= 20 and profile.frames[stack[-1]].name == "Profiled.deep"
+    ]
+    assert deep
+
+
+KILLED = textwrap.dedent(
+    """
+    import sys, time
+    import jvmti
+    vm = jvmti.attach(int(sys.argv[1]))
+    profile = vm.profile("cpu", interval=0.001, engine=sys.argv[2] or None)
+    print("profiling", flush=True)
+    time.sleep(60)
+    """
+)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_killed_controller_leaves_nothing(
+    vm: jvmti.VM, program: JavaProgram, engine: str
+) -> None:
+    opened(vm, engine).stop()
+    work = threading.Thread(target=program.ask, args=["mixed 6", 60])
+    work.start()
+    for kill in range(10):
+        controller = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(program.pid), engine],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == "profiling\n"
+        time.sleep(0.02 * kill)
+        assert signal_sources(program.pid) > 5
+        controller.send_signal(signal.SIGKILL)
+        controller.wait()
+        controller.stdout.close()
+        until = time.monotonic() + 10
+        while signal_sources(program.pid) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert signal_sources(program.pid) == 0
+    work.join(60)
+    assert program.ask("mixed 0.1")
+
+
+def test_a_handler_of_the_program_is_left_alone(java_program: JavaPrograms) -> None:
+    program = java_program("Profiled", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    assert program.ask("handle PROF") == "handled"
+    with (
+        jvmti.attach(program.pid) as vm,
+        pytest.raises(NotAvailable, match="SIGPROF has a handler already"),
+    ):
+        vm.profile("cpu", engine="timer")
+    os.kill(program.pid, signal.SIGPROF)
+    assert program.read_line() == "SIGPROF"
+
+
+def test_what_was_read_stays_when_the_program_ends(java_program: JavaPrograms) -> None:
+    program = java_program("Profiled", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    vm = jvmti.attach(program.pid)
+    profile = vm.profile("cpu", interval=0.001)
+    program.ask("mixed 1.5")
+    program.stop()
+    assert vm.wait(10)
+    profile.stop()
+    assert len(profile) > 20
+    assert profile.share("Profiled.main") > 0.1
