@@ -41,6 +41,7 @@ struct ProbeCounts {
 template <class T>
 bool append(Vector<uint8_t>* to, const T* from, size_t count) {
   size_t size = count * sizeof(T);
+  if (size == 0) return true;  // nothing may have no address, which memcpy refuses
   size_t needed = to->size() + size;
   if (needed > to->capacity() && !to->reserve(needed * 2 + 1024)) return false;
   std::memcpy(to->end(), from, size);
