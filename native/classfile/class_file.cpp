@@ -14,6 +14,7 @@ Status ConstantPool::read(Bytes& bytes) {
   full_ = false;
   added_.clear();
   known_.clear();
+  std::memset(last_known_, 0, sizeof last_known_);
   start_ = bytes.at;
   read_ = count_ = bytes.u2();
   if (read_ == 0) return Status::kMalformed;
@@ -85,16 +86,20 @@ uint16_t ConstantPool::next(uint32_t slots) {
 }
 
 uint16_t ConstantPool::known(uint64_t key, Text text) const {
-  for (const Known& one : known_) {
-    if (one.key != key) continue;
-    if (Text(const_cast<Output&>(added_).data() + one.start, one.size) == text) return one.index;
+  for (uint32_t number = last_known_[chain_of(key)]; number != 0;) {
+    const Known& one = known_[number - 1];
+    if (one.key == key && Text(const_cast<Output&>(added_).data() + one.start, one.size) == text)
+      return one.index;
+    number = one.before;
   }
   return 0;
 }
 
 uint16_t ConstantPool::remember(uint64_t key, Text text, uint32_t start, uint16_t index) {
   // Without memory for the note a constant is written twice; without any there is nothing to find.
-  if (!added_.failed) (void)known_.push({key, start, text.size, index});
+  uint32_t& last = last_known_[chain_of(key)];
+  if (!added_.failed && known_.push({key, start, text.size, last, index}))
+    last = static_cast<uint32_t>(known_.size());
   return index;
 }
 

@@ -209,10 +209,15 @@ class ConstantPool {
     uint64_t key;
     uint32_t start;  // of what was added, for a text
     uint32_t size;
+    uint32_t before;  // the number of the one before it in its chain; 0 for none
     uint16_t index;
   };
   const uint8_t* at(uint32_t index, uint8_t tag) const;
   uint16_t next(uint32_t slots = 1);
+  static constexpr uint32_t kChains = 1024;
+  static uint32_t chain_of(uint64_t key) {
+    return static_cast<uint32_t>(key * 0x9E3779B97F4A7C15u >> 54);
+  }
   uint16_t known(uint64_t key, Text text) const;
   uint16_t remember(uint64_t key, Text text, uint32_t start, uint16_t index);
   uint16_t add_wide(uint8_t tag, int64_t value);
@@ -225,6 +230,7 @@ class ConstantPool {
   bool full_ = false;
   Output added_;
   Vector<Known> known_;
+  uint32_t last_known_[kChains] = {};  // of each chain; numbers count from 1
 };
 
 }  // namespace classfile

@@ -1,5 +1,5 @@
-// Instruments damaged class files, by damaged plans too.  tests/robustness/faults/fuzz_classes.py links it
-// with the class file library and the sanitizers.
+// Instruments damaged class files, by damaged plans too.  tests/robustness/faults/fuzz_classes.py
+// links it with the class file library and the sanitizers.
 //
 //     fuzz_classes PLAN CLASSES COUNT SEED [KEPT]
 //
@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -35,13 +36,15 @@ Data read(const char* path) {
   if (file == nullptr) std::abort();
   Data data;
   uint8_t part[65536];
-  while (size_t size = std::fread(part, 1, sizeof part, file)) data.insert(data.end(), part, part + size);
+  while (size_t size = std::fread(part, 1, sizeof part, file))
+    data.insert(data.end(), part, part + size);
   std::fclose(file);
   return data;
 }
 
 void damage(Data& data) {
-  constexpr uint8_t kEdges[] = {0, 1, 0x7F, 0x80, 0xFF, 0xFE, 255 - 7, 252, 251, 247, 170, 171, 196};
+  constexpr uint8_t kEdges[] = {0,   1,   0x7F, 0x80, 0xFF, 0xFE, 255 - 7,
+                                252, 251, 247,  170,  171,  196};
   for (size_t left = 1 + below(6); left > 0 && !data.empty(); --left) {
     size_t at = below(data.size());
     switch (next() % 8) {
@@ -62,7 +65,8 @@ void damage(Data& data) {
         if (next() % 8 == 0) data.resize(at);
         break;
       case 5:
-        data.erase(data.begin() + at, data.begin() + at + below(data.size() - at > 16 ? 16 : data.size() - at));
+        data.erase(data.begin() + at,
+                   data.begin() + at + below(data.size() - at > 16 ? 16 : data.size() - at));
         break;
       case 6: {
         size_t size = below(data.size() - at > 64 ? 64 : data.size() - at);
@@ -87,7 +91,8 @@ void keep(const char* path, const Data& data) {
 
 // As long as it is said to be, so that the sanitizer sees whoever reads beyond.
 struct Exact {
-  explicit Exact(const Data& data) : bytes(static_cast<uint8_t*>(std::malloc(data.size()))), size(data.size()) {
+  explicit Exact(const Data& data)
+      : bytes(static_cast<uint8_t*>(std::malloc(data.size()))), size(data.size()) {
     if (size != 0) std::memcpy(bytes, data.data(), size);
   }
   ~Exact() { std::free(bytes); }
@@ -113,6 +118,8 @@ int main(int count, char** arguments) {
     files.emplace_back(all.begin() + at + 4, all.begin() + at + 4 + size);
     at += 4 + size;
   }
+  std::sort(files.begin(), files.end(),
+            [](const Data& a, const Data& b) { return a.size() < b.size(); });
   jvmti_classfile_plan* plan = nullptr;
   jvmti_classfile_instrumenter* work = nullptr;
   if (jvmti_classfile_plan_open(plan_data.data(), plan_data.size(), &plan) != 0) return 3;
@@ -121,7 +128,9 @@ int main(int count, char** arguments) {
   uint64_t changed = 0;
   for (uint64_t i = 0; i < cases; ++i) {
     alarm(20);
-    Data data = files[below(files.size())];
+    // The smaller of two: a large file takes a hundred times as long as a small one, and shows
+    // little more.
+    Data data = files[std::min(below(files.size()), below(files.size()))];
     damage(data);
     keep(kept, data);
     jvmti_classfile_plan* used = plan;
@@ -139,8 +148,10 @@ int main(int count, char** arguments) {
     }
     if (result.file != nullptr) {
       ++changed;
-      // What came out may be instrumented again, or refused for what the first plan did not look at.
-      Data made(static_cast<const uint8_t*>(result.file), static_cast<const uint8_t*>(result.file) + result.size);
+      // What came out may be instrumented again, or refused for what the first plan did not look
+      // at.
+      Data made(static_cast<const uint8_t*>(result.file),
+                static_cast<const uint8_t*>(result.file) + result.size);
       Exact exact(made);
       (void)jvmti_classfile_instrument(work, plan, exact.bytes, exact.size, 0, &result);
     }
@@ -148,9 +159,11 @@ int main(int count, char** arguments) {
   }
   jvmti_classfile_close(work);
   jvmti_classfile_plan_close(plan);
-  std::printf("%llu cases: %llu taken, %llu of them changed, %llu refused, %llu too large, %llu others\n",
-              static_cast<unsigned long long>(cases), static_cast<unsigned long long>(seen[0]),
-              static_cast<unsigned long long>(changed), static_cast<unsigned long long>(seen[2]),
-              static_cast<unsigned long long>(seen[4]), static_cast<unsigned long long>(seen[1] + seen[3] + seen[5]));
+  std::printf(
+      "%llu cases: %llu taken, %llu of them changed, %llu refused, %llu too large, %llu others\n",
+      static_cast<unsigned long long>(cases), static_cast<unsigned long long>(seen[0]),
+      static_cast<unsigned long long>(changed), static_cast<unsigned long long>(seen[2]),
+      static_cast<unsigned long long>(seen[4]),
+      static_cast<unsigned long long>(seen[1] + seen[3] + seen[5]));
   return 0;
 }

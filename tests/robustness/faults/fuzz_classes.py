@@ -28,7 +28,7 @@ from jvmti.instrumentation.probes import Probe  # noqa: E402
 
 PROGRAMS = ("Probed", "Containers", "Values", "Workload", "Shop", "Leaks")
 COMPILE = (
-    "c++ -std=c++17 -O1 -g -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
+    "c++ -std=c++17 -O1 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra"
 )
 
@@ -88,6 +88,7 @@ def fuzz(
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        timeout=120 + cases / 50,  # before pytest's limit, whose traceback hides what happened
         check=False,
     )
 

@@ -11,7 +11,7 @@ from robustness.faults import fuzz_classes
 
 
 @pytest.mark.stress
-@pytest.mark.timeout(300)  # a build with sanitizers
+@pytest.mark.timeout(900)  # fuzz() and its build have limits of their own
 def test_damaged_class_files_harm_nobody(tmp_path: Path) -> None:
     classes = [compiler.classes(name) for name in fuzz_classes.PROGRAMS[:3]]
     done = fuzz_classes.fuzz(20_000, 7, classes, tmp_path)
