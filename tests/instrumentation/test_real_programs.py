@@ -1,16 +1,24 @@
-"""A program that nobody here wrote does the same with probes in every place of its code."""
+"""Programs that nobody here wrote do the same with probes in every place of their code."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import compiler
 import jvms
+import jvmti
 from jvmti.instrumentation.archives import instrument_file
+from programs import JavaPrograms
 
+sys.path.append(str(jvms.ROOT / "scripts"))
+
+import verify_jars
+
+DATABASE = "com.h2database:h2:2.2.224"
 COMPILER = "org.eclipse.jdt.internal.compiler.batch.Main"
 PROBES = [
     "entry *.* -> began = Counting.entered(int site, Object this, Object[] args)",
@@ -55,9 +63,51 @@ def test_the_eclipse_compiler_makes_the_same_with_probes_everywhere(
     made, said = compiled_by(jvm, tmp_path / "probes.jar", tmp_path / "made")
     assert len(plain) > 10
     assert made == plain
+    check_counts(said)
+
+
+def check_counts(said: str) -> None:
+    """Calls begin and end, and each kind of probe was reached."""
     counted = next(line for line in said.splitlines() if line.startswith("counted"))
     entered, left, unwound, *others = map(int, counted.split()[1:])
     # Each call that begins ends in one of two ways, but for those that run while the VM ends.
     assert 0 <= entered - left - unwound < 100
     assert unwound > 0
     assert all(others)
+
+
+def queried(jvm: jvms.Jvm, jar: Path) -> tuple[str, str]:
+    """Use the database from two threads: what was found, and what else was printed."""
+    path = ":".join(map(str, (jar, compiler.classes("Counting"), compiler.classes("Querying"))))
+    command = [jvm.java, "-Xmx1g", "-cp", path, "Querying", "jdbc:h2:mem:orders", "2", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.newest
+@pytest.mark.slow
+def test_a_database_answers_the_same_with_probes_everywhere(
+    jvm: jvms.Jvm, java_program: JavaPrograms, tmp_path: Path
+) -> None:
+    (jar,) = verify_jars.fetched([DATABASE], jvms.ROOT / "build" / "jars")
+    plain, _ = queried(jvm, jar)
+    assert len(plain) > 3000
+    done = instrument_file(jar, tmp_path / "probes.jar", PROBES)
+    assert not done.unreadable
+    assert done.changed > 900
+    found, said = queried(jvm, tmp_path / "probes.jar")
+    assert found == plain
+    check_counts(said)
+    # And with probes that come while it runs, also into classes that are loaded later.
+    path = f"{jar}:{compiler.classes('Querying')}"
+    command = ["-Xmx1g", "-cp", path, "Querying", "jdbc:h2:mem:orders", "2", "4", "hold"]
+    program = java_program.start(command)
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        with vm.trace("org.h2.*.*", "org.h2.*.<init>", "Querying.*", limit=None) as trace:
+            assert trace.classes > 200
+            program.send("")
+            lines = [program.read_line(timeout=120) for _ in plain.splitlines()]
+            assert trace.dropped + len(trace.read()) > 100_000
+    assert lines == plain.splitlines()
