@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -264,6 +264,49 @@ def test_classes_of_the_jdk_can_be_traced(vm: jvmti.VM, traced: JavaProgram) -> 
         calls = calls_of(trace, 10)
     assert {one.class_name for one in calls} >= {"java.lang.Thread"}
     assert any(one.thread == "main" for one in calls)
+
+
+@pytest.mark.parametrize("options", [{}, {"arguments": False}, {"stack": 3, "text": 16}], ids=str)
+def test_a_table_has_what_the_calls_have(
+    vm: jvmti.VM, traced: JavaProgram, options: dict[str, Any]
+) -> None:
+    patterns = (f"{ORDER}.*", f"call {ORDER}.add in Traced.*", "java.lang.String.valueOf")
+    with (
+        vm.trace(*patterns, limit=None, **options) as one,
+        vm.trace(*patterns, limit=None, **options) as other,
+    ):
+        asked = ("add 30", "everything", "objects", "wide", "longer 50", "check 0", "check 1")
+        for request in (*asked, "deep 4", "threads 3", "price 2"):
+            traced.ask(request)
+        calls, table = one.read(5), other.read_table(5)
+        assert len(calls) == len(table) > 70
+        wanted, found = calls.to_arrow(), table.to_arrow()
+        assert found.schema == wanted.schema
+        for name in wanted.column_names:
+            if name not in ("time", "duration"):
+                assert found[name].to_pylist() == wanted[name].to_pylist(), name
+        assert table.time.tolist() == found["time"].to_pylist() == sorted(table.time.tolist())
+        assert [table.names[number] for number in table.name] == [call.name for call in calls]
+        assert table.first(7).to_arrow().to_pylist() == found.to_pylist()[:7]
+        assert len(other.read_table()) == 0
+        assert other.read_table().to_arrow().schema == found.schema
+
+
+def test_a_table_takes_all_that_is_recorded(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace(f"{ORDER}.add", limit=None) as trace:
+        found = []
+        for _ in range(5):
+            traced.ask("add 1500")
+            found.append(trace.read_table())
+        assert trace.dropped == 0
+    assert [len(one) for one in found] == [1500] * 5
+    arguments = found[-1].to_arrow()["arguments"].to_pylist()
+    assert arguments == [[str(number), f'"tea {number}"'] for number in range(1500)]
+
+
+def test_a_table_has_no_objects(vm: jvmti.VM) -> None:
+    with vm.trace(f"{ORDER}.add", objects=10) as trace, pytest.raises(ValueError, match="objects="):
+        trace.read_table()
 
 
 def test_two_traces_of_one_method_see_the_same(vm: jvmti.VM, traced: JavaProgram) -> None:

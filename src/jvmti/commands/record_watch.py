@@ -88,9 +88,17 @@ class RecordWatch(ABC):
         if self._counts:
             time.sleep(seconds)
             return self._recorder.ended
-        found = self._recorder.read(seconds)
+        found = self._read(seconds)
         self._take(found)
-        return not found and self._recorder.ended
+        return not len(found) and self._recorder.ended
+
+    def _read(self, seconds: float) -> Any:
+        """The records since the last call."""
+        return self._recorder.read(seconds)
+
+    def _first(self, records: Any, number: int) -> Any:
+        """The first so many of them."""
+        return type(records)(records[:number])
 
     def finish(self) -> None:
         """Remove the probes, read the rest, and print the number of records."""
@@ -104,7 +112,7 @@ class RecordWatch(ABC):
         passed = time.monotonic() - self._began
         self._recorder.close()
         if given.count is None:
-            self._take(self._recorder.read())
+            self._take(self._read(0))
         records = f"1 {self.one}" if self._seen == 1 else f"{self._seen:,} {self.one}s"
         dropped = self._recorder.dropped
         text = f"{records} in {duration(passed)}, {dropped:,} dropped"
@@ -157,9 +165,9 @@ class RecordWatch(ABC):
     def _take(self, records: Any) -> None:
         given = self._given
         if given.count is not None:
-            records = type(records)(records[: max(given.count - self._seen, 0)])
+            records = self._first(records, max(given.count - self._seen, 0))
         self._seen += len(records)
-        if records:
+        if len(records):
             self._pass_on(records)
 
     def _pass_on(self, records: Any) -> None:

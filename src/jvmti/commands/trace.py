@@ -21,6 +21,7 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
+from jvmti.tracing.call_table import CallTable
 from jvmti.tracing.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
@@ -182,7 +183,18 @@ class _Watch(RecordWatch):
 
     def __init__(self, given: argparse.Namespace, trace: Trace, file: RecordFile) -> None:
         super().__init__(given, trace, file)
+        self._trace = trace
         self._tree_calls: list[Call] = []
+
+    def _read(self, seconds: float) -> Any:
+        if self._file.takes_tables and not self._given.tree:
+            return self._trace.read_table(seconds)
+        return super()._read(seconds)
+
+    def _first(self, records: Any, number: int) -> Any:
+        if isinstance(records, CallTable):
+            return records.first(number)
+        return super()._first(records, number)
 
     def finish(self) -> None:
         """Remove the probes, read the rest, and print what belongs at the end."""

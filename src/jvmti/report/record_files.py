@@ -41,11 +41,16 @@ class RecordFile:
         elif path is not None:
             self._columns = BatchFile(path)
 
+    @property
+    def takes_tables(self) -> bool:
+        """Whether its format has columns, so that it needs no object for each record."""
+        return self._columns is not None
+
     def write(self, records: Any, as_json: Callable[[Any], object]) -> None:
         """Write some records.
 
         Args:
-            records: a list that has `to_arrow`.
+            records: a list that has `to_arrow`; or only that, if the file takes tables.
             as_json: converts one of them to an object for JSON.
         """
         if self._columns is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 import numpy
@@ -39,6 +39,7 @@ _HEAD = numpy.dtype(
 
 Record = TypeVar("Record")
 Records = TypeVar("Records", bound="list[Any]")
+Taken = TypeVar("Taken", bound=Sized)
 
 
 def _named(noted: str) -> str:
@@ -117,12 +118,16 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         Raises:
             ProtocolError: the target wrote invalid data.
         """
+        return self._wait(lambda: self._records(self._take()), timeout)
+
+    def _wait(self, take: Callable[[], Taken], timeout: float | None) -> Taken:
+        """What a function takes of the records, as soon as there is any."""
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             ended = self.ended
             with self._lock:
-                found = self._records(self._take())
-            if found or ended:
+                found = take()
+            if len(found) or ended:
                 return found
             left = TICK if until is None else min(TICK, until - time.monotonic())
             if left <= 0:
@@ -138,6 +143,15 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
                 return
 
     def _take(self) -> list[Record]:
+        rows, heads = self._take_rows()
+        found: list[Record] = []
+        for row, head in zip(rows, heads.tolist(), strict=True):
+            _, _, ended, started, thread, site, _ = head
+            found.append(self._record(self._sites[site], memoryview(row), ended, started, thread))
+        return found
+
+    def _take_rows(self) -> tuple[Any, Any]:
+        """The records since the last call in order, and their heads; all names are known."""
         now = time.monotonic()
         if now - self._since >= 1:
             self._since, self._taken = now, 0
@@ -145,8 +159,6 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         rows = self._memory.take()
         # Enough for this second: the program stops writing, too.
         self._memory.allow(None if allowed is None else max(allowed - len(rows), 0))
-        if not len(rows):
-            return []
         heads = rows[:, :HEAD].copy().view(_HEAD)[:, 0]
         # A frame may still run probes of an earlier set in this one's place.
         ours = heads["probes"] == self._number
@@ -156,16 +168,14 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         self._taken += len(order)
         rows, heads = rows[order], heads[order]
         self._learn(heads)
-        found: list[Record] = []
-        for row, head in zip(rows, heads.tolist(), strict=True):
-            _, _, ended, started, thread, site, _ = head
-            if site >= len(self._sites):
-                if self.ended:  # of a class that was loaded at the very end
-                    self._left_out += 1
-                    continue
+        known = heads["site"] < len(self._sites)
+        if not known.all():
+            if not self.ended:
                 raise ProtocolError("a record has the number of an unknown place")
-            found.append(self._record(self._sites[site], memoryview(row), ended, started, thread))
-        return found
+            # Of a class that was loaded at the very end.
+            self._left_out += int((~known).sum())
+            rows, heads = rows[known], heads[known]
+        return rows, heads
 
     def _learn(self, heads: Any) -> None:
         """Request the names of new numbers."""

@@ -11,6 +11,7 @@ from jvmti.layouts.probes import PLAN, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
 from jvmti.tracing.call_probes import RecordShape, call_probes, is_call_pattern
+from jvmti.tracing.call_table import CallTable
 from jvmti.tracing.calls import Call, Calls
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.held_objects import HeldObjects
@@ -106,6 +107,37 @@ class Trace(Recorder[Call, Calls]):
         except BaseException:
             self.close()
             raise
+
+    def read_table(self, timeout: float | None = 0.0) -> CallTable:
+        """The calls since the last read as columns, in order.
+
+        `read` makes an object of each call; this does not, and keeps up with many more calls. It is
+        for `to_arrow`, pandas and polars.
+
+        Args:
+            timeout: seconds to wait for one; ``None`` is no limit.
+
+        Raises:
+            ValueError: the trace holds the objects of calls, which a table does not have.
+            ProtocolError: the target wrote invalid data.
+        """
+        if self._holds:
+            raise ValueError("a table has no objects: open the trace without objects=")
+        return self._wait(self._take_table, timeout)
+
+    def _take_table(self) -> CallTable:
+        rows, heads = self._take_rows()
+        sites = list(self._sites)
+        return CallTable(
+            rows,
+            heads,
+            sites,
+            [self._plan[site.probe].site for site in sites],
+            dict(self._threads),
+            lambda slot, row: slot.read(row, self._class_names, self._shape.text_size),
+            self._shape.text_size,
+            self._frames,
+        )
 
     def _records(self, found: list[Call]) -> Calls:
         return Calls(found)
