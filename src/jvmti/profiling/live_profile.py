@@ -12,8 +12,9 @@ from jvmti.interface.errors import Error
 from jvmti.layouts.profiles import PROFILES, ProfiledKind, ProfileEngine
 from jvmti.profile.limits import Limits
 from jvmti.profile.profile import Profile
-from jvmti.profile.tables import Kind
+from jvmti.profile.tables import Kind, Samples
 from jvmti.profiling.parts import Parts
+from jvmti.profiling.requests import Requests
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ log = logging.getLogger("jvmti")
 
 READ_EVERY = 0.5
 """Seconds between two reads of the samples, so that the target keeps few."""
+READ_REQUESTS_EVERY = 0.05
+"""The same of requests, for which there is less space."""
 
 ENGINES = {
     None: ProfileEngine.BEST,
@@ -56,8 +59,11 @@ class LiveProfile(Profile):
         engine: what takes the samples; ``None`` is the best that works.
         depth: frames of a stack at most.
         exact: have inlined methods right, where the VM must compile anew for that.
+        by: the method that handles requests, and the value that names one.
 
     Raises:
+        BadProbe: ``by`` is malformed.
+        LookupError: there is no such method, or it has no such value.
         NotAvailable: no engine works, or another profile has what it needs.
         ValueError: there is no such kind or engine, or the interval is not positive.
     """
@@ -71,6 +77,7 @@ class LiveProfile(Profile):
         engine: str | None = None,
         depth: int = 512,
         exact: bool = True,
+        by: str | None = None,
     ) -> None:
         try:
             self._kind = Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
@@ -92,15 +99,22 @@ class LiveProfile(Profile):
         self._leaving = threading.Event()
         self._stopped = False
         self._exact_asked = exact
+        # First, so that a wrong name leaves no profile behind.
+        self._requests = None if by is None else Requests(vm, by)
         self._began_at = self._ended_at = time.time_ns()
         in_bytes = self._kind.unit == "bytes"
-        opened = vm._agent.open_profile(
-            ProfiledKind(self._kind),
-            ENGINES[engine],
-            max(round(interval if in_bytes else interval * 1e9), 1),
-            depth,
-            exact,
-        )
+        try:
+            opened = vm._agent.open_profile(
+                ProfiledKind(self._kind),
+                ENGINES[engine],
+                max(round(interval if in_bytes else interval * 1e9), 1),
+                depth,
+                exact,
+            )
+        except BaseException:
+            if self._requests is not None:
+                self._requests.close()
+            raise
         self._number = opened.number
         self._engine = ProfileEngine(opened.engine)
         self._reason = opened.reason
@@ -136,6 +150,9 @@ class LiveProfile(Profile):
             return self
         self._leaving.set()
         self._reader.join()
+        if self._requests is not None:
+            self._requests.close()
+            self._requests.update()
         agent = self._vm._agent
         try:
             agent.stop_profile(self._number)
@@ -168,10 +185,21 @@ class LiveProfile(Profile):
         with self._lock:
             while self._parts.add(self._vm._agent.read_profile(self._number)):
                 pass
+        self._read_requests()
+
+    def _read_requests(self) -> None:
+        if self._requests is not None and not self._stopped:
+            self._requests.update()
 
     def _read_on(self) -> None:
-        while not self._leaving.wait(READ_EVERY):
+        every = READ_EVERY if self._requests is None else READ_REQUESTS_EVERY
+        until = time.monotonic() + READ_EVERY
+        while not self._leaving.wait(every):
             try:
+                if time.monotonic() < until:
+                    self._read_requests()
+                    continue
+                until = time.monotonic() + READ_EVERY
                 self._read()
             except Error as error:
                 # The target has ended, or `stop` will raise it.
@@ -182,9 +210,16 @@ class LiveProfile(Profile):
         with self._lock:
             tables = self._parts.tables(self._kind)
             limits = self._limits_now(len(tables[0]), int(tables[0].weight.sum()))
+        labels: list[str] = []
+        if self._requests is not None:
+            samples, stacks, frames, threads = tables
+            label = self._requests.label(samples, threads)
+            labels = self._requests.labels
+            samples = Samples(**{**samples.columns(), "label": label})
+            tables = (samples, stacks, frames, threads)
         for name in ("kinds", "stack_weights"):
             self.__dict__.pop(name, None)
-        super().__init__(*tables, [limits])
+        super().__init__(*tables, [limits], labels)
 
     def where(self, rows: Any) -> Profile:
         """The profile of some samples; it shares the other tables, as they are now.
@@ -203,6 +238,11 @@ class LiveProfile(Profile):
     def _limits_now(self, samples: int, weight: int) -> Limits:
         parts = self._parts
         notes = []
+        if self._requests is not None and self._requests.dropped:
+            notes.append(
+                f"{self._requests.dropped:,} beginnings and ends of requests are missing: there "
+                "were more than could be read."
+            )
         if parts.unfollowed:
             notes.append(
                 f"{parts.unfollowed:,} threads have no samples: the kernel gave nothing to follow "

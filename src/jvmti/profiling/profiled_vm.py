@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from jvmti.wire.session import Session
+from jvmti.tracing.traced_vm import TracedVM
 
 __all__ = ["ProfiledVM"]
 
 
-class ProfiledVM(Protocol):
+class ProfiledVM(TracedVM, Protocol):
     """A running VM, such as `jvmti.VM`."""
 
     process: Any
-    _session: Session
-    _agent: Any
 
     @property
     def flags(self) -> Any:

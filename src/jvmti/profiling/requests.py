@@ -1,0 +1,212 @@
+"""The requests that a program works for, so that a profile falls apart into them.
+
+Probes in the method that handles a request record when a call begins, with a value of that moment
+such as its path, and when it ends. What a thread does between the two is for this request.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from jvmti.instrumentation.probes import BadProbe, Operand, Probe
+from jvmti.layouts.probes import Operand as Kind
+from jvmti.layouts.probes import Site as Where
+from jvmti.profile.tables import Samples, Threads
+from jvmti.tracing.call_probes import RecordShape, noting, place_of, recorded
+from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
+from jvmti.tracing.recorder import Recorder
+from jvmti.tracing.sites import Site
+from jvmti.tracing.summaries import OTHERS, key_name
+from jvmti.tracing.traced_vm import TracedVM
+
+_BY = re.compile(r"(?P<method>[^()\s]+)(?:\((?P<value>\w*)\)(?P<path>(?:\.\w+)*))?")
+_MOST_LABELS = 10_000
+_STARTED = "request started"
+_ENTERED = Operand(Kind.NUMBER, "J", 1)
+"""The begin of a record that tells of none."""
+
+
+class Requests(Recorder[Any, Any]):
+    """The calls of a method that handles requests.
+
+    Args:
+        vm: the VM.
+        by: the method and a value that names the request, as for `jvmti.VM.profile`.
+
+    Raises:
+        BadProbe: ``by`` is malformed.
+        LookupError: there is no such method, or it has no such value.
+    """
+
+    def __init__(self, vm: TracedVM, by: str) -> None:
+        match = _BY.fullmatch(by.strip())
+        if match is None or "." not in match["method"]:
+            raise BadProbe(
+                f"by={by!r} is not CLASS.METHOD, or with a value that names the request, such as "
+                "com.acme.Server.handle(request).path"
+            )
+        self.by = by
+        operands: tuple[Operand, ...] = ()
+        if match["value"]:
+            text = match["value"] + match["path"]
+            tree = parsed(text)
+            if tree is None:
+                raise BadProbe(f"by={by!r}: {text!r} is not a value")
+            operand, path = value_of(tree, by, words=EVERYWHERE)
+            if operand.kind is Kind.TOOK:
+                raise BadProbe(f"by={by!r}: a request that begins has taken no time")
+            if operand.kind is Kind.THREAD and path is None:
+                path = "name"
+            operands = (operand._replace(path=path),)
+        elif match["path"]:
+            raise BadProbe(f"by={by!r}: say whose field it is, such as handle(request).path")
+        shape = RecordShape.of(64, objects=1)
+        place = place_of(match["method"])
+        head = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"))
+        began = Operand(Kind.KEPT, "J", text=_STARTED)
+        entered = recorded((*head, _ENTERED, *operands), shape)
+        left = recorded((*head, began), shape)
+        probes = [
+            Probe(**place, **noting(_STARTED), site=Where.ENTRY),
+            Probe(**place, **entered, site=Where.ENTRY),
+            *[Probe(**place, **left, site=site) for site in (Where.RETURN, Where.UNWIND)],
+        ]
+        self._entries: list[tuple[NDArray[Any], ...]] = []
+        self._calls: list[tuple[NDArray[Any], ...]] = []
+        self._labels: dict[str, int] = {}
+        super().__init__(vm, probes, shape, limit=None)
+        try:
+            self._arm(None)
+            needed = f"has a value {match['value']!r}" if operands else None
+            self._check_patterns([match["method"]], {1: 0}, needed)
+            self._check_value(by)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_value(self, by: str) -> None:
+        entered = [site for site in self._sites if site.probe == 1]
+        if any(site.slots for site in entered) and all(
+            site.slots[0] is None for site in entered if site.slots
+        ):
+            raise LookupError(
+                f"by={by!r}: the method has no such value; arg0 and so on are known even if a "
+                "class was compiled without -g"
+            )
+
+    def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Any:
+        raise NotImplementedError("requests are read as columns")
+
+    def _records(self, found: list[Any]) -> Any:
+        return found
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Take what is recorded over."""
+        with self._lock:
+            rows, heads = self._take_rows()
+            if not len(rows):
+                return
+            sites = heads["site"]
+            probes = numpy.array([site.probe for site in self._sites])[sites]
+            begins = probes == 1
+            labels = numpy.full(len(rows), -1, numpy.int32)
+            for number in numpy.unique(sites[begins]).tolist():
+                at = numpy.flatnonzero(sites == number)
+                labels[at] = self._labels_of(self._sites[number], rows[at])
+            now = heads["time"]
+            self._entries.append((heads["thread"][begins], now[begins], labels[begins]))
+            self._calls.append((heads["thread"][~begins], heads["started"][~begins], now[~begins]))
+
+    def _labels_of(self, site: Site, rows: NDArray[Any]) -> NDArray[numpy.int32]:
+        """The numbers of the texts that name the requests."""
+        slot = site.slots[0] if site.slots else None
+        if slot is None:
+            return numpy.full(len(rows), self._number_of(site.called), numpy.int32)
+        size = slot.size(self._shape.text_size)
+        cells = numpy.ascontiguousarray(rows[:, slot.at : slot.at + size]).view(f"V{size}").ravel()
+        distinct, inverse = numpy.unique(cells, return_inverse=True)
+        start = type(slot)(slot.letter, 0)
+        found = []
+        for one in distinct:
+            value = start.read(memoryview(one.tobytes()), self._class_names, self._shape.text_size)
+            found.append(self._number_of(key_name(value)))
+        return numpy.array(found, numpy.int32)[inverse]
+
+    def _number_of(self, text: str) -> int:
+        if text not in self._labels and len(self._labels) >= _MOST_LABELS:
+            text = OTHERS
+        return self._labels.setdefault(text, len(self._labels))
+
+    @property
+    def labels(self) -> list[str]:
+        """The texts that name requests; the numbers of `label` count them."""
+        return list(self._labels)
+
+    # ---- samples ---------------------------------------------------------------------------------
+
+    def label(self, samples: Samples, threads: Threads) -> NDArray[numpy.int32]:
+        """For each sample the number of its request in `labels`; -1 outside of any.
+
+        Of requests within requests the outermost counts.
+
+        Args:
+            samples: the samples, with times since the epoch.
+            threads: their threads.
+        """
+        found = numpy.full(len(samples), -1, numpy.int32)
+        with self._lock:
+            entries = [numpy.concatenate(parts) for parts in zip(*self._entries, strict=True)]
+            calls = [numpy.concatenate(parts) for parts in zip(*self._calls, strict=True)]
+        if not entries:
+            return found
+        # Records have the monotonic clock.
+        since = time.time_ns() - time.monotonic_ns()
+        ids = threads.id[samples.thread]
+        for thread in numpy.unique(entries[0]).tolist():
+            mine = numpy.flatnonzero(ids == thread)
+            if not len(mine):
+                continue
+            here, there = entries[0] == thread, calls[0] == thread
+            starts, ends, labels = _spans(
+                entries[1][here], entries[2][here], calls[1][there], calls[2][there]
+            )
+            moments = samples.time[mine] - since
+            at = numpy.searchsorted(starts, moments, "right") - 1
+            within = (at >= 0) & (moments <= ends[at])
+            found[mine[within]] = labels[at[within]]
+        return found
+
+
+def _spans(
+    entered: NDArray[Any], labels: NDArray[Any], started: NDArray[Any], ended: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The outermost calls of one thread: when they began and ended, and their labels."""
+    order = numpy.argsort(entered, kind="stable")
+    entered, labels = entered[order], labels[order]
+    order = numpy.argsort(started, kind="stable")
+    started, ended = started[order], ended[order]
+    # The record of a call's entry is the first one after its start; it may have been dropped.
+    first = numpy.searchsorted(entered, started)
+    known = first < len(entered)
+    known[known] = entered[first[known]] <= ended[known]
+    started, ended, first = started[known], ended[known], first[known]
+    # Those without an end are running.
+    running = numpy.setdiff1d(numpy.arange(len(entered)), first)
+    running = running[entered[running] > ended.max(initial=-1)][:1]
+    starts = numpy.concatenate([started, entered[running]])
+    ends = numpy.concatenate([ended, numpy.full(len(running), numpy.iinfo(numpy.int64).max)])
+    found = numpy.concatenate([labels[first], labels[running]])
+    latest = numpy.maximum.accumulate(ends) if len(ends) else ends
+    outer = numpy.ones(len(starts), numpy.bool_)
+    outer[1:] = starts[1:] >= latest[:-1]
+    return starts[outer], ends[outer], found[outer]
+
+
+__all__ = ["Requests"]

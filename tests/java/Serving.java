@@ -1,0 +1,115 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Handles requests of which it knows what each took of a processor.
+ *
+ * <p>{@code serve N} lets two threads handle N rounds of requests each, and prints the nanoseconds of
+ * each path; {@code hang} handles one that does not end until the next line.
+ */
+public class Serving {
+  static final class Request {
+    final String path;
+    final int work;
+
+    Request(String path, int work) {
+      this.path = path;
+      this.work = work;
+    }
+  }
+
+  static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+  static final Map<String, LongAdder> SPENT = new TreeMap<>();
+  static volatile long kept;
+  static volatile boolean hanging;
+
+  static void burn(long nanoseconds) {
+    long until = THREADS.getCurrentThreadCpuTime() + nanoseconds;
+    long value = kept;
+    while (THREADS.getCurrentThreadCpuTime() < until) {
+      for (int i = 0; i < 1000; i++) {
+        value = value * 31 + i;
+      }
+    }
+    kept = value;
+  }
+
+  void handle(Request request) {
+    burn(request.work * 100_000L);
+    if (request.path.equals("/order")) {
+      handle(new Request("/inner", 1));
+    }
+    if (request.path.equals("/broken")) {
+      throw new IllegalStateException(request.path);
+    }
+  }
+
+  void hang(Request request) {
+    while (hanging) {
+      burn(1_000_000);
+    }
+  }
+
+  void serve(int rounds) {
+    Request[] requests = {
+      new Request("/order", 39), new Request("/search", 20), new Request("/broken", 10)
+    };
+    for (int round = 0; round < rounds; round++) {
+      for (Request request : requests) {
+        long began = THREADS.getCurrentThreadCpuTime();
+        try {
+          handle(request);
+        } catch (IllegalStateException expected) {
+          kept++;
+        }
+        spend(request.path, began);
+      }
+      long began = THREADS.getCurrentThreadCpuTime();
+      burn(3_000_000);
+      spend("none", began);
+    }
+  }
+
+  static void spend(String path, long began) {
+    SPENT.get(path).add(THREADS.getCurrentThreadCpuTime() - began);
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    for (String path : new String[] {"/order", "/search", "/broken", "none"}) {
+      SPENT.put(path, new LongAdder());
+    }
+    Serving serving = new Serving();
+    System.out.println("ready");
+    BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = input.readLine(); line != null; line = input.readLine()) {
+      String[] words = line.split(" ");
+      SPENT.values().forEach(LongAdder::reset);
+      Thread[] threads = new Thread[2];
+      hanging = words[0].equals("hang");
+      for (int i = 0; i < threads.length; i++) {
+        Runnable work =
+            hanging
+                ? () -> serving.hang(new Request("/hanging", 0))
+                : () -> serving.serve(Integer.parseInt(words[1]));
+        threads[i] = new Thread(work, "server " + i);
+        threads[i].start();
+      }
+      if (hanging) {
+        System.out.println("hanging");
+        input.readLine();
+        hanging = false;
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      StringBuilder said = new StringBuilder("spent");
+      SPENT.forEach((path, spent) -> said.append(' ').append(path).append(' ').append(spent));
+      System.out.println(said);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+"""Profiles that fall apart into the requests that a program works for."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.instrumentation.probes import BadProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from programs import JavaProgram, JavaPrograms
+
+BY_PATH = "Serving.handle(request).path"
+
+
+@pytest.fixture(scope="module")
+def serving(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Serving", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    program.ask("serve 20", timeout=60)
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(serving: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(serving.pid, timeout=30) as attached:
+        yield attached
+    assert serving.running()
+
+
+def spent(answer: str) -> dict[str, int]:
+    """What the program says of itself."""
+    head, *words = answer.split()
+    assert head == "spent"
+    return {path: int(number) for path, number in zip(words[::2], words[1::2], strict=True)}
+
+
+def test_each_request_has_its_time(vm: jvmti.VM, serving: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.001, by=BY_PATH) as profile:
+        truth = spent(serving.ask("serve 100", timeout=120))
+    profile = profile.with_frame("Serving.serve")
+    assert set(profile.labels) >= {"/order", "/search", "/broken"}
+    parts = profile.by("label")
+    found = {name: part.weight / profile.weight for name, part in parts.items()}
+    wanted = {name: number / sum(truth.values()) for name, number in truth.items()}
+    # A request within another one belongs to the outer.
+    assert "/inner" not in found
+    for path in ("/order", "/search", "/broken"):
+        assert found[path] == pytest.approx(wanted[path], abs=0.04), (found, wanted)
+    unlabelled = 1 - sum(found[path] for path in ("/order", "/search", "/broken"))
+    assert unlabelled == pytest.approx(wanted["none"], abs=0.04), (found, wanted)
+    assert parts["/order"].share("Serving.burn") > 0.9
+    assert parts["/broken"].share("Serving.handle") > 0.9
+
+
+def test_a_method_alone_names_its_requests(vm: jvmti.VM, serving: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.005, by="Serving.handle") as profile:
+        serving.ask("serve 20", timeout=60)
+    assert profile.labels == ("Serving.handle",)
+    part = profile.by("label")["Serving.handle"]
+    assert part.share("Serving.handle") > 0.9
+
+
+def test_a_request_that_has_not_ended_has_its_time(vm: jvmti.VM, serving: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.005, by="Serving.hang(arg0).path") as profile:
+        assert serving.ask("hang") == "hanging"
+        time.sleep(0.5)
+        part = profile.update().by("label")["/hanging"]
+        assert part.share("Serving.hang") > 0.9
+        serving.ask("on")
+    assert profile.by("label")["/hanging"].weight >= part.weight > 0
+
+
+def test_probes_of_requests_go_with_the_profile(vm: jvmti.VM, serving: JavaProgram) -> None:
+    cls = vm.find_class("Serving")
+    with vm.trace("Serving.burn"):
+        pass  # the first change of a class may leave its constants in another order
+    before = bytes(cls.class_file)
+    with vm.profile("cpu", by=BY_PATH):
+        assert bytes(cls.class_file) != before
+    assert bytes(cls.class_file) == before
+
+
+@pytest.mark.parametrize(
+    ("by", "error", "why"),
+    [
+        ("handle", BadProbe, "is not CLASS.METHOD"),
+        ("Serving.handle(request", BadProbe, "is not CLASS.METHOD"),
+        ("Serving.handle().path", BadProbe, "say whose field it is"),
+        ("Serving.handle(took)", BadProbe, "has taken no time"),
+        ("Servant.handle", LookupError, "no loaded class matches 'Servant'"),
+        ("Serving.handel", LookupError, "no method 'handel' with code"),
+        ("Serving.handle(nobody)", LookupError, "has no such value; arg0"),
+    ],
+)
+def test_what_names_no_request_is_refused(
+    vm: jvmti.VM, by: str, error: type[Exception], why: str
+) -> None:
+    before = bytes(vm.find_class("Serving").class_file)
+    with pytest.raises(error, match=why):
+        vm.profile("cpu", by=by)
+    assert bytes(vm.find_class("Serving").class_file) == before
