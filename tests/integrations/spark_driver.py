@@ -48,6 +48,7 @@ def main() -> None:
     seen["workers"] = context.parallelize(range(2), 2).map(grandparent).collect()
     seen["far"] = error_of(SparkExecutor("7", "far.example:41", None).attach)
     seen["no session"] = error_of(lambda: jvmti.attach_spark(gateway))
+    seen["jobs"], seen["traced"] = traced_jobs(spark)
     spark.stop()
     seen["stopped"] = error_of(lambda: jvmti.spark_executors(spark))
     seen["driver of a stopped session"] = look(jvmti.attach_spark(spark, timeout=60))
@@ -55,6 +56,37 @@ def main() -> None:
     gateway.proc.wait()
     seen["dead"] = error_of(lambda: jvmti.attach_spark(spark))
     print(json.dumps(seen))
+
+
+TRACED = (
+    "org.apache.spark.sql.*.*",
+    "org.apache.spark.scheduler.*.*",
+    "org.apache.spark.executor.*.*",
+)
+
+
+def traced_jobs(spark: Any) -> tuple[list[list[Any]], dict[str, int]]:
+    """The rows of a job without probes, with them in all JVMs, and without; calls by JVM."""
+    jobs = [job(spark)]
+    calls = {}
+    with contextlib.ExitStack() as stack:
+        traces = {}
+        vms = {one.id: one.attach(timeout=60) for one in jvmti.spark_executors(spark)}
+        vms["driver"] = jvmti.attach_spark(spark, timeout=60)
+        for name, vm in vms.items():
+            stack.enter_context(vm)
+            traces[name] = stack.enter_context(vm.trace(*TRACED, unloaded=True, limit=2000))
+        jobs.append(job(spark))
+        calls = {name: len(trace.read(5)) for name, trace in traces.items()}
+    jobs.append(job(spark))
+    return jobs, calls
+
+
+def job(spark: Any) -> list[Any]:
+    rows = spark.range(100_000).selectExpr("id % 17 as k", "cast(id * 3 as string) as v")
+    joined = rows.join(spark.range(9).withColumnRenamed("id", "k"), "k")
+    found = joined.groupBy("k").agg({"v": "max", "k": "count"}).orderBy("k")
+    return [list(row) for row in found.collect()]
 
 
 def look(vm: jvmti.VM) -> dict[str, Any]:

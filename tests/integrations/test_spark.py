@@ -98,5 +98,13 @@ def test_what_cannot_be_attached_to_says_why(seen: dict[str, Any]) -> None:
     assert "has it ended?" in seen["dead"][1]
 
 
+def test_a_job_finds_the_same_with_probes_in_its_jvms(seen: dict[str, Any]) -> None:
+    before, during, after = seen["jobs"]
+    assert len(before) == 9
+    assert before == during == after
+    assert set(seen["traced"]) == {"driver", "0", "1"}
+    assert all(calls > 20 for calls in seen["traced"].values()), seen["traced"]
+
+
 def test_the_driver_of_a_stopped_session_is_still_there(seen: dict[str, Any]) -> None:
     assert seen["driver of a stopped session"]["pid"] == seen["driver"]["pid"]

@@ -16,10 +16,10 @@ import pytest
 
 import jvmti
 from jvmti.instrumentation.probes import BadProbe
-from jvmti.layouts.probe_memory import MEMORY
+from jvmti.layouts.probe_memory import MEMORY, PROBE_SITE
 from jvmti.layouts.probes import RecordedKind
 from jvmti.tracing.calls import Call, Calls, tree_of
-from jvmti.tracing.sites import RecordedObject
+from jvmti.tracing.sites import RecordedObject, read_sites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -675,3 +675,20 @@ def test_what_links_and_compares_for_probes_has_probes_itself(
             program.ask("add 3")
         assert program.ask("add 1")
     assert program.running()
+
+
+def test_a_list_of_places_comes_in_parts() -> None:
+    """As of a program with so many classes that it is larger than a part."""
+    whole = b"".join(
+        PROBE_SITE.struct.pack(0, 0, line, len(texts)) + texts
+        for line in range(1, 4)
+        for texts in [b"\0".join([b"com/acme/Order", b"add", b"(I)I", b"I;I", b""])]
+    )
+    sites, size = read_sites(whole)
+    assert ([site.line for site in sites], size) == ([1, 2, 3], len(whole))
+    for cut in range(len(whole)):
+        sites, size = read_sites(whole[:cut])
+        assert size == len(sites) * len(whole) // 3
+        rest, rest_size = read_sites(whole[size:])
+        assert [site.line for site in (*sites, *rest)] == [1, 2, 3]
+        assert size + rest_size == len(whole)

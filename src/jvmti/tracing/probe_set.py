@@ -277,12 +277,16 @@ class ProbeSet:
         return self._closed or self._vm._session.has_ended()
 
     def _read_sites(self) -> None:
-        data = self._ask("read_probe_sites", self._sites_read)
-        self._sites_read += len(data)
-        for site in read_sites(data):
-            if site.probe >= len(self._plan):
-                raise ProtocolError("a place has the number of an unknown probe")
-            self._note(site)
+        # A large list comes in parts, whose last place may be cut off.
+        while data := self._ask("read_probe_sites", self._sites_read):
+            sites, size = read_sites(data)
+            for site in sites:
+                if site.probe >= len(self._plan):
+                    raise ProtocolError("a place has the number of an unknown probe")
+                self._note(site)
+            self._sites_read += size
+            if not size:
+                raise ProtocolError("a place of a probe is invalid")
 
     def _note(self, site: Site) -> None:
         site.lay_out(self._shape.text_size)

@@ -200,9 +200,13 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
             self._threads.setdefault(number, f"#{number}")
 
     def _read_classes(self) -> None:
-        data = self._ask("read_recorded_classes", self._classes_read)
-        self._classes_read += len(data)
-        self._class_names += [_named(text.decode(one)) for one in data.split(b"\0")[:-1]]
+        # A large list comes in parts, whose last name may be cut off.
+        while data := self._ask("read_recorded_classes", self._classes_read):
+            *names, rest = data.split(b"\0")
+            if not names:
+                raise ProtocolError("a recorded class has no end")
+            self._classes_read += len(data) - len(rest)
+            self._class_names += [_named(text.decode(one)) for one in names]
 
     def _read_rest(self) -> None:
         super()._read_rest()

@@ -176,25 +176,25 @@ class Site:
         return self.member_descriptor or self.descriptor
 
 
-def read_sites(data: bytes) -> list[Site]:
-    """The sites in the agent's list.
+def read_sites(data: bytes) -> tuple[list[Site], int]:
+    """The sites in a part of the agent's list, and the size of those that are whole.
 
     Raises:
         ProtocolError: they are invalid.
     """
     found = []
     at = 0
-    while at < len(data):
-        if len(data) - at < PROBE_SITE.size:
-            raise ProtocolError("the places of probes end too early")
+    while len(data) - at >= PROBE_SITE.size:
         probe, _, line, size = PROBE_SITE.struct.unpack_from(data, at)
-        at += PROBE_SITE.size
-        names = data[at : at + size].split(b"\0")
-        at += size
-        if len(names) != 5 or at > len(data):
+        end = at + PROBE_SITE.size + size
+        if end > len(data):
+            break
+        names = data[at + PROBE_SITE.size : end].split(b"\0")
+        if len(names) != 5:
             raise ProtocolError("a place of a probe is invalid")
         found.append(Site(probe, line, [text.decode(name) for name in names[:4]]))
-    return found
+        at = end
+    return found, at
 
 
 __all__ = ["RecordedObject", "Site", "Slot", "read_sites"]
