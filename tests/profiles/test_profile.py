@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from profile import made
 
 import numpy
 import pytest
 
 from jvmti.profile import Frames, Kind, ProfileError, Samples, SeveralKinds, Stacks, Threads
+from profiles import made
 
 
 def test_the_methods_with_the_most_own_weight_come_first():

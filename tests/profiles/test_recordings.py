@@ -7,7 +7,7 @@ import json
 import random
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ SECONDS = 2.0
 @pytest.fixture(scope="module")
 def recording(
     java_classes: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[jvms.Jvm], Path]]:
+) -> Callable[[jvms.Jvm], Path]:
     """A recording of Recorded by a JVM, made once."""
 
     @cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from profile import made
 from typing import Any
 
 import pytest
 
 from heap.browser import Browser, browser
 from jvmti.profile import Profile, Threads
+from profiles import made
 
 READY = "document.documentElement.dataset.ready"
 INJECTION = "</script><img src=x onerror=window.injected=1><b>"

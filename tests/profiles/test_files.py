@@ -8,7 +8,6 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
-from profile import made
 from typing import Any
 
 import numpy
@@ -18,6 +17,7 @@ import pytest
 import jvmti
 from jvmti.profile import Frames, Kind, Limits, NotAProfile, Profile, Samples, Stacks, Threads
 from jvmti.profile.files import SUFFIXES
+from profiles import made
 
 
 def saved(profile: Profile, path: Path) -> Path:
