@@ -16,7 +16,7 @@ enum class Status : int32_t {
   kMalformed = 2,
   kBadPlan = 3,
   kTooLarge = 4,
-  kTooMany = 5  // whoever has the probes has no room for so many
+  kTooMany = 5  // the set of probes has no place for more
 };
 
 // A text of a class file, in Java's own kind of UTF-8.

@@ -97,7 +97,7 @@ class RecordWatch(ABC):
         return self._recorder.read(seconds)
 
     def _first(self, records: Any, number: int) -> Any:
-        """The first so many of them."""
+        """The first records."""
         return type(records)(records[:number])
 
     def finish(self) -> None:

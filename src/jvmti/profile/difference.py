@@ -1,4 +1,4 @@
-"""What changed between two profiles."""
+"""Changes between two profiles."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Change(NamedTuple):
     name: str
     """The method."""
     own_before: float
-    """What it used itself, before."""
+    """The weight that it used itself, before."""
     own_after: float
-    """What it used itself, after."""
+    """The same, after."""
     before: float
-    """What it used with all that it called, before."""
+    """The weight that it used with all that it called, before."""
     after: float
-    """What it used with all that it called, after."""
+    """The same, after."""
 
     @property
     def own_change(self) -> float:

@@ -57,7 +57,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
     """Write a file; see `jvmti.profile.Profile.save`.
 
-    The file appears when it is complete, so that nobody reads half of it, and an earlier one stays
+    The file appears when it is complete, so no reader sees half of it, and an earlier one stays
     if it cannot be written.
     """
     module = importlib.import_module(f"{_FORMATS}.{_WRITERS[suffix_of(path)]}")

@@ -1,4 +1,4 @@
-"""What a profile could not do, and how it was made."""
+"""How a profile was made, and what it lacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Limits:
     kind: Kind
     """The samples that this is about."""
     engine: str = ""
-    """What took them: ``perf``, ``timer``, ``cpu deltas``, ``jfr``, or the name of a file."""
+    """The engine that took them: ``perf``, ``timer``, ``cpu deltas``, ``jfr``, or a file's name."""
     reason: str = ""
     """Why this engine, and not a better one; empty if it is the best there is."""
     process: str = ""
@@ -48,7 +48,7 @@ class Limits:
     lost: int | None = None
     """Samples that were dropped: there was no memory left for them."""
     virtual_threads: bool | None = None
-    """Whether virtual threads are told apart from their carriers."""
+    """Whether virtual threads are kept apart from their carriers."""
     notes: tuple[str, ...] = ()
     """Further sentences."""
 
@@ -58,7 +58,7 @@ class Limits:
         return max(self.ended - self.began, 0) / 1e9
 
     def complaints(self) -> list[str]:
-        """What to know before you believe the profile, as sentences; best none."""
+        """Sentences to read before you believe the profile; best none."""
         found = []
         if self.reason:
             found.append(f"The engine is {self.engine or 'unknown'}: {self.reason}.")

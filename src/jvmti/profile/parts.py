@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "Parts", "pool_of"]
 
 PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind")
-"""What a profile can be split by."""
+"""Names that a profile can be split by."""
 
 
 class Parts(Mapping[str, "Profile"]):

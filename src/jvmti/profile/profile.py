@@ -261,7 +261,7 @@ class Profile(display.Tabular):
         return Profile(*merged.tables())
 
     def diff(self, after: Profile, per: str | None = None) -> Difference:
-        """What changed from this profile to a later one.
+        """Compare this profile with a later one.
 
         Args:
             after: the later profile.
@@ -371,7 +371,7 @@ class Profile(display.Tabular):
         return self.where(self._stacks_with(pattern)[self._samples.stack])
 
     def top(self, most: int | None = 20, by: str = "method") -> Sequence[Use]:
-        """What used most, those with the largest own weight first.
+        """The largest users, those with the largest own weight first.
 
         Args:
             most: how many rows; ``None`` for all.
@@ -450,7 +450,7 @@ class Profile(display.Tabular):
         return self._as_tree(tree, self.stack_weights)
 
     def callers(self, pattern: str) -> StackTree:
-        """Who calls a method: a tree from it outwards, whose counts are weights.
+        """The callers of a method: a tree from it outwards, whose counts are weights.
 
         Where a method calls itself, its outermost call counts.
 
@@ -464,7 +464,7 @@ class Profile(display.Tabular):
         return self._as_tree(CallTree(stacks, self._columns.method, inverted=True), weights)
 
     def callees(self, pattern: str) -> StackTree:
-        """What a method calls: a tree from its outermost call on, whose counts are weights.
+        """The methods that a method calls: a tree from its outermost call on; counts are weights.
 
         Args:
             pattern: as for `share`.

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Kind(enum.IntEnum):
-    """What a sample is of."""
+    """The kind of a sample."""
 
     CPU = 0
     """Processor time; the weight is nanoseconds."""
@@ -52,7 +52,7 @@ class Kind(enum.IntEnum):
 
 
 class State(enum.IntEnum):
-    """What the thread of a sample did."""
+    """The state of the thread of a sample."""
 
     UNKNOWN = 0
     RUNNING = 1
@@ -73,7 +73,7 @@ class State(enum.IntEnum):
 
 
 class FrameKind(enum.IntEnum):
-    """What the code of a frame is."""
+    """The kind of code of a frame."""
 
     UNKNOWN = 0
     INTERPRETED = 1
@@ -106,7 +106,7 @@ class Frame(NamedTuple):
     line: int
     """The line number; -1 if unknown."""
     kind: FrameKind
-    """What its code is."""
+    """The kind of its code."""
 
     @property
     def name(self) -> str:

@@ -20,7 +20,7 @@ _NUMBER = numpy.dtype("<u4")
 
 
 class Parts:
-    """What a profile has so far.
+    """The parts of a profile so far.
 
     Attributes:
         failed: samples whose stack could not be walked.

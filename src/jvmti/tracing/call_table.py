@@ -69,7 +69,7 @@ class CallTable(display.Tabular):
         return f"<CallTable of {len(self):,} calls of {len(numpy.unique(self.name)):,} methods>"
 
     def first(self, number: int) -> CallTable:
-        """The first so many calls."""
+        """The first calls, as many as the number says."""
         found = object.__new__(CallTable)
         found.__dict__.update(self.__dict__)
         for column in ("time", "duration", "thread_id", "name", "_rows", "_site"):

@@ -121,7 +121,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         return self._wait(lambda: self._records(self._take()), timeout)
 
     def _wait(self, take: Callable[[], Taken], timeout: float | None) -> Taken:
-        """What a function takes of the records, as soon as there is any."""
+        """The records that a function takes, as soon as there is any."""
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             ended = self.ended

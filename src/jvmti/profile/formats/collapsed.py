@@ -29,7 +29,7 @@ _KINDS = {
     "_[1]": FrameKind.COMPILED,
     "_[k]": FrameKind.KERNEL,
 }
-"""What async-profiler adds to names with its option ``ann``."""
+"""Suffixes that async-profiler adds to names with its option ``ann``."""
 _LINE = re.compile(r"(.*) (\d+)")
 
 

@@ -80,7 +80,7 @@ class _Part(NamedTuple):
     unit: str
     samples: Samples
     scale: float
-    """What a weight is multiplied with."""
+    """The factor of weights."""
 
 
 def write(profile: Profile, path: str, name: str) -> None:
@@ -224,7 +224,7 @@ def _threads(profile: Profile) -> tuple[NDArray[numpy.int32], list[str]]:
 
 
 def _kinds(columns: Columns) -> list[str]:
-    """What the code of each method is; its first frame decides."""
+    """The kind of code of each method; its first frame decides."""
     kinds = [""] * len(columns.names)
     words = [one.name.lower() if one else "" for one in FrameKind]
     for code, kind in zip(

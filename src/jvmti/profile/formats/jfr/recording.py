@@ -60,7 +60,7 @@ class Chunk:
         if not 0 < checkpoint < self.size or not 0 < metadata < self.size:
             raise ValueError("a chunk is not complete: the recording was not ended")
         if self._ticks_a_second <= 0:
-            raise ValueError("the clock of a chunk stands still")
+            raise ValueError("the clock of a chunk does not run")
         self._data = data[: self.size]
         self.ended = self.began + duration
         self._checkpoint = checkpoint

@@ -168,7 +168,7 @@ class RecordedSamples:
         )
 
     def limits(self) -> list[Limits]:
-        """What is known of each kind of samples."""
+        """The limits of each kind of samples."""
         found = []
         for kind in Kind:
             events = [
