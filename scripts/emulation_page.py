@@ -21,16 +21,6 @@ RELEASES = (11, 17, 21, 25)
 EARLY = "it concerns what happens before the VM is live"
 BEFORE_LIVE = Capabilities.of("can_generate_early_vmstart", "can_generate_early_class_hook_events")
 NOBODY = "no engine does it yet"
-BY_PROBES = {
-    "can_generate_breakpoint_events": "`vm.breakpoint`",
-    "can_generate_field_access_events": "`field.watch`",
-    "can_generate_field_modification_events": "`field.watch`",
-    "can_generate_exception_events": "`vm.catch`",
-    "can_force_early_return": "`stop.frame.return_`",
-}
-"""Where probes stand in for the model alone, by the capability."""
-PROBES = "breakpoints.md#in-any-running-jvm"
-
 INTRODUCTION = """\
 # Emulated capabilities
 
@@ -67,12 +57,27 @@ COSTS = {
     "objects in variables": "the thread is suspended for the call; the VM stops once to look at "
     "the roots of all stacks",
     "names of variables": "the VM hands out the class file, which discards no code",
+    "a breakpoint": "its class is retransformed; its method stays compiled",
+    "a watched field": "the classes that name the field are retransformed",
+    "`MethodEntry`, `MethodExit`, `ExceptionCatch`": "all classes that can be changed are "
+    "retransformed, some 0.5 ms each; `env.stream` with `classes=` changes only those; calls that "
+    "run already go on in the interpreter",
+    "`Exception`": "`Throwable` is retransformed",
+    "`FramePop`": "methods of classes with breakpoints get probes at their ends",
     "source debug extension, order of methods": "the same, and the class loader reads its own "
     "file, which runs Java code",
 }
 
 MEASURED = """\
-`vm.emulation.pauses` says how often and how long the VM was stopped in this session.
+`vm.emulation.pauses` says how often and how long the VM was stopped in this session to look at its
+stacks.
+
+Events come from [probes](breakpoints.md#in-any-running-jvm) in the program's methods. Handlers,
+callbacks and streams receive them as they receive the VM's own. Locations, line numbers and
+variables of methods, and the frames of stacks, are those without the probes; `get_bytecodes`,
+`get_constant_pool` and class files show them. Stacks in streams begin with two frames of the probe,
+and streams compute lines of breakpoints and field accesses from code with probes. When the session
+ends, or this process dies, the probes do nothing from that moment on, and the agent takes them out.
 """
 
 
@@ -125,8 +130,6 @@ def details(one: Capabilities) -> list[str]:
         names = ", ".join(f"`{name}`" for name in [*functions_of(one), *events_of(one)])
         behind = f", and with it {names}" if names else ""
         lines.append(f"Unavailable on 11, 17, 21 and 25{behind}: {why}.")
-        if model := BY_PROBES.get(str(one)):
-            lines.append(f"In the model, {model} works by [probes]({PROBES}) instead.")
         return lines
     names = "; ".join(engine.name for engine, _ in known)
     lines += [f"By: {names}.", "", "| function or event | | what differs |", "| --- | --- | --- |"]

@@ -42,9 +42,15 @@ def is_long(item: pytest.Item) -> bool:
     return item.path.as_posix().endswith(LONGEST)
 
 
+COUNTED_TOGETHER = "tests/emulation/"
+"""A folder whose last file counts what the others have shown."""
+
+
 def unit_of(nodeid: str) -> str:
     """The file of a test, and the JVM that it runs on."""
     file, _, test = nodeid.partition("::")
+    if file.startswith(COUNTED_TOGETHER):
+        file = file.rpartition("/")[0]
     if file.endswith(ONE_AT_A_TIME):
         return file
     jvm = test.partition("[")[2].rstrip("]").partition("-")[0]

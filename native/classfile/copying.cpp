@@ -138,6 +138,7 @@ bool Method::generate() {
     out_->copy(code_ + next, end - next);
   }
   if (open) ranges_[ranges_.size() - 1].end = pc();
+  moves(size_, pc(), pc());  // what follows has come in addition
   return unwind() && leave();
 }
 

@@ -61,6 +61,14 @@ bool Instrumenter::choose(const Plan& plan, Bytes interfaces, Text super, Bytes 
   return true;
 }
 
+bool Instrumenter::note_moves(uint32_t method) {
+  if (!keeps_moves) return true;
+  for (const Moves::Move& one : method_.moves().all()) {
+    if (!moved_.push({method, one})) return false;
+  }
+  return true;
+}
+
 Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
   uint32_t count = bytes.u2();
   body_.u2(count);
@@ -101,6 +109,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       if (woven == Woven::kChanged) {
         body_.set4(start + 2, body_.size() - start - 6);
         is_changed_here = true;
+        if (!note_moves(i)) return Status::kOutOfMemory;
       } else {
         body_.cut(start + 6);
         body_.copy(attribute + 6, static_cast<uint64_t>(rest.at - attribute) - 6);
@@ -119,6 +128,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   inserted_probes_.clear();
   omitted_.clear();
   changed_.clear();
+  moved_.clear();
   shapes_.clear();
   body_.clear();
   result_.clear();

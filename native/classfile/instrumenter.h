@@ -14,6 +14,15 @@ class Instrumenter {
   // Where the class has no place for any probe, `is_changed` stays false.
   Status instrument(const Plan& plan, const uint8_t* file, uint64_t size, uint32_t first_site);
 
+  // Whether it notes where instructions go.
+  bool keeps_moves = false;
+  struct Moved {
+    uint32_t method;  // its position in the class file
+    Moves::Move move;
+  };
+  // Those of each method together.
+  const Vector<Moved>& moved() const { return moved_; }
+
   bool is_changed = false;
   Output& result() { return result_; }
   const Vector<layouts::InsertedProbe>& inserted_probes() const { return inserted_probes_; }
@@ -32,12 +41,14 @@ class Instrumenter {
   bool choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods);
   bool is_annotated(const char* patterns, Bytes attributes) const;
   Status methods(Bytes& bytes, uint32_t first_site);
+  bool note_moves(uint32_t method);
 
   ConstantPool pool_;
   Vector<layouts::InsertedProbe> inserted_probes_;
   Output shapes_;
   Vector<layouts::OmittedProbe> omitted_;
   Vector<MethodInfo> changed_;
+  Vector<Moved> moved_;
   Vector<const Probe*> of_class_;
   Vector<const Probe*> of_method_;
   Output body_;

@@ -56,6 +56,8 @@ class Method {
   // written is to be thrown away.
   Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
               const Vector<const Probe*>& probes, uint32_t first_site, Output& out);
+  // Where the instructions of the method woven last have gone.
+  const Moves& moves() const { return moves_; }
 
  private:
   static constexpr uint32_t kNowhere = 0xFFFFFFFF;

@@ -37,12 +37,27 @@ class Moves {
     return one.place + (at - one.at);
   }
 
- private:
   struct Move {
     uint32_t at;
     uint32_t target;
     uint32_t place;
   };
+  const Vector<Move>& all() const { return moves_; }
+  // Where an instruction, or what was put in front of it, was before; of moves in rising order, the
+  // last of which is of the end of the code.
+  static uint32_t before(const Move* moves, size_t count, uint32_t place) {
+    size_t low = 0;
+    for (size_t high = count; high - low > 1;) {
+      size_t middle = (low + high) / 2;
+      (moves[middle].target <= place ? low : high) = middle;
+    }
+    if (count == 0) return place;
+    const Move& one = moves[low];
+    if (low + 1 == count) return one.at;
+    return place < one.place ? one.at : one.at + (place - one.place);
+  }
+
+ private:
   bool holds(size_t index, uint32_t at) const {
     return moves_[index].at <= at && (index + 1 == moves_.size() || at < moves_[index + 1].at);
   }

@@ -277,6 +277,9 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   if (probe.helper.size == 0 || probe.name.size == 0) return Status::kBadPlan;
   probe.record_size = one.record_size;
   probe.text_size = one.text_size;
+  probe.event = one.event;
+  probe.about = one.about;
+  if (probe.event != 0 && probe.outcome != Outcome::kStop) return Status::kBadPlan;
   switch (probe.outcome) {
     case Outcome::kNone:
       if (probe.result != 'V') return Status::kBadPlan;

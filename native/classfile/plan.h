@@ -44,6 +44,8 @@ struct Probe {
   uint32_t operand_count;
   uint32_t record_size;
   uint32_t text_size;
+  uint32_t event;  // of JVM TI, that one which stops reports; 0 for none
+  uint32_t about;  // the number of a watched field
   bool conditional;
   uint32_t first_step;
   uint32_t step_count;

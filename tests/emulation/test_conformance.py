@@ -35,7 +35,6 @@ from conformance.threads.test_thread import (
     test_owned_monitors_are_those_that_java_reports,
     test_the_contended_monitor_is_the_one_that_java_reports,
 )
-from emulation import late
 from emulation.late import differing
 
 test_variables_are_read = differing(
@@ -124,19 +123,6 @@ def test_the_source_debug_extension_is_that_of_the_loaders_file(
         with pytest.raises(jvmti.errors.AbsentInformation):
             vm.env.get_source_debug_extension(cls)
         assert len(vm.env.get_class_methods(cls)) == len(names)
-
-
-def test_all_that_is_emulated_was_shown(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> None:
-    """It comes last, and counts what the others here have shown on this JVM."""
-    if request.config.option.keyword or any("::" in one for one in request.config.args):
-        pytest.skip("not all tests of this file run")
-    assert late.emulated() - late.SHOWN.get(jvm.name, set()) == set()
-
-
-def test_what_depends_on_an_emulated_capability_is_emulated_or_said_to_be_lacking() -> None:
-    spoken_of = late.emulated() | late.lacking()
-    silent = {name for one in late.DECLARED for name in late.gated(str(one.capability)) - spoken_of}
-    assert silent == set()
 
 
 __all__ = [

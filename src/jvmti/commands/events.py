@@ -18,6 +18,7 @@ import jvmti
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import (
+    add_emulate,
     add_json,
     add_target,
     count,
@@ -129,6 +130,7 @@ class Command:
             help="print counts and durations at the end, by event, object, place, class, method "
             "and thread",
         )
+        add_emulate(parser)
         add_output(parser, "the events")
         add_json(parser)
 
@@ -449,7 +451,7 @@ def _filters(words: list[str]) -> dict[str, list[str]]:
 def _session(given: argparse.Namespace) -> Iterator[VM]:
     """The target: a running JVM, or a program that is held at its start and ended afterwards."""
     if given.launched is None:
-        with jvmti.attach(named_target(given), timeout=given.timeout) as vm:
+        with jvmti.attach(named_target(given), timeout=given.timeout, emulate=given.emulate) as vm:
             yield vm
         return
     vm = started(given, launched_command(given), hold=True)
@@ -507,6 +509,12 @@ def _open(
         objects=True,
         policy="wait" if given.no_drop else "drop",
     )
+    if stream.emulated:
+        print(
+            f"jvmti: emulated by probes: {', '.join(stream.emulated)}; docs/emulation.md says how "
+            "they differ",
+            file=sys.stderr,
+        )
     return stream
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jvmti.debug.event_probes import EventProbes, HaltedFrame
 from jvmti.debug.redefinitions import Redefinitions
 from jvmti.debug.stepping import Steps
 from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame
@@ -24,6 +25,7 @@ from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
+    from jvmti.env.events import EventDeclaration
     from jvmti.events.enabling import Enabling
     from jvmti.events.handlers import Handlers
     from jvmti.model.threads.java_thread import Thread
@@ -39,6 +41,18 @@ _AT_STOPS = Capabilities.of(
     "can_pop_frame",
 )
 """Capabilities that users are likely to need at a stop."""
+
+_BY_EVENT_PROBES = Capabilities.of(
+    "can_force_early_return",
+    "can_generate_breakpoint_events",
+    "can_generate_exception_events",
+    "can_generate_field_access_events",
+    "can_generate_field_modification_events",
+    "can_generate_frame_pop_events",
+    "can_generate_single_step_events",
+    "can_pop_frame",
+)
+"""What an environment has emulated, where the model has other means or none."""
 
 _HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
 _EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
@@ -69,8 +83,11 @@ class BreakpointTable:
         vm._session.openings.register(
             range(OPENING.PROBE_STOP, OPENING.PROBE_STOP + 1), self.opened
         )
-        self._probed: dict[int, tuple[Any, int, ProbedFrame | None]] = {}
-        """Threads that have stopped at a probe: the number of frames above, and theirs."""
+        self._probed: dict[int, tuple[Any, HaltedFrame]] = {}
+        """Threads that have stopped at a probe, and where."""
+        enabling.is_scoped = self._is_by_probes
+        self.event_probes: EventProbes | None = None
+        """Probes that report events to the environments of the session."""
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -114,7 +131,12 @@ class BreakpointTable:
             missing = wanted & ~self._held
             if not missing:
                 return self.env
+            # Stops of the model's have probes of their own.
+            potential = self._vm._capability_pool.potential(self.env)
+            by_events = missing & ~potential & self._vm.emulation.emulates & _BY_EVENT_PROBES
             try:
+                if by_events:
+                    raise NotAvailable(detail=f"{by_events} is emulated for environments only")
                 self.env.add_capabilities(missing)
             except NotAvailable as error:
                 env = self._vm._capability_pool.environment_with(wanted)
@@ -139,21 +161,36 @@ class BreakpointTable:
         holder = self._vm._capability_pool.environment_with(wanted)
         return holder is None or bool(wanted & self._vm.emulation.held(holder))
 
+    def _is_by_probes(self, env: Env, declaration: EventDeclaration) -> bool:
+        """Whether probes report an event to an environment."""
+        return bool(Capabilities.of(*declaration.capabilities) & self._vm.emulation.held(env))
+
     def probed(self, thread: Thread) -> ProbedFrame | None:
         """The frame of a thread that has stopped at a probe; ``None`` if it has not."""
-        return self._at_probe(thread)[2]
+        halted = self.halted(thread)
+        return None if halted is None else halted.probed
 
-    def frames_above(self, thread: Thread) -> int:
+    def frames_above(self, thread: Any) -> int:
         """The number of frames on top of a thread's stack that belong to the probe."""
-        return self._at_probe(thread)[1]
+        halted = self.halted(thread)
+        return 0 if halted is None else halted.above
 
-    def _at_probe(self, thread: Thread) -> tuple[Any, int, ProbedFrame | None]:
-        found = self._probed.get(id(thread))
-        if found is not None:
-            return found
-        # A wrapper of its own; the comparison may ask the agent.
-        stopped = list(self._probed.values())
-        return next((one for one in stopped if one[0] == thread), (None, 0, None))
+    def halted(self, thread: Any) -> HaltedFrame | None:
+        """The frame in which a thread is at a probe; ``None`` if it is at none.
+
+        Args:
+            thread: the thread; ``None`` for the current one.
+        """
+        if self._probed:
+            its: Any = self._vm.lookup_env.get_current_thread() if thread is None else thread
+            found = self._probed.get(id(its))
+            if found is not None:
+                return found[1]
+            # A wrapper of its own; the comparison may ask the agent.
+            for one, halted in list(self._probed.values()):
+                if one == its:
+                    return halted
+        return None if self.event_probes is None else self.event_probes.halted(thread)
 
     @property
     def could_give(self) -> Capabilities:
@@ -231,7 +268,7 @@ class BreakpointTable:
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
         # By address: the hash of a thread would take a round trip at each stop.
-        self._probed[id(thread)] = thread, depth, frame
+        self._probed[id(thread)] = thread, HaltedFrame(frame, depth, found.signature)
         try:
             self._meet(owner._event, [owner], thread, found, location, about)
         finally:

@@ -52,7 +52,6 @@ class LocalObjectEngine:
                 "get_local_object",
                 "get_local_instance",
                 "get_local_variable_table",
-                *_REFUSED,
             ),
             differs={
                 "get_local_object": "OPAQUE_FRAME if the variable is null, or if compiled code "
@@ -62,7 +61,6 @@ class LocalObjectEngine:
                 "get_local_variable_table": "read from the class file: ABSENT_INFORMATION for "
                 "hidden classes, and for methods whose class has been redefined",
             },
-            lacks={name: f"OPAQUE_FRAME: {why}" for name, why in _REFUSED.items()},
         ),
     )
 

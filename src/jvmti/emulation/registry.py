@@ -86,6 +86,12 @@ class Emulation:
         """The emulated capabilities of an environment."""
         return self._held.get(env._number, Capabilities(0))
 
+    @property
+    def all_held(self) -> list[Capabilities]:
+        """The emulated capabilities of each environment that has any."""
+        with self._lock:
+            return list(self._held.values())
+
     def add(self, env: Env, wanted: Capabilities) -> None:
         """Add emulated capabilities to an environment.
 

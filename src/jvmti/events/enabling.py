@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.constants import EventMode
@@ -23,17 +25,41 @@ class Enabling:
 
     Attributes:
         lock: held during changes of the handlers and streams of an event.
+        scope: during a change, patterns for the classes whose events the user wants, one a line;
+            ``None`` for all. Where the VM itself sends the event it makes no difference.
+        is_scoped: whether an event is made only for the classes that its users want.
     """
 
     def __init__(self, session: Session) -> None:
         self.lock = threading.RLock()
         self._session = session
-        self._wanted: dict[tuple[int, int, Any], int] = {}
+        self.scope: str | None = None
+        self.is_scoped: Callable[[Env, EventDeclaration], bool] = lambda env, declaration: False
+        self._wanted: dict[tuple[int, int, Any, str | None], int] = {}
 
-    def enable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
-        """Enable an event, of one thread or of all."""
-        key = (env._number, declaration.number, thread)
+    @contextmanager
+    def within(
+        self, env: Env, declaration: EventDeclaration, scope: str | None
+    ) -> Iterator[str | None]:
+        """Set the scope during a change, if it makes a difference; yields it."""
         with self.lock:
+            before = self.scope
+            self.scope = scope if scope and self.is_scoped(env, declaration) else None
+            try:
+                yield self.scope
+            finally:
+                self.scope = before
+
+    def enable(
+        self,
+        env: Env,
+        declaration: EventDeclaration,
+        thread: Thread | None,
+        scope: str | None = None,
+    ) -> None:
+        """Enable an event, of one thread or of all."""
+        with self.within(env, declaration, scope) as scoped:
+            key = (env._number, declaration.number, thread, scoped)
             if not self._wanted.get(key):
                 try:
                     env.set_event_notification_mode(EventMode.ENABLE, declaration.constant, thread)
@@ -43,10 +69,16 @@ class Enabling:
                     raise MustPossessCapability(error.code, error.function, needs) from None
             self._wanted[key] = self._wanted.get(key, 0) + 1
 
-    def disable(self, env: Env, declaration: EventDeclaration, thread: Thread | None) -> None:
+    def disable(
+        self,
+        env: Env,
+        declaration: EventDeclaration,
+        thread: Thread | None,
+        scope: str | None = None,
+    ) -> None:
         """Disable it, unless someone else uses it."""
-        key = (env._number, declaration.number, thread)
-        with self.lock:
+        with self.within(env, declaration, scope) as scoped:
+            key = (env._number, declaration.number, thread, scoped)
             left = self._wanted.get(key, 0) - 1
             if left > 0:
                 self._wanted[key] = left

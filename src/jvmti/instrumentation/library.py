@@ -178,7 +178,7 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
                 *(text(one.owners), text(one.members), NO_TEXT),
                 *(text(one.helper.replace(".", "/")), text(one.name)),
                 *(one.record_size, one.text_size),
-                *(first_step, len(one.condition), one.conditional, 0),
+                *(first_step, len(one.condition), one.conditional, one.event, one.about, 0),
             )
         )
     if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT or len(steps) > PLAN.TESTS:

@@ -114,6 +114,8 @@ class Probe:
         text_size: and those of an object's text in it.
         condition: if it is false, the method does nothing.
         conditional: the method takes first whether the condition holds.
+        event: the number of the event of JVM TI that a probe which stops reports; 0 for none.
+        about: the number of the watched field, of an event about one.
     """
 
     site: Site
@@ -135,6 +137,8 @@ class Probe:
     text_size: int = 0
     condition: Sequence[Step] = ()
     conditional: bool = False
+    event: int = 0
+    about: int = 0
 
     @staticmethod
     def parse(text: str) -> Probe:

@@ -158,13 +158,16 @@ PROBE = Record(
     first_test="uint32_t",
     tests="uint32_t",
     conditional="uint32_t",
+    event="uint32_t",
+    about="uint32_t",
     unused="uint32_t",
 )
 """The result is a type's letter as in descriptors, or ``V``; the number a line or a bytecode index,
 -1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw
 ``owners`` has the class of exceptions. ``helper`` is the internal name of the class to call. Of a
 probe that records, how many bytes a record has, and the text of an object in it. A conditional one
-passes first whether its tests succeed, 1 without any."""
+passes first whether its tests succeed, 1 without any. One that stops for an event of JVM TI has the
+event's number, and of a watched field the number that the agent gave it; else 0."""
 
 OPERAND = Record(
     "PlanOperand",

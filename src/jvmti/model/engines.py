@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jvmti.debug.probed_events import ProbedEventEngine
+from jvmti.debug.probed_frames import ProbedFrameEngine
 from jvmti.emulation.class_files import ClassFileEngine
 from jvmti.emulation.locals import LocalObjectEngine
 from jvmti.emulation.monitors import MonitorEngine
@@ -11,7 +13,13 @@ from jvmti.emulation.monitors import MonitorEngine
 if TYPE_CHECKING:
     from jvmti.emulation.declared import Engine
 
-ENGINES: tuple[type[Engine], ...] = (MonitorEngine, ClassFileEngine, LocalObjectEngine)
+ENGINES: tuple[type[Engine], ...] = (
+    MonitorEngine,
+    ClassFileEngine,
+    LocalObjectEngine,
+    ProbedEventEngine,
+    ProbedFrameEngine,
+)
 """Later ones are asked first."""
 
 __all__ = ["ENGINES"]

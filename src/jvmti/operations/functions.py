@@ -274,6 +274,19 @@ class Ancestry(NamedTuple):
     """Their positions from 1, those of the first class first."""
 
 
+class ProbedFramePlace(NamedTuple):
+    """Where a thread is whose event a probe has reported, while handlers have it."""
+
+    values: ObjectArray | None
+    """The array with the variables of its frame; ``None`` if the thread is at no probe."""
+    probes: Int
+    """The set of the probe."""
+    site: Int
+    """The site, whose shape says what the array has."""
+    depth: Int
+    """How many frames are above that of the place."""
+
+
 class ProbeCounts(NamedTuple):
     """The state of a set of probes."""
 
@@ -714,6 +727,110 @@ class Operations(Calling):
 
         Returns:
             The number of this set of probes.
+        """
+        ...
+
+    @operation(120, runs_java=True)
+    def open_event_probes(self, plan: Bytes) -> Int:
+        """Have probes that report events of JVM TI put into classes from now on.
+
+        Args:
+            plan: as `jvmti.layouts.probes` lays it out; each of its probes has an event.
+
+        Returns:
+            The number of this set of probes.
+        """
+        ...
+
+    @operation(121)
+    def change_event_probes(self, number: Int, plan: Bytes) -> None:
+        """Give a set of probes that report events another plan.
+
+        Classes get what it says when they are loaded or retransformed next.
+
+        Args:
+            number: the set.
+            plan: as for `open_event_probes`.
+        """
+        ...
+
+    @operation(122)
+    def enable_probed_event(
+        self, number: Int, on: Boolean, event_type: Event, thread: Thread | None
+    ) -> None:
+        """Switch an event that probes report on or off, for the environment of the call.
+
+        Args:
+            number: the set.
+            on: on or off.
+            event_type: the event.
+            thread: the only thread; ``None`` for all.
+        """
+        ...
+
+    @operation(123)
+    def watch_by_probes(self, number: Int, klass: Class, field: Field) -> Int:
+        """Number a field, for probes that report its accesses.
+
+        Args:
+            number: the set.
+            klass: the class of the field.
+            field: the field.
+        """
+        ...
+
+    @operation(124)
+    def await_probed_pop(self, number: Int, thread: Thread | None, from_bottom: Int) -> None:
+        """Report the end of a frame whose method has probes at its ends, once.
+
+        Args:
+            number: the set.
+            thread: its thread; ``None`` for the current one.
+            from_bottom: how many frames the stack has while it is on top.
+
+        Raises:
+            Duplicate: the environment waits for it already.
+        """
+        ...
+
+    @operation(125)
+    def clear_probed_pops(self, number: Int, thread: Thread) -> None:
+        """Report no end of a frame of a thread that the environment of the call waits for.
+
+        Args:
+            number: the set.
+            thread: the thread.
+        """
+        ...
+
+    @operation(126)
+    def forget_probed_events(self, number: Int) -> None:
+        """Report nothing more to the environment of the call.
+
+        Args:
+            number: the set.
+        """
+        ...
+
+    @operation(127)
+    def locate_before_probes(
+        self, number: Int, method: Method, locations: list[Long]
+    ) -> list[Long]:
+        """The bytecode indices that instructions had before their method got a set's probes.
+
+        Args:
+            number: the set.
+            method: the method.
+            locations: their bytecode indices now.
+        """
+        ...
+
+    @operation(128)
+    def find_probed_frame(self, thread: Thread | None) -> ProbedFramePlace:
+        """Where a thread is whose event a probe has reported, while handlers have it.
+
+        Args:
+            thread: the thread; ``None`` for the current one.
         """
         ...
 

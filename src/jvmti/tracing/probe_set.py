@@ -281,12 +281,15 @@ class ProbeSet:
         while data := self._ask("read_probe_sites", self._sites_read):
             sites, size = read_sites(data)
             for site in sites:
-                if site.probe >= len(self._plan):
+                if not self._is_known(site):
                     raise ProtocolError("a place has the number of an unknown probe")
                 self._note(site)
             self._sites_read += size
             if not size:
                 raise ProtocolError("a place of a probe is invalid")
+
+    def _is_known(self, site: Site) -> bool:
+        return site.probe < len(self._plan)
 
     def _note(self, site: Site) -> None:
         site.lay_out(self._shape.text_size)

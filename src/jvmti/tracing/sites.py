@@ -126,6 +126,7 @@ class Site:
     Attributes:
         probe: the position of the probe in its plan.
         line: the line, 0 if unknown.
+        index: the bytecode index, before the class got probes.
         class_name: the class.
         method: the method's name.
         descriptor: its descriptor.
@@ -136,9 +137,10 @@ class Site:
         omitted: how many of them found no space in the record.
     """
 
-    def __init__(self, probe: int, line: int, names: list[str]) -> None:
+    def __init__(self, probe: int, line: int, names: list[str], index: int = 0) -> None:
         self.probe = probe
         self.line = line
+        self.index = index
         self.class_name = names[0].replace("/", ".")
         self.method, self.descriptor, more = names[1:]
         self.shape, *about = more.split("\1")
@@ -185,14 +187,14 @@ def read_sites(data: bytes) -> tuple[list[Site], int]:
     found = []
     at = 0
     while len(data) - at >= PROBE_SITE.size:
-        probe, _, line, size = PROBE_SITE.struct.unpack_from(data, at)
+        probe, index, line, size = PROBE_SITE.struct.unpack_from(data, at)
         end = at + PROBE_SITE.size + size
         if end > len(data):
             break
         names = data[at + PROBE_SITE.size : end].split(b"\0")
         if len(names) != 5:
             raise ProtocolError("a place of a probe is invalid")
-        found.append(Site(probe, line, [text.decode(name) for name in names[:4]]))
+        found.append(Site(probe, line, [text.decode(name) for name in names[:4]], index))
         at = end
     return found, at
 

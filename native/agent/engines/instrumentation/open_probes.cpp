@@ -90,25 +90,6 @@ namespace operations {
 
 namespace {
 
-jvmtiError refuse(Call& call, jint number) {
-  call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "this session has no probes of number %d", number);
-  return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-}
-
-// A set of the call's session; null where it has none of that number.
-class Found {
- public:
-  Found(Call& call, jint number) : used_(static_cast<uint32_t>(number)) {
-    if (call.session.probes.has(used_.get())) set_ = used_.get();
-  }
-  operator ProbeSet*() const { return set_; }
-  ProbeSet* operator->() const { return set_; }
-
- private:
-  UsedProbes used_;
-  ProbeSet* set_ = nullptr;
-};
-
 jvmtiError open(Call& call, const ProbeRequest& request, int descriptor, jint* number) {
   ProbeSet* set = ProbeSet::open(call, request, descriptor);
   if (set == nullptr) return static_cast<jvmtiError>(call.status);
@@ -152,16 +133,25 @@ jvmtiError OpenStopProbes(Call& call, const In<Bytes>& plan, const In<jint>& sto
   return open(call, request, -1, number);
 }
 
+jvmtiError OpenEventProbes(Call& call, const In<Bytes>& plan, jint* number) {
+  if (call.jni == nullptr || !agent.live) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "probes need a VM that is live");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  ProbeRequest request{plan.data(), static_cast<uint64_t>(plan.size()), 0, 0, 0, 0, 0, true};
+  return open(call, request, -1, number);
+}
+
 jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::Class>>& classes) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   return set->retransform(classes.items(), classes.count());
 }
 
 jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong* sites,
                        jlong* failed, jlong* reason, jlong* omitted) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   ProbeCounts counts = set->counts();
   *classes = static_cast<jlong>(counts.classes);
   *sites = static_cast<jlong>(counts.sites);
@@ -173,29 +163,29 @@ jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong
 
 jvmtiError ReadProbeSites(Call& call, const In<jint>& number, const In<jlong>& offset, jint* count,
                           unsigned char** bytes) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   return set->copy_sites(static_cast<uint64_t>(offset.c()), count, bytes);
 }
 
 jvmtiError ReadRecordedClasses(Call& call, const In<jint>& number, const In<jlong>& offset,
                                jint* count, unsigned char** bytes) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   return set->copy_classes(static_cast<uint64_t>(offset.c()), count, bytes);
 }
 
 jvmtiError ReadTallyKeys(Call& call, const In<jint>& number, const In<jlong>& offset, jint* count,
                          unsigned char** bytes) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   return set->copy_keys(static_cast<uint64_t>(offset.c()), count, bytes);
 }
 
 jvmtiError TakeHeldCall(Call& call, const In<jint>& number, const In<jlong>& sequence,
                         jmethodID* method, jobjectArray* objects) {
-  Found set(call, number.c());
-  if (set == nullptr) return refuse(call, number.c());
+  FoundProbes set(call, number.c());
+  if (set == nullptr) return FoundProbes::refuse(call, number.c());
   LocalRef<jobjectArray> found(call.jni);
   if (!set->take_held(call.jni, sequence.c(), method, &found)) {
     call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "the objects of this call are not held any more");
@@ -209,7 +199,7 @@ jvmtiError CloseProbes(Call& call, const In<jint>& number) {
   if (call.session.probes.close(call.jni, static_cast<uint32_t>(number.c()))) {
     return JVMTI_ERROR_NONE;
   }
-  return refuse(call, number.c());
+  return FoundProbes::refuse(call, number.c());
 }
 
 }  // namespace operations

@@ -136,15 +136,20 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
 }
 
 bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) {
-  const char* why = request.stop == 0 ? share_memory(request, descriptor) : nullptr;
-  if (request.stop == 0 && why == nullptr && memory_.data() == nullptr) return false;
+  bool records = request.stop == 0 && !request.events;
+  const char* why = records ? share_memory(request, descriptor) : nullptr;
+  if (records && why == nullptr && memory_.data() == nullptr) return false;
+  if (request.events && (events_ = make<ProbeEvents>(number_)) == nullptr) return false;
+  if (request.events) why = change(request.plan, request.plan_size);
+  instrumenter_.keeps_moves = request.events;
   classfile::Status status = classfile::Status::kOk;
-  if (why == nullptr) status = plan_.read(request.plan, request.plan_size);
+  if (records || request.stop != 0) {
+    if (why == nullptr) status = plan_.read(request.plan, request.plan_size);
+  }
   if (status == classfile::Status::kOutOfMemory) return false;
   if (status != classfile::Status::kOk) why = "the plan of the probes makes no sense";
   for (const classfile::Probe& probe : plan_.probes()) {
-    bool records = probe.outcome == layouts::Outcome::kRecord;
-    if (why == nullptr && records &&
+    if (why == nullptr && probe.outcome == layouts::Outcome::kRecord &&
         (static_cast<int32_t>(probe.record_size) > request.record_size ||
          static_cast<int32_t>(probe.text_size) != request.text_size)) {
       why = "a probe's record is larger than those of its set";
@@ -154,7 +159,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     boxes_ = boxes_ || (probe.name == classfile::Text("tally") && !by_site) ||
              probe.hands_over(classfile::OperandKind::kHeld);
   }
-  boxes_ = boxes_ || request.stop != 0;
+  boxes_ = boxes_ || !records;
   if (why == nullptr && !takes_stops(call, request)) {
     why = "probes of a set either stop threads or do not";
   }
@@ -234,6 +239,10 @@ void ProbeSet::mute() {
 void ProbeSet::restore(JNIEnv* jni) {
   if (env_ == nullptr || jni == nullptr) return;
   let_go(jni);
+  if (events_ != nullptr) {
+    Locked locked(mutex_);
+    events_->let_go(jni);
+  }
   // A class that has just got its probes may not be among the loaded ones yet.
   int64_t since_last = now_in_milliseconds() - woven_last_;
   if (woven_last_ != 0 && since_last < kLoading) {
@@ -327,18 +336,36 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobj
 void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
                     unsigned char** new_data) {
   if (serves_probes(name) || (boxes_ && is_box(name))) return;
-  if (stop_ != 0 && is_above_boxes(name)) return;
+  if ((stop_ != 0 || events_ != nullptr) && is_above_boxes(name)) return;
   Slice text{name, name + std::strlen(name)};
-  bool is_wanted = false;
-  for (const classfile::Probe& probe : plan_.probes()) {
-    is_wanted = is_wanted || matches_any<true>(probe.classes, text);
-  }
-  if (!is_wanted) return;
+  auto is_wanted = [&] {
+    for (const classfile::Probe& probe : plan().probes()) {
+      if (matches_any<true>(probe.classes, text)) return true;
+    }
+    return false;
+  };
+  if (events_ == nullptr && !is_wanted()) return;
   Vector<uint8_t> woven;
   {
     Locked locked(mutex_);
-    classfile::Status status = instrumenter_.instrument(plan_, data, static_cast<uint64_t>(size),
-                                                        static_cast<uint32_t>(counts_.sites));
+    // The plan of events changes under the lock.
+    if (events_ != nullptr) events_->begin_class(hash_of_class(name, std::strlen(name)));
+    if (events_ != nullptr && !is_wanted()) return;
+    // Code that differs only in the numbers of its sites would make the VM's pool of constants
+    // grow each time, and the next change of the class slow.
+    uint32_t fresh = static_cast<uint32_t>(counts_.sites);
+    uint32_t first = fresh;
+    if (events_ != nullptr) {
+      first = events_->first_site(hash_of_class(name, std::strlen(name)), fresh);
+    }
+    classfile::Status status =
+        instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first);
+    if (first != fresh && status == classfile::Status::kOk &&
+        !events_->is_as_before(first, instrumenter_)) {
+      first = fresh;
+      status = instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first);
+    }
+    bool is_new = first == fresh;
     counts_.omitted += instrumenter_.omitted().size();
     bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
     // Noted last: what is noted is in the class.
@@ -347,7 +374,7 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
       status = classfile::Status::kTooMany;
     } else if (is_changed &&
                (!append(&woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
-                !note(name))) {
+                !note(name, is_new))) {
       status = classfile::Status::kOutOfMemory;
     }
     if (status != classfile::Status::kOk) {
@@ -357,7 +384,7 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
     if (!is_changed || status != classfile::Status::kOk) return;
     ++counts_.classes;
     woven_last_ = now_in_milliseconds();
-    counts_.sites += instrumenter_.inserted_probes().size();
+    if (is_new) counts_.sites += instrumenter_.inserted_probes().size();
   }
   unsigned char* copy = nullptr;
   if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) {
@@ -372,12 +399,13 @@ void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint s
 }
 
 // Notes where the probes of a class are; false without memory, with nothing noted.
-bool ProbeSet::note(const char* name) {
+bool ProbeSet::note(const char* name, bool is_new) {
   size_t before = sites_.size();
   size_t length = std::strlen(name);
   uint64_t hash = hash_of(name, length);
   bool noted = woven_.find(hash) != 0 || woven_.insert(hash, 1);
   for (const layouts::InsertedProbe& one : instrumenter_.inserted_probes()) {
+    if (!is_new) break;
     const classfile::MethodInfo* method = instrumenter_.method(one.method);
     if (method == nullptr) noted = false;
     if (!noted) break;
@@ -393,6 +421,8 @@ bool ProbeSet::note(const char* name) {
       noted = noted && append(&sites_, text.data, text.size) && append(&sites_, &zero, 1);
     }
   }
+  noted = noted &&
+          (events_ == nullptr || events_->note(hash_of_class(name, length), is_new, instrumenter_));
   if (!noted) sites_.shrink(before);
   return noted;
 }

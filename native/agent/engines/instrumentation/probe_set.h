@@ -12,7 +12,9 @@
 #include <atomic>
 
 #include "agent/calls/call.h"
+#include "agent/engines/instrumentation/probe_events.h"
 #include "agent/engines/instrumentation/probe_helper.h"
+#include "agent/engines/instrumentation/used_probes.h"
 #include "base/shared_memory.h"
 #include "classfile/instrumenter.h"
 
@@ -25,7 +27,8 @@ struct ProbeRequest {
   int32_t record_size;
   int32_t text_size;
   int32_t held;
-  uint32_t stop = 0;  // the request that they stop threads for; then they record nothing
+  uint32_t stop = 0;    // the request that they stop threads for; then they record nothing
+  bool events = false;  // they report events of JVM TI
 };
 
 // How many classes have probes and how many should and have not; and sites and methods.
@@ -49,21 +52,7 @@ bool append(Vector<uint8_t>* to, const T* from, size_t count) {
   return true;
 }
 
-class ProbeSet;
-
-// A set that is not freed meanwhile; null when it is gone, whatever has its place now.
-class UsedProbes {
- public:
-  explicit UsedProbes(uint32_t number);
-  ~UsedProbes();
-  UsedProbes(const UsedProbes&) = delete;
-  UsedProbes& operator=(const UsedProbes&) = delete;
-  ProbeSet* get() const { return set_; }
-
- private:
-  uint32_t number_;  // of its place
-  ProbeSet* set_;
-};
+class Receivers;
 
 class ProbeSet {
  public:
@@ -86,6 +75,17 @@ class ProbeSet {
   // The objects of a call, which are not held any longer then; false where they are not.
   bool take_held(JNIEnv* jni, int64_t sequence, jmethodID* method, LocalRef<jobjectArray>* objects);
 
+  // Of a set that reports events: takes another plan; null, or why not.
+  const char* change(const uint8_t* plan, uint64_t size);
+  jvmtiError enable(JNIEnv* jni, uint32_t environment, bool on, int event, jthread thread);
+  jvmtiError watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number);
+  jvmtiError await_pop(JNIEnv* jni, uint32_t environment, jthread thread, jint from_bottom);
+  void clear_pops(JNIEnv* jni, uint32_t environment, jthread thread);
+  void forget_environment(JNIEnv* jni, uint32_t environment);
+  bool reports_events() const { return events_ != nullptr; }
+  // Where instructions of a method were before it got the set's probes.
+  void locate(JNIEnv* jni, jmethodID method, jlocation* locations, size_t count);
+
   // Of the helper class: whether a step of a condition holds for what is behind an object.
   static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
   // The same: waits while the set is there; throws an exception of a class, as the caller of the
@@ -101,13 +101,19 @@ class ProbeSet {
 
  private:
   explicit ProbeSet(uint32_t number) : number_(number) {}
-  ~ProbeSet() = default;
+  ~ProbeSet() { unmake(events_); }
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
   const char* share_memory(const ProbeRequest& request, int descriptor);
   bool takes_stops(Call& call, const ProbeRequest& request);
+  bool find_receivers(JNIEnv* jni, uint32_t site, bool leaves, jthread thread,
+                      ProbeEvents::Site* place, ProbeEvents::Field* field, Receivers* receivers,
+                      Receivers* popping);
+  // `leaves`: the thread returns from there early.
+  static void report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site, bool leaves);
+  const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
   void hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
             unsigned char** new_data);
-  bool note(const char* name);
+  bool note(const char* name, bool is_new);
   static void JNICALL class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
                                            const char* name, jobject, jint size,
                                            const unsigned char* data, jint* new_size,
@@ -153,6 +159,7 @@ class ProbeSet {
   uint32_t stop_ = 0;         // the request for which they stop threads
   uint32_t environment_ = 0;  // of the session, where that request is
   Session* session_ = nullptr;
+  ProbeEvents* events_ = nullptr;  // those that it reports
   std::atomic<bool> active_{false};
   SharedMemory memory_;
   classfile::Plan plan_;

@@ -12,7 +12,7 @@ namespace jvmti {
 namespace {
 
 // Those of the helper class, on top of the frame with the probe.
-constexpr jint kOwnFrames = 2;
+constexpr jint kOwnFrames = kHelperFrames;
 
 // The first place of the array: what is there leaves the method.
 bool leaves(JNIEnv* jni, jobjectArray values) {
@@ -39,7 +39,8 @@ bool is_caught_by(jvmtiEnv* env, JNIEnv* jni, const StopRequest& stop, jobjectAr
                            stop.classes.get());
 }
 
-// How deep the frame is that makes the exception, below its constructors.
+}  // namespace
+
 jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni) {
   constexpr jint kMost = 64;
   jvmtiFrameInfo frames[kMost];
@@ -60,19 +61,32 @@ jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni) {
   return kOwnFrames + (above == count ? 0 : above);
 }
 
-}  // namespace
-
 bool ProbeSet::takes_stops(Call& call, const ProbeRequest& request) {
   stop_ = request.stop;
   environment_ = call.environment == nullptr ? 0 : call.environment->number;
   session_ = &call.session;
+  if (events_ != nullptr) return true;
   for (const classfile::Probe& probe : plan_.probes()) {
-    if ((probe.outcome == layouts::Outcome::kStop) != (stop_ != 0)) return false;
+    if ((probe.outcome == layouts::Outcome::kStop) != (stop_ != 0) || probe.event != 0) {
+      return false;
+    }
   }
   return true;
 }
 
 void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site) {
+  bool reports = false;
+  {
+    UsedProbes used(number);
+    reports = used.get() != nullptr && used.get()->events_ != nullptr;
+  }
+  if (reports) {
+    report(jni, values, number, site, false);
+    if (jni->ExceptionCheck() || !leaves(jni, values)) return;
+    report(jni, values, number, site, true);
+    if (!jni->ExceptionCheck()) leave_method(jni, values);
+    return;
+  }
   std::optional<EventScope> scope;
   StopHit hit{};
   jvmtiEnv* env = nullptr;

@@ -102,7 +102,10 @@ class Stream:
         events: the events.
         policy: ``"drop"`` or ``"wait"``.
         columns: the names of the columns.
+        emulated: the names of those events that probes report, because the VM does not.
     """
+
+    emulated: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -125,7 +128,7 @@ class Stream:
         self._tails = numpy.zeros(STREAMS.LANES, numpy.uint64)
         self._names_tail = 0
         self._number = 0
-        self._enabled: list[tuple[EventDeclaration, Thread | None]] = []
+        self._enabled: list[tuple[EventDeclaration, Thread | None, str | None]] = []
         self._closed = False
 
     @property
@@ -329,6 +332,7 @@ class Streams:
                 for name, patterns in filters.items()
             ),
         )
+        scope = _lines(classes, "classes", anywhere=True)
         with self._enabling.lock:
             try:
                 stream._number = self._open(env, arguments, memory.descriptor)
@@ -336,9 +340,11 @@ class Streams:
                 memory.close_descriptor()
             try:
                 for declaration in needed if enable else ():
+                    if self._enabling.is_scoped(env, declaration):
+                        stream.emulated = (*stream.emulated, declaration.name)
                     for one in everybody:
-                        self._enabling.enable(env, declaration, one)
-                        stream._enabled.append((declaration, one))
+                        self._enabling.enable(env, declaration, one, scope)
+                        stream._enabled.append((declaration, one, scope))
             except BaseException:
                 self.close(stream)
                 raise
@@ -353,8 +359,8 @@ class Streams:
         with self._enabling.lock:
             if stream._closed:
                 return
-            for declaration, thread in stream._enabled:
-                self._enabling.disable(stream.env, declaration, thread)
+            for declaration, thread, scope in stream._enabled:
+                self._enabling.disable(stream.env, declaration, thread, scope)
             try:
                 if self.session.closed is None:
                     AgentOperations(self.session, stream.env._number).close_stream(stream._number)

@@ -1,0 +1,311 @@
+#include "agent/engines/instrumentation/probe_events.h"
+
+#include "agent/handles/agent_references.h"
+#include "generated/probe_helper.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr size_t kMoveHead = 3;
+constexpr size_t kMoveSize = sizeof(classfile::Moves::Move) / sizeof(uint32_t);
+
+Mutex halted_mutex{Guards::kLists};
+Halted* all_halted = nullptr;
+
+uint64_t hash_of(uint64_t hash, const void* text, size_t size) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(text);
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
+  return hash == 0 ? 1 : hash;
+}
+
+char letter_of_result(classfile::Text descriptor) {
+  uint32_t at = descriptor.size;
+  while (at > 0 && descriptor.data[at - 1] != ')') --at;
+  char found = at < descriptor.size ? descriptor.data[at] : 'V';
+  return found == '[' ? 'L' : found;
+}
+
+}  // namespace
+
+uint64_t hash_of_class(const char* name, size_t size) {
+  return hash_of(0xCBF29CE484222325u, name, size);
+}
+
+uint64_t hash_of_method(uint64_t klass, const void* name, size_t name_size, const void* descriptor,
+                        size_t size) {
+  return hash_of(hash_of(hash_of(klass, ".", 1), name, name_size), descriptor, size);
+}
+
+// ---- threads that wait --------------------------------------------------------------------------
+
+ListedHalt::ListedHalt(JNIEnv* jni, jthread thread, jobjectArray values, uint32_t set,
+                       uint32_t site, jint depth)
+    : jni_(jni), halted_{hold(jni, thread), hold(jni, values), set, site, depth, nullptr} {
+  Locked locked(halted_mutex);
+  halted_.next = all_halted;
+  all_halted = &halted_;
+}
+
+ListedHalt::~ListedHalt() {
+  {
+    Locked locked(halted_mutex);
+    Halted** at = &all_halted;
+    while (*at != &halted_) at = &(*at)->next;
+    *at = halted_.next;
+  }
+  let_go(jni_, halted_.thread);
+  let_go(jni_, halted_.values);
+}
+
+bool find_halted(JNIEnv* jni, jthread thread, Halted* found, LocalRef<>* values) {
+  // The innermost of a thread comes first.
+  Locked locked(halted_mutex);
+  for (Halted* one = all_halted; one != nullptr; one = one->next) {
+    if (one->thread == nullptr || !jni->IsSameObject(one->thread, thread)) continue;
+    *found = *one;
+    *values = LocalRef<>(jni, jni->NewLocalRef(one->values));
+    return true;
+  }
+  return false;
+}
+
+// ---- the plan -----------------------------------------------------------------------------------
+
+const char* ProbeEvents::read(const uint8_t* data, uint64_t size, classfile::Plan** plan) const {
+  *plan = make<classfile::Plan>();
+  classfile::Status status =
+      *plan == nullptr ? classfile::Status::kOutOfMemory : (*plan)->read(data, size);
+  const char* why = nullptr;
+  if (status == classfile::Status::kOutOfMemory) why = "no memory for the plan of the probes";
+  if (why == nullptr && status != classfile::Status::kOk) {
+    why = "the plan of the probes makes no sense";
+  }
+  for (size_t i = 0; why == nullptr && i < (*plan)->probes().size(); ++i) {
+    if ((*plan)->probes()[i].event == 0) why = "a probe of the set reports no event";
+  }
+  if (why == nullptr && !(*plan)->bind(kProbeHelper, static_cast<int32_t>(set_))) {
+    why = "a probe does not begin with the number of its set";
+  }
+  if (why == nullptr) return nullptr;
+  unmake(*plan);
+  *plan = nullptr;
+  return why;
+}
+
+ProbeEvents::Site ProbeEvents::site_of(const layouts::InsertedProbe& placed,
+                                       const classfile::Instrumenter& woven) const {
+  const classfile::Probe& probe = plan_->probes()[placed.probe];
+  const classfile::MethodInfo* method = woven.method(placed.method);
+  char type = method == nullptr ? 'V' : letter_of_result(method->descriptor);
+  return {static_cast<uint16_t>(probe.event),
+          probe.site == classfile::Site::kUnwind,
+          type,
+          placed.method,
+          placed.index,
+          probe.about};
+}
+
+bool ProbeEvents::is_as_before(uint32_t first_site, const classfile::Instrumenter& woven) const {
+  size_t count = woven.inserted_probes().size();
+  if (first_site + count > sites_.size()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    Site now = site_of(woven.inserted_probes()[i], woven);
+    const Site& then = sites_[first_site + i];
+    if (now.event != then.event || now.is_exceptional != then.is_exceptional ||
+        now.method != then.method || now.location != then.location || now.about != then.about) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ProbeEvents::note(uint64_t name, bool is_new, const classfile::Instrumenter& woven) {
+  size_t before = sites_.size();
+  if (classes_.find(name) == 0 && !classes_.insert(name, 1)) return false;
+  uint32_t turn = classes_.find(name);
+  bool noted = true;
+  if (is_new) {
+    uint32_t first = static_cast<uint32_t>(before) + 1;
+    if (first_sites_.find(name) != 0) {
+      first_sites_.replace(name, first);
+    } else {
+      noted = first_sites_.insert(name, first);
+    }
+    for (const layouts::InsertedProbe& one : woven.inserted_probes()) {
+      noted = noted && sites_.push(site_of(one, woven));
+    }
+  }
+  const auto& moved = woven.moved();
+  for (size_t at = 0; noted && at < moved.size();) {
+    size_t end = at;
+    while (end < moved.size() && moved[end].method == moved[at].method) ++end;
+    uint32_t count = static_cast<uint32_t>(end - at);
+    const classfile::MethodInfo* method = woven.method(moved[at].method);
+    if (method == nullptr) {
+      at = end;
+      continue;
+    }
+    uint64_t key = hash_of_method(name, method->name.data, method->name.size,
+                                  method->descriptor.data, method->descriptor.size);
+    uint32_t known = methods_.find(key);
+    if (known == 0 || moves_[known - 1] < count) {
+      size_t needed = moves_.size() + kMoveHead + count * kMoveSize;
+      if (needed > 0xFFFFFFF0u || (needed > moves_.capacity() && !moves_.reserve(needed * 2))) {
+        noted = false;
+        break;
+      }
+      uint32_t place = static_cast<uint32_t>(moves_.size()) + 1;
+      moves_.grow(needed);
+      moves_[place - 1] = count;
+      if (known == 0 && !methods_.insert(key, place)) noted = false;
+      if (known != 0) methods_.replace(key, place);
+      known = place;
+    }
+    if (!noted) break;
+    uint32_t* head = &moves_[known - 1];
+    head[1] = count;
+    head[2] = turn;
+    for (size_t i = at; i < end; ++i) {
+      std::memcpy(head + kMoveHead + (i - at) * kMoveSize, &moved[i].move, sizeof moved[i].move);
+    }
+    at = end;
+  }
+  if (!noted) sites_.shrink(before);
+  return noted;
+}
+
+jlocation ProbeEvents::before(uint64_t class_name, uint64_t method, jlocation location) const {
+  uint32_t known = methods_.find(method);
+  if (known == 0 || location < 0) return location;
+  const uint32_t* head = moves_.begin() + known - 1;
+  if (head[2] != classes_.find(class_name)) return location;  // without probes by now
+  const auto* moves = reinterpret_cast<const classfile::Moves::Move*>(head + kMoveHead);
+  return classfile::Moves::before(moves, head[1], static_cast<uint32_t>(location));
+}
+
+// ---- who gets what ------------------------------------------------------------------------------
+
+jvmtiError ProbeEvents::enable(JNIEnv* jni, uint32_t environment, bool on, int event,
+                               jthread thread) {
+  for (size_t i = 0; i < enabled_.size(); ++i) {
+    const Enabled& one = enabled_[i];
+    if (one.environment != environment || one.event != event) continue;
+    bool same = thread == nullptr ? one.thread == nullptr
+                                  : one.thread != nullptr && jni->IsSameObject(one.thread, thread);
+    if (!same) continue;
+    if (!on) {
+      if (one.thread != nullptr) jvmti::let_go(jni, one.thread);
+      enabled_.remove(i);
+    }
+    return JVMTI_ERROR_NONE;
+  }
+  if (!on) return JVMTI_ERROR_NONE;
+  jobject held = thread == nullptr ? nullptr : hold(jni, thread);
+  if ((thread != nullptr && held == nullptr) || !enabled_.push({environment, event, held})) {
+    if (held != nullptr) jvmti::let_go(jni, held);
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+bool ProbeEvents::receivers(JNIEnv* jni, int event, jthread thread, Vector<uint32_t>* found) const {
+  for (const Enabled& one : enabled_) {
+    if (one.event != event) continue;
+    if (one.thread != nullptr && !jni->IsSameObject(one.thread, thread)) continue;
+    size_t at = 0;
+    while (at < found->size() && (*found)[at] < one.environment) ++at;
+    if (at < found->size() && (*found)[at] == one.environment) continue;
+    if (!found->push(one.environment)) return false;
+    for (size_t i = found->size() - 1; i > at; --i) (*found)[i] = (*found)[i - 1];
+    (*found)[at] = one.environment;
+  }
+  return true;
+}
+
+bool ProbeEvents::is_enabled(int event) const {
+  for (const Enabled& one : enabled_) {
+    if (one.event == event) return true;
+  }
+  return false;
+}
+
+jvmtiError ProbeEvents::watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number) {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i].id != field || !jni->IsSameObject(fields_[i].klass, klass)) continue;
+    *number = static_cast<jint>(i + 1);
+    return JVMTI_ERROR_NONE;
+  }
+  jobject held = hold(jni, klass);
+  if (held == nullptr || !fields_.push({held, field, type})) {
+    if (held != nullptr) jvmti::let_go(jni, held);
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  *number = static_cast<jint>(fields_.size());
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ProbeEvents::await_pop(JNIEnv* jni, const AwaitedPop& pop) {
+  for (const AwaitedPop& one : pops_) {
+    if (one.environment == pop.environment && one.from_bottom == pop.from_bottom &&
+        jni->IsSameObject(one.thread, pop.thread)) {
+      return JVMTI_ERROR_DUPLICATE;
+    }
+  }
+  AwaitedPop held = pop;
+  held.thread = hold(jni, pop.thread);
+  if (held.thread == nullptr || !pops_.push(held)) {
+    if (held.thread != nullptr) jvmti::let_go(jni, held.thread);
+    return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  return JVMTI_ERROR_NONE;
+}
+
+bool ProbeEvents::take_pops(JNIEnv* jni, jthread thread, jint from_bottom,
+                            Vector<uint32_t>* found) {
+  for (size_t i = pops_.size(); i-- > 0;) {
+    AwaitedPop one = pops_[i];
+    // Those of frames above have gone unseen.
+    if (one.from_bottom < from_bottom || !jni->IsSameObject(one.thread, thread)) continue;
+    if (one.from_bottom == from_bottom && !found->push(one.environment)) return false;
+    jvmti::let_go(jni, one.thread);
+    pops_.remove(i);
+  }
+  return true;
+}
+
+void ProbeEvents::clear_pops(JNIEnv* jni, uint32_t environment, jthread thread) {
+  for (size_t i = pops_.size(); i-- > 0;) {
+    if (pops_[i].environment != environment || !jni->IsSameObject(pops_[i].thread, thread)) {
+      continue;
+    }
+    jvmti::let_go(jni, pops_[i].thread);
+    pops_.remove(i);
+  }
+}
+
+void ProbeEvents::forget_environment(JNIEnv* jni, uint32_t environment) {
+  for (size_t i = enabled_.size(); i-- > 0;) {
+    if (enabled_[i].environment != environment) continue;
+    if (enabled_[i].thread != nullptr) jvmti::let_go(jni, enabled_[i].thread);
+    enabled_.remove(i);
+  }
+  for (size_t i = pops_.size(); i-- > 0;) {
+    if (pops_[i].environment != environment) continue;
+    jvmti::let_go(jni, pops_[i].thread);
+    pops_.remove(i);
+  }
+}
+
+void ProbeEvents::let_go(JNIEnv* jni) {
+  for (const Enabled& one : enabled_) {
+    if (one.thread != nullptr) jvmti::let_go(jni, one.thread);
+  }
+  for (const Field& one : fields_) jvmti::let_go(jni, one.klass);
+  for (const AwaitedPop& one : pops_) jvmti::let_go(jni, one.thread);
+  enabled_.clear();
+  fields_.clear();
+  pops_.clear();
+}
+
+}  // namespace jvmti

@@ -1,0 +1,184 @@
+"""Probes that report events of JVM TI, where the VM grants them only while it starts.
+
+One set of probes serves all environments of a session. Its plan grows and shrinks with the events
+that these ask for, and the classes concerned are woven anew, once for each change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.debug.stop_probes import ProbedFrame, ProbedPlace, stop_probe
+from jvmti.instrumentation.library import plan_of
+from jvmti.instrumentation.probes import Operand, Probe
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import Error, ProtocolError
+from jvmti.interface.frozen import frozen
+from jvmti.layouts.probes import Site as Where
+from jvmti.tracing.call_probes import RecordShape
+from jvmti.tracing.probe_set import ProbeSet
+from jvmti.tracing.sites import Site
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+_SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
+
+
+@frozen
+class HaltedFrame:
+    """The frame of a thread whose event a probe has reported, while handlers have it."""
+
+    #: Its variables, and how to leave it; ``None`` if the probe is in a frame further up, such as
+    #: a constructor of the exception that it throws.
+    probed: ProbedFrame | None
+    #: How many frames are above it.
+    above: int
+    #: The descriptor of its method.
+    descriptor: str
+
+
+def event_probe(site: Where, event: Event, *more: Operand, about: int = 0, **where: Any) -> Probe:
+    """A probe that reports an event.
+
+    Args:
+        site: the kind of place.
+        event: the event.
+        more: what the event brings, before the variables.
+        about: the number of the watched field.
+        where: which classes, methods and so on, as `Probe` has it.
+    """
+    return stop_probe(site, None, *more, event=int(event), about=about, **where)
+
+
+class EventProbes(ProbeSet):
+    """The probes of a session that report events.
+
+    Attributes:
+        wanted: the probes, by what they are for.
+    """
+
+    def __init__(self, vm: VM) -> None:
+        self.wanted: dict[Hashable, Sequence[Probe]] = {}
+        super().__init__(vm, [], RecordShape(0, 0))
+
+    def _open(self, plan: bytes, over: float) -> int:
+        return int(self._vm._agent.open_event_probes(plan))
+
+    @property
+    def number(self) -> int:
+        """Its number in the agent."""
+        return self._number
+
+    def change(
+        self,
+        adds: Mapping[Hashable, Sequence[Probe]],
+        removes: Iterable[Hashable],
+        classes: Sequence[Any],
+    ) -> None:
+        """Add probes, remove others, and weave classes anew.
+
+        Raises:
+            UnmodifiableClass: the only class cannot be changed; then nothing is.
+        """
+        before = dict(self.wanted)
+        for key in removes:
+            self.wanted.pop(key, None)
+        self.wanted.update(adds)
+        try:
+            self._send()
+            self._weave(classes)
+        except Error:
+            self.wanted = before
+            self._send()
+            raise
+
+    def _send(self) -> None:
+        self._plan = [probe for probes in self.wanted.values() for probe in probes]
+        self._vm._agent.change_event_probes(self._number, plan_of(self._plan))
+
+    def _weave(self, classes: Sequence[Any]) -> None:
+        if len(classes) == 1:
+            self._vm._agent.place_probes(self._number, list(classes))
+            return
+        self._place(self.modifiable(classes))
+
+    def modifiable(self, classes: Sequence[Any]) -> list[Any]:
+        """Those of some classes that can get probes."""
+        listed = [
+            one
+            for one in classes
+            if one.signature.startswith("L") and not one.name.startswith(_SERVING)
+        ]
+        if not listed:
+            return []
+        answers = self._vm.env.map.is_modifiable_class(listed).check().value
+        return [one for one, is_so in zip(listed, answers, strict=True) if is_so]
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def _note(self, site: Site) -> None:
+        self._sites.append(site)
+
+    def _is_known(self, site: Site) -> bool:
+        return True  # the plan has changed since
+
+    def site(self, number: int) -> Site:
+        """A place of a probe.
+
+        Raises:
+            ProtocolError: there is none of that number.
+        """
+        with self._lock:
+            if number >= len(self._sites):
+                self._read_sites()
+            if number >= len(self._sites):
+                raise ProtocolError("a thread is at an unknown place")
+            return self._sites[number]
+
+    def places(self) -> int:
+        """How many places there have been so far."""
+        with self._lock:
+            self._read_sites()
+            return len(self._sites)
+
+    def is_placed(self, since: int, name: tuple[str, str, str], index: int) -> bool:
+        """Whether there is a new place.
+
+        Args:
+            since: how many there were.
+            name: the names of class and method, and the descriptor.
+            index: its bytecode index, before the class got probes.
+        """
+        with self._lock:
+            self._read_sites()
+            return any(
+                (one.class_name, one.method, one.descriptor) == name and one.index == index
+                for one in self._sites[since:]
+            )
+
+    def halted(self, thread: Any) -> HaltedFrame | None:
+        """The frame of a thread at a probe; ``None`` if it is at none of this session's."""
+        found = self._vm._agent.find_probed_frame(thread)
+        if found.values is None or found.probes != self._number:
+            return None
+        site = self.site(int(found.site))
+        # What the event brings comes first, then the variables.
+        first = self._vm.jni.get_array_length(found.values) - site.shape.count(".") // 5
+        probed = None
+        if found.depth == 2:
+            place = ProbedPlace.of(site, self._no_probe, first)
+            probed = ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
+        return HaltedFrame(probed, int(found.depth), site.descriptor)
+
+    _no_probe: Any = None
+
+    def before(self, method: Any, locations: Sequence[int]) -> list[int]:
+        """Bytecode indices as they were before a method got probes."""
+        if not locations:
+            return []
+        return list(self._vm._agent.locate_before_probes(self._number, method, list(locations)))
+
+
+__all__ = ["EventProbes", "HaltedFrame", "event_probe"]

@@ -1,0 +1,171 @@
+"""Events that probes report: as the VM's own, only where they are wanted, and gone with us."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jvms
+import jvmti
+import programs
+from emulation.test_events import code, program, vm
+from events.conftest import NO_INFLATION, NO_SIGNAL, WARM
+from events.seen import Code
+from jvmti.target.agent_library import library_for_executable
+
+COMMANDS = ("calculate 7", "descend 3", "nested 4", "fail oops", "write", "read", "returned aLong")
+
+CONTROLLER = """
+import sys, jvmti
+vm = jvmti.attach(int(sys.argv[1]), capabilities="all", timeout=60, emulate=True)
+method = vm.find_class("Events").methods["straight"]
+vm.env.set_breakpoint(method, 0)
+vm.env.on("MethodExit", lambda event: None, thread=vm.threads["Finalizer"])
+def wait(event):
+    print("waits", flush=True)
+    sys.stdin.read()
+vm.env.on("Breakpoint", wait, timeout=None)
+print("armed", flush=True)
+sys.stdin.read()
+"""
+
+
+def sequence(vm: jvmti.VM, ask: Callable[[str], str]) -> list[tuple[Any, ...]]:
+    """What events say of the program's own methods while it carries out the commands."""
+    code = Code(vm, "Events")
+    watched = Code(vm, "Events$Watched")
+    env, main = vm.env, vm.threads["main"]
+    found: list[tuple[Any, ...]] = []
+
+    def note(event: Any) -> None:
+        method = event.method
+        if not method.class_name.startswith("Events"):
+            return
+        more: tuple[Any, ...] = ()
+        if hasattr(event, "return_value"):
+            value = event.return_value
+            shown = value if isinstance(value, int | float | str | bool) else value is None
+            more = (event.was_popped_by_exception, shown)
+        if hasattr(event, "location"):
+            more = (event.location, *more)
+        if hasattr(event, "new_value"):
+            more = (*more, event.field.name, str(event.new_value))
+        found.append((type(event).__name__, method.class_name, method.name, *more))
+
+    for location in {one.start_location for one in env.get_line_number_table(code["straight"])}:
+        env.set_breakpoint(code["straight"], location)
+    fields = [watched.field(name) for name in ("anInt", "aDouble", "aString", "counter")]
+    for field in fields:
+        env.set_field_modification_watch(watched.cls, field)
+    events = ("Breakpoint", "MethodEntry", "MethodExit", "FieldModification", "ExceptionCatch")
+    handlers = [env.on(event, note, thread=main) for event in events]
+    for command in COMMANDS:
+        ask(command)
+    for handler in handlers:
+        handler.cancel()
+    return found
+
+
+def test_events_are_those_of_the_vm(
+    jvm: jvms.Jvm, java_program: programs.JavaPrograms, program: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    """A JVM that was started for it is the witness: methods, places, values, and their order."""
+    library = library_for_executable(jvm.java)
+    reserved = java_program(
+        "Events", jvm_args=[f"-agentpath:{library}=reserve", NO_SIGNAL, NO_INFLATION]
+    )
+    reserved.expect("ready", timeout=60)
+    for command in WARM:
+        reserved.ask(command)
+    with jvmti.attach(reserved.pid, capabilities="all", timeout=30) as native:
+        expected = sequence(native, reserved.ask)
+    assert vm.env.get_capabilities() & vm.emulation.emulates
+    assert sequence(vm, program.ask) == expected
+    assert len(expected) > 60
+
+
+def test_a_stream_puts_probes_only_into_the_classes_that_it_wants(
+    program: programs.JavaProgram, vm: jvmti.VM
+) -> None:
+    with vm.env.stream(["MethodEntry", "MethodExit"], classes="Events") as stream:
+        assert stream.emulated == ("MethodEntry", "MethodExit")
+        assert program.ask("descend 3").startswith("3 ")
+        found: list[tuple[str, str]] = []
+        while sum(name == "down" for _, name in found) < 8:
+            records = stream.read(30)
+            assert len(records) > 0
+            found += zip(records["method_class"], records["method"], strict=True)
+    assert {one for one, _ in found} == {"Events"}
+    probes = vm.breakpoints.event_probes
+    assert probes is not None
+    assert {one.class_name for one in probes._sites} <= {"Events"}
+
+
+def test_locations_are_those_without_probes(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+) -> None:
+    env, method = vm.env, code["straight"]
+    lines, variables = env.get_line_number_table(method), env.get_local_variable_table(method)
+    end = env.get_method_location(method)
+    bytecodes = env.get_bytecodes(method)
+    for one in lines:
+        env.set_breakpoint(method, one.start_location)
+    assert len(env.get_bytecodes(method)) > len(bytecodes)
+    assert env.get_line_number_table(method) == lines
+    assert env.get_local_variable_table(method) == variables
+    assert env.get_method_location(method) == end
+    stacks = []
+
+    def look(event: Any) -> None:
+        stack = env.get_stack_trace(event.thread, 0, 2)
+        place = env.get_frame_location(event.thread, 0)
+        assert (place.method, place.location) == (stack[0].method, stack[0].location)
+        assert env.get_frame_count(event.thread) == len(env.get_stack_trace(None, 0, 100))
+        caller: Any = stack[1].method
+        stacks.append((event.location, stack[0].location, caller.name))
+
+    with env.on("Breakpoint", look):
+        assert program.ask("calculate 5") == "16"
+    places = [one.start_location for one in lines]
+    assert stacks == [(place, place, "calculate") for place in places]
+    for one in lines:
+        env.clear_breakpoint(method, one.start_location)
+    assert env.get_bytecodes(method) == bytecodes
+
+
+def test_a_killed_controller_lets_the_thread_go_and_the_classes_are_as_before(
+    java_program: programs.JavaPrograms,
+) -> None:
+    target = java_program("Events", jvm_args=[NO_SIGNAL, NO_INFLATION])
+    target.expect("ready", timeout=60)
+    target.ask("calculate 1")
+    with jvmti.attach(target.pid, timeout=30) as before:
+        names = ("Events", "java.util.HashMap", "java.lang.String")
+        files = {name: bytes(before.find_class(name).class_file) for name in names}
+    controller = subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER, str(target.pid)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert controller.stdout is not None
+    assert controller.stdout.readline() == "armed\n"
+    target.send("calculate 5")
+    assert controller.stdout.readline() == "waits\n"
+    controller.send_signal(signal.SIGKILL)
+    controller.communicate()
+    target.expect("16", timeout=60)
+    with jvmti.attach(target.pid, timeout=30) as after:
+        until = time.monotonic() + 60
+        found = {}
+        while found != files and time.monotonic() < until:
+            found = {name: bytes(after.find_class(name).class_file) for name in names}
+        assert found == files
+    assert target.ask("calculate 6") == "19"
+
+
+__all__ = ["code", "program", "vm"]
