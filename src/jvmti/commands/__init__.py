@@ -43,6 +43,8 @@ VERBS = {
     "trace": "Trace calls of methods: arguments, what they return or throw, and how long they take",
     "logpoint": "Print a text with values whenever a thread reaches a place in the code",
     "change": "Let calls of methods return something else, throw, or take longer, for testing",
+    "profile": "Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a "
+    "comparison",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",

@@ -472,7 +472,8 @@ class VM:
             by: split the profile by request: the method that handles requests, and a value that
                 names one when it begins, such as ``com.acme.Server.handle(request).path``, or
                 nothing for the method's own name. ``profile.by("label")`` has the parts. Probes
-                record beginnings and ends, which costs some 100 ns a request.
+                record beginnings and ends, which costs some 100 ns a request; requests that began
+                before the profile have no part.
 
         Raises:
             BadProbe: ``by`` is malformed.

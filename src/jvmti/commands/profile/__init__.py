@@ -1,0 +1,118 @@
+"""``jvmti profile``: takes a profile of a JVM, compares two, or converts a file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from jvmti.commands.failure import NOT_FOUND, USAGE, CommandFailed
+from jvmti.commands.options.targets import add_json, add_target, add_top, seconds
+from jvmti.commands.profile.showing import KINDS, check_output, show, show_difference
+from jvmti.commands.profile.taking import add_taking, take
+from jvmti.profile.files import SUFFIXES, open_profile
+from jvmti.profile.profile import Profile
+from jvmti.text.printable import printable
+
+__all__ = ["Command"]
+
+_TOP = 20
+
+
+class Command:
+    """Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a comparison.
+
+      jvmti profile MyServer --duration 30
+      jvmti profile MyServer -o flame.html
+      jvmti profile MyServer --alloc --duration 60 -o alloc.pb.gz
+      jvmti profile -- java -jar app.jar
+      jvmti profile MyServer --request 'com.acme.Server.handle(request).path' --by request
+      jvmti profile MyServer --loop 60 -o 'profile-%t.parquet'
+      jvmti profile flight.jfr -o flame.html
+      jvmti profile diff before.parquet after.parquet
+
+    Without -o it prints the methods that used most. The end of a file's name chooses its format:
+    .html is a flame graph, .parquet keeps everything, .pb.gz is for pprof, .json for
+    profiler.firefox.com, .perfetto-trace for ui.perfetto.dev. A file in place of the target is
+    shown, or converted: Parquet of this command, recordings of Flight Recorder, pprof, and
+    collapsed stacks. Ctrl-C ends a profile early, and what it has is shown.
+    """
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments."""
+        add_target(parser)
+        parser.usage = (
+            f"{parser.prog} [options] (TARGET | FILE | -- java …)\n"
+            f"       {parser.prog} [options] diff BEFORE AFTER"
+        )
+        parser.add_argument("files", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
+        kinds = parser.add_argument_group("what to sample (default: --cpu; of a file, all it has)")
+        for name, text in KINDS.items():
+            kinds.add_argument(
+                f"--{name}", dest="kinds", action="append_const", const=name, help=text
+            )
+        add_taking(parser)
+        shown = parser.add_argument_group("what to show")
+        shown.add_argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help=f"write a file instead: {', '.join(SUFFIXES)}; %%t is the time",
+        )
+        shown.add_argument("--force", action="store_true", help="overwrite the file")
+        add_top(shown, _TOP)  # type: ignore[arg-type]
+        shown.add_argument(
+            "--by",
+            choices=("method", "line", "class", "package", "kind", "type", "request"),
+            default="method",
+            help="what a row is (default: method); type is the class that was allocated, or of "
+            "the lock; request needs --request",
+        )
+        shown.add_argument("--tree", action="store_true", help="print the stacks as a tree")
+        shown.add_argument(
+            "--callers", metavar="METHOD", help="print who calls it: java.util.HashMap.put"
+        )
+        shown.add_argument("--thread", metavar="PATTERN", help="only threads of this name: http-*")
+        shown.add_argument(
+            "--from",
+            dest="begin",
+            type=seconds,
+            metavar="SECONDS",
+            help="leave out what was before",
+        )
+        shown.add_argument(
+            "--to", dest="end", type=seconds, metavar="SECONDS", help="leave out what was after"
+        )
+        add_json(parser)
+
+    def run(self, given: argparse.Namespace) -> int | None:
+        """Take, open or compare."""
+        if given.target == "diff" and len(given.files) == 2:
+            before, after = map(_opened, given.files)
+            show_difference(given, before, after)
+            return None
+        if given.files:
+            given.parser.error(f"unexpected argument {given.files[0]!r}; diff takes two files")
+        check_output(given)
+        if given.by == "request" and given.request is None and not _is_file(given.target or ""):
+            given.parser.error("--by request needs --request METHOD(VALUE)")
+        if given.launched is None and given.target is not None and _is_file(given.target):
+            if given.duration is not None or given.loop is not None:
+                given.parser.error("--duration and --loop are for a JVM, not for a file")
+            show(given, _opened(given.target))
+            return None
+        return take(given)
+
+
+def _is_file(name: str) -> bool:
+    return not name.isdigit() and (
+        os.path.isfile(name) or name.lower().endswith((".jfr", *SUFFIXES))
+    )
+
+
+def _opened(path: str) -> Profile:
+    try:
+        return open_profile(path)
+    except FileNotFoundError:
+        raise CommandFailed(f"{printable(path)}: no such file", NOT_FOUND) from None
+    except (OSError, ImportError) as error:
+        raise CommandFailed(printable(f"{path}: {error}"), USAGE) from None

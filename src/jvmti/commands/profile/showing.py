@@ -1,0 +1,261 @@
+"""How a profile is shown: as tables, a tree, JSON, or a file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy
+
+from jvmti.commands.failure import FAILED, USAGE, CommandFailed
+from jvmti.profile.difference import Difference
+from jvmti.profile.errors import SeveralKinds
+from jvmti.profile.files import suffix_of
+from jvmti.profile.profile import Profile
+from jvmti.report.tables import console, print_json, print_table
+from jvmti.text.printable import printable
+from jvmti.text.quantities import duration
+
+__all__ = ["KINDS", "check_output", "file_name", "save", "show", "show_difference"]
+
+KINDS = {
+    "cpu": "processor time",
+    "wall": "passed time, also of threads that wait",
+    "alloc": "allocated memory",
+    "live": "memory that was allocated meanwhile and is alive at the end",
+    "lock": "waiting for monitors and locks",
+}
+
+
+def check_output(given: argparse.Namespace) -> None:
+    """Check the name of the file to write, before anything is done for it.
+
+    Raises:
+        CommandFailed: it has no known ending, needs what is not installed, or exists.
+    """
+    path: str | None = given.output
+    if path is None:
+        return
+    try:
+        suffix = suffix_of(path)
+    except ValueError as error:
+        raise CommandFailed(printable(str(error)), USAGE) from None
+    if given.json:
+        raise CommandFailed("either --json or a file", USAGE)
+    if suffix == ".parquet":
+        from importlib.util import find_spec
+
+        if find_spec("pyarrow") is None:
+            raise CommandFailed(
+                f"{printable(path)} needs pyarrow: pip install 'jvmti[arrow]'", USAGE
+            )
+    if "%t" not in path and os.path.exists(path) and not given.force:
+        raise CommandFailed(f"{printable(path)} exists; --force overwrites it", USAGE)
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise CommandFailed(f"{printable(folder)}: no such directory", USAGE)
+
+
+def file_name(path: str) -> str:
+    """The name with the time in place of ``%t``."""
+    return path.replace("%t", time.strftime("%Y%m%dT%H%M%S"))
+
+
+def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
+    """The part of a profile that was asked for."""
+    if given.kinds:
+        kinds = []
+        for name in dict.fromkeys(given.kinds):
+            try:
+                kinds.append(int(profile[name].kind))
+            except KeyError as error:
+                raise CommandFailed(str(error.args[0]), FAILED) from None
+        profile = profile.where(numpy.isin(profile.samples.kind, kinds))
+    if given.begin is not None or given.end is not None:
+        profile = profile.between(given.begin, given.end)
+    if given.thread is not None:
+        wanted = numpy.array([fnmatchcase(name, given.thread) for name in profile.threads.name])
+        if not wanted.any():
+            raise CommandFailed(f"no thread is called {printable(given.thread)}", FAILED)
+        profile = profile.where(wanted[profile.samples.thread])
+    return profile
+
+
+def save(given: argparse.Namespace, profile: Profile) -> None:
+    """Write the file that was asked for, and report it.
+
+    Raises:
+        CommandFailed: the format takes one kind of samples only.
+    """
+    path = file_name(given.output)
+    try:
+        profile.save(path)
+    except SeveralKinds:
+        names = [kind.name.lower() for kind in profile.kinds]
+        raise CommandFailed(
+            f"{printable(path)}: this format has one kind of samples; choose one: "
+            f"--{' or --'.join(names)}",
+            USAGE,
+        ) from None
+    print(f"{printable(path)}: {_about(profile)}", file=sys.stderr)
+
+
+def show(given: argparse.Namespace, profile: Profile) -> None:
+    """Show a profile in the way that was asked for."""
+    profile = _chosen(given, profile)
+    if given.output is not None:
+        save(given, profile)
+        _complain(profile)
+    elif given.json:
+        print_json(_as_json(given, profile))
+    else:
+        for number, kind in enumerate(profile.kinds):
+            if number:
+                print()
+            _print_kind(given, profile[kind] if len(profile) else profile)
+        sys.stdout.flush()
+        _complain(profile)
+
+
+def _about(profile: Profile) -> str:
+    kinds = " and ".join(kind.name.lower() for kind in profile.kinds) or "no"
+    threads = len(numpy.unique(profile.samples.thread))
+    seconds = (profile.ended - profile.began) / 1e9
+    took = f" in {duration(seconds)}" if seconds else ""
+    return f"{len(profile):,} {kinds} samples of {threads:,} threads{took}"
+
+
+def _complain(profile: Profile) -> None:
+    for one in profile.limits:
+        for text in one.complaints():
+            print(f"jvmti: {one.kind.name.lower()}: {printable(text)}", file=sys.stderr)
+
+
+def _print_kind(given: argparse.Namespace, profile: Profile) -> None:
+    out = console()
+    print(_about(profile))
+    if given.tree or given.callers is not None:
+        tree = profile.tree() if given.callers is None else profile.callers(given.callers)
+        if not tree:
+            print("no stack has it" if given.callers is not None else "no stacks")
+        for line in tree.lines()[: given.top * 10]:
+            out.print(printable(line))
+        return
+    if given.by == "request":
+        print_table(
+            [">TIME" if profile.kind.unit == "ns" else ">SIZE", ">%", "REQUEST"],
+            [
+                [profile.amount(weight), f"{share:.1%}", printable(name)]
+                for name, weight, share in _requests(profile)[: given.top]
+            ],
+        )
+        return
+    print_table(
+        [">SELF", ">%", ">TOTAL", ">%", given.by.upper()],
+        [
+            [
+                profile.amount(one.own),
+                f"{one.own_share:.1%}",
+                profile.amount(one.total),
+                f"{one.share:.1%}",
+                one.name,
+            ]
+            for one in profile.top(given.top, given.by)
+        ],
+    )
+
+
+def _requests(profile: Profile) -> list[tuple[str, int, float]]:
+    """The requests with their weights and shares, the largest first."""
+    whole = profile.weight or 1
+    return [(name, part.weight, part.weight / whole) for name, part in profile.by("label").items()]
+
+
+def _as_json(given: argparse.Namespace, profile: Profile) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "began": profile.began,
+        "ended": profile.ended,
+        "threads": len(numpy.unique(profile.samples.thread)),
+        "limits": [one.as_json() for one in profile.limits],
+        "kinds": {},
+    }
+    for kind in profile.kinds:
+        part = profile[kind] if len(profile) else profile
+        found["kinds"][kind.name.lower()] = {
+            "unit": kind.unit,
+            "samples": len(part),
+            "weight": part.weight,
+            "by": given.by,
+            "top": [
+                {"name": name, "total": weight, "share": share}
+                for name, weight, share in _requests(part)[: given.top]
+            ]
+            if given.by == "request"
+            else [one._asdict() for one in part.top(given.top, given.by)],
+        }
+    return found
+
+
+# Differences
+
+
+def show_difference(given: argparse.Namespace, before: Profile, after: Profile) -> None:
+    """Show what changed between two profiles.
+
+    Raises:
+        CommandFailed: they cannot be compared.
+    """
+    before, after = _chosen(given, before), _chosen(given, after)
+    try:
+        difference = before.diff(after)
+    except (SeveralKinds, ValueError) as error:
+        raise CommandFailed(
+            printable(f"{error}; --cpu and the like choose a kind"), USAGE
+        ) from None
+    if given.output is not None:
+        if suffix_of(given.output) != ".html":
+            raise CommandFailed("a comparison is written as .html only", USAGE)
+        check_output(given)
+        difference.flame(f"{given.files[0]} → {given.files[1]}").save(file_name(given.output))
+        return
+    rows = difference.top(given.top)
+    if given.json:
+        changes = [
+            one._asdict() | {"own_change": one.own_change, "change": one.change} for one in rows
+        ]
+        print_json({"per": difference.per, "kind": before.kind.name.lower(), "changes": changes})
+        return
+    print(_unit(difference))
+    print_table(
+        [">CHANGE", ">BEFORE", ">AFTER", ">TOTAL BEFORE", ">TOTAL AFTER", "METHOD"],
+        [
+            [
+                _amount(difference, one.own_change, "+"),
+                _amount(difference, one.own_before),
+                _amount(difference, one.own_after),
+                _amount(difference, one.before),
+                _amount(difference, one.after),
+                one.name,
+            ]
+            for one in rows
+        ],
+    )
+
+
+def _unit(difference: Difference) -> str:
+    if difference.per == "share":
+        return "what methods use themselves, as shares of the whole"
+    if difference.kind.unit == "bytes":
+        return "what methods use themselves, in KB per second"
+    return "what methods use themselves, in ms per second"
+
+
+def _amount(difference: Difference, value: float, sign: str = "") -> str:
+    if difference.per == "share":
+        return f"{value:{sign}.1%}"
+    scaled = value / 1024 if difference.kind.unit == "bytes" else value * 1e3
+    return f"{scaled:{sign},.1f}"

@@ -1,0 +1,179 @@
+"""How the command takes a profile of a JVM."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from jvmti import display
+from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.options.targets import opened, seconds
+from jvmti.commands.profile.showing import save, show
+from jvmti.commands.sigterm import end_at_sigterm
+from jvmti.interface.errors import TargetLost
+from jvmti.profile.profile import Profile
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.model.vm import VM
+
+__all__ = ["add_taking", "take"]
+
+_DURATION = 30.0
+_STEP = 0.2
+"""Seconds between two looks at the clock and the target."""
+
+
+def add_taking(parser: argparse.ArgumentParser) -> None:
+    """Add the options for taking a profile."""
+    group = parser.add_argument_group("how to sample")
+    group.add_argument(
+        "--duration",
+        type=seconds,
+        metavar="SECONDS",
+        help=f"for how long (default: {_DURATION:.0f}, or until a started program ends)",
+    )
+    group.add_argument(
+        "--interval",
+        metavar="INTERVAL",
+        help="from one sample to the next: 10ms, or 512k of allocated memory; of locks the "
+        "shortest wait",
+    )
+    group.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        help="perf, timer or 'cpu deltas' in place of the best that works",
+    )
+    group.add_argument(
+        "--request",
+        metavar="METHOD(VALUE)",
+        help="note which request a thread works for: the method that handles requests, and a value "
+        "that names one: 'com.acme.Server.handle(request).path'; --by request shows them",
+    )
+    group.add_argument(
+        "--loop",
+        type=seconds,
+        metavar="SECONDS",
+        help="go on until Ctrl-C and write a file for each of these times: -o 'profile-%%t.pb.gz'",
+    )
+
+
+def take(given: argparse.Namespace) -> int | None:
+    """Take a profile and show it, or one after the other."""
+    kinds = list(dict.fromkeys(given.kinds or ["cpu"]))
+    if given.loop is not None:
+        if given.output is None or "%t" not in given.output:
+            given.parser.error("--loop needs a name with the time in it: -o 'profile-%t.pb.gz'")
+        if given.duration is not None and given.duration < given.loop:
+            given.parser.error("--duration is shorter than --loop")
+    intervals = {kind: _interval(given, kind) for kind in kinds}
+    end_at_sigterm()
+    with opened(given) as vm:
+        try:
+            if given.loop is not None:
+                _go_on(given, vm, intervals)
+            else:
+                default = None if given.launched is not None else _DURATION
+                profile = _taken(vm, given, intervals, given.duration or default)
+                show(given, profile)
+        except (ValueError, LookupError) as error:
+            raise CommandFailed(printable(str(error)), USAGE) from None
+        if vm.popen is not None and vm.popen.poll() is not None:
+            # The program's own end is the end of its profile, and no failure.
+            return None
+    return None
+
+
+def _interval(given: argparse.Namespace, kind: str) -> float | None:
+    """The interval in seconds or bytes.
+
+    Raises:
+        CommandFailed: it is neither.
+    """
+    text = given.interval
+    if text is None:
+        return None
+    if kind in ("alloc", "live"):
+        units = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+        unit = units.get(text[-1:].lower(), 1)
+        number = text[:-1] if unit > 1 else text
+        if number.isascii() and number.isdigit() and int(number):
+            return float(int(number) * unit)
+        raise CommandFailed(f"--interval: {text!r} is not a number of bytes, such as 512k", USAGE)
+    try:
+        return seconds(text)
+    except argparse.ArgumentTypeError as error:
+        raise CommandFailed(f"--interval: {error}", USAGE) from None
+
+
+@contextlib.contextmanager
+def _running(
+    vm: Any, given: argparse.Namespace, intervals: dict[str, float | None]
+) -> Iterator[list[Any]]:
+    """Profiles that are running, one for each kind; they end with the block."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                vm.profile(kind, interval=interval, engine=given.engine, by=given.request)
+            )
+            for kind, interval in intervals.items()
+        ]
+
+
+def _taken(
+    vm: VM, given: argparse.Namespace, intervals: dict[str, float | None], length: float | None
+) -> Profile:
+    """A profile of this length in seconds; Ctrl-C or the end of the program end it early."""
+    what = f"profiling {' and '.join(intervals)}"
+    profiles: list[Any] = []
+    try:
+        with _running(vm, given, intervals) as profiles, display.progress(what) as report:
+            _wait(vm, length, report)
+    except (KeyboardInterrupt, TargetLost):
+        if not profiles:
+            raise
+    return _together(profiles)
+
+
+def _together(profiles: list[Any]) -> Profile:
+    first, *others = profiles
+    merged: Profile = first.merge(*others) if others else first
+    return merged
+
+
+def _wait(vm: VM, length: float | None, report: Any) -> None:
+    began = time.monotonic()
+    while True:
+        passed = time.monotonic() - began
+        if length is not None:
+            report(int(passed * 10), int(length * 10))
+            if passed >= length:
+                return
+        if vm.popen is not None and vm.popen.poll() is not None:
+            return
+        time.sleep(_STEP if length is None else max(min(_STEP, length - passed), 0.001))
+
+
+def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]) -> None:
+    """Write a file for each span of time until Ctrl-C; each profile is forgotten after that."""
+    began = time.monotonic()
+    interrupted = False
+    while not interrupted:
+        profiles: list[Any] = []
+        try:
+            with _running(vm, given, intervals) as profiles:
+                _wait(vm, given.loop, lambda *numbers: None)
+        except KeyboardInterrupt:
+            interrupted = True
+        if profiles:
+            save(given, _together(profiles))
+            sys.stderr.flush()
+        passed = time.monotonic() - began
+        if given.duration is not None and passed >= given.duration:
+            return
+        if vm.popen is not None and vm.popen.poll() is not None:
+            return

@@ -1,0 +1,113 @@
+"""`jvmti profile` with a running JVM."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from command_line import COMMAND, done, here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+
+@pytest.fixture(scope="module")
+def serving(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Serving", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    return program
+
+
+@contextlib.contextmanager
+def hanging(serving: JavaProgram) -> Iterator[None]:
+    """Two of its threads work until the end of the block."""
+    assert serving.ask("hang") == "hanging"
+    try:
+        yield
+    finally:
+        assert serving.ask("on").startswith("spent")
+
+
+def test_the_methods_that_use_most_are_printed(serving: JavaProgram) -> None:
+    with hanging(serving):
+        shown = here("profile", serving.pid, "--duration", 1, "--interval", "5ms")
+    assert shown.returncode == 0, shown.stderr
+    assert "cpu samples of" in shown.stdout
+    head, *rows = shown.stdout.splitlines()[1:]
+    assert head.split() == ["SELF", "%", "TOTAL", "%", "METHOD"]
+    assert any(row.endswith("Serving.burn") for row in rows)
+
+
+def test_requests_are_printed(serving: JavaProgram) -> None:
+    asking = threading.Timer(0.5, serving.ask, ("serve 60", 60))
+    asking.start()
+    words = ("--request", "Serving.handle(request).path", "--by", "request")
+    found = json.loads(done("profile", serving.pid, "--duration", 2, *words, "--json"))
+    asking.join()
+    names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
+    assert {"/order", "/search", "/broken"} <= set(names)
+    assert names.index("/order") < names.index("/search") < names.index("/broken")
+
+
+def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    with hanging(serving):
+        here("profile", serving.pid, "--duration", 1, "-o", file)
+    assert jvmti.profile.open(file).share("Serving.burn") > 0.5
+    page = tmp_path / "flame.html"
+    assert here("profile", file, "-o", page).returncode == 0
+    assert "Serving.burn" in page.read_text()
+
+
+def test_a_program_is_profiled_from_its_start(
+    jvm: Jvm, java_classes: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = tmp_path / "a.collapsed"
+    program = [jvm.java, "-cp", java_classes("Serving"), "Serving"]
+    shown = here("profile", "-o", file, "--", *program)
+    # Its input is at the end, so it ends at once.
+    assert shown.returncode == 0, shown.stderr
+    assert "main" in file.read_text() or "0 cpu samples" in shown.stderr
+
+
+def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
+    with hanging(serving):
+        command = [*COMMAND, "profile", str(serving.pid), "--duration", "60", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            with jvmti.attach(serving.pid, timeout=30):
+                time.sleep(3)
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=30)
+    assert running.returncode == 0
+    assert json.loads(out)["kinds"]["cpu"]["samples"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--by", "request"], "--by request needs --request"),
+        (["--request", "Serving.hang(nobody).path"], "has no such value"),
+        (["--request", "Servant.hang"], "no loaded class matches 'Servant'"),
+        (["--interval", "soon"], "--interval"),
+        (["--engine", "steam"], "engine='steam' is none of"),
+        (["-o", "x.pdf"], "x.pdf"),
+        (["--loop", "1"], "--loop needs a name with the time in it"),
+    ],
+)
+def test_mistakes_are_sentences(serving: JavaProgram, words: list[str], why: str) -> None:
+    shown = here("profile", serving.pid, "--duration", 1, *words)
+    assert shown.returncode != 0
+    assert why in shown.stderr
+    assert "Traceback" not in shown.stderr
