@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +128,10 @@ def prepared(
     (there / ".config" / "fish" / "completions").mkdir(parents=True)
     with jvmti.attach(server.pid, timeout=60) as vm:
         vm.heap.snapshot().save(there / "dump.hprof")
+        with vm.profile("cpu") as profile:
+            time.sleep(0.5)
+        for name in ("before", "after"):
+            profile.save(there / f"{name}.parquet")
     shutil.copy(there / "dump.hprof", there / "spark.hprof")
     return there
 
@@ -161,6 +166,7 @@ def completed(line: str, pid: int) -> str:
         "jvmti trace": f"jvmti trace {pid} 'com.acme.*.*' --duration 1",
         "jvmti change": f"jvmti change {pid} com.acme.Order.add --return 1 --times 1",
         "jvmti logpoint": f"jvmti logpoint {pid} com.acme.Order:42 'n={{n}}' --count 1",
+        "jvmti profile": f"jvmti profile {pid} --duration 1",
         "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
         "jvmti agent-options": "jvmti agent-options --reserve",
         "jvmti doctor --attach": f"jvmti doctor --attach {pid}",
@@ -174,6 +180,7 @@ def test_a_command_line_does_what_it_says(
     text = as_executed(completed(line.text, server.pid), server.pid)
     for made in (
         "report.html",
+        "flame.html",
         "orders.parquet",
         "calls.parquet",
         "calls.json",

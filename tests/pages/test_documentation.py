@@ -49,8 +49,8 @@ def test_code_blocks_of_all_pages_are_well_formed() -> None:
 
 
 TERMS = {
-    "cpu": "slow_method.md",
-    "profile": "slow_method.md",
+    "cpu": "profiling.md",
+    "profile": "profiling.md",
     "slow method": "slow_method.md",
     "thread dump": "commands.md#jvmti-threads",
     "uninstall": "#uninstall",

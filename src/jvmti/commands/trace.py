@@ -21,7 +21,6 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
-from jvmti.tracing.call_table import CallTable
 from jvmti.tracing.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ class _Watch(RecordWatch):
         return super()._read(seconds)
 
     def _first(self, records: Any, number: int) -> Any:
-        if isinstance(records, CallTable):
+        if self._file.takes_tables and not self._given.tree:
             return records.first(number)
         return super()._first(records, number)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import TYPE_CHECKING
 
 from jvmti.commands.failure import NOT_FOUND, USAGE, CommandFailed
 from jvmti.commands.options.targets import add_json, add_target, add_top, seconds
-from jvmti.commands.profile.showing import KINDS, check_output, show, show_difference
-from jvmti.commands.profile.taking import add_taking, take
-from jvmti.profile.files import SUFFIXES, open_profile
-from jvmti.profile.profile import Profile
+from jvmti.commands.profile.options import KINDS, add_taking
 from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
 
 __all__ = ["Command"]
 
@@ -56,7 +57,7 @@ class Command:
             "-o",
             "--output",
             metavar="FILE",
-            help=f"write a file instead: {', '.join(SUFFIXES)}; %%t is the time",
+            help="write a file instead: .html, .parquet, .pb.gz, .json, …; %%t is the time",
         )
         shown.add_argument("--force", action="store_true", help="overwrite the file")
         add_top(shown, _TOP)  # type: ignore[arg-type]
@@ -76,16 +77,19 @@ class Command:
             "--from",
             dest="begin",
             type=seconds,
-            metavar="SECONDS",
+            metavar="TIME",
             help="leave out what was before",
         )
         shown.add_argument(
-            "--to", dest="end", type=seconds, metavar="SECONDS", help="leave out what was after"
+            "--to", dest="end", type=seconds, metavar="TIME", help="leave out what was after"
         )
         add_json(parser)
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Take, open or compare."""
+        from jvmti.commands.profile.showing import check_output, show, show_difference
+        from jvmti.commands.profile.taking import take
+
         if given.target == "diff" and len(given.files) == 2:
             before, after = map(_opened, given.files)
             show_difference(given, before, after)
@@ -104,12 +108,16 @@ class Command:
 
 
 def _is_file(name: str) -> bool:
+    from jvmti.profile.files import SUFFIXES
+
     return not name.isdigit() and (
         os.path.isfile(name) or name.lower().endswith((".jfr", *SUFFIXES))
     )
 
 
 def _opened(path: str) -> Profile:
+    from jvmti.profile.files import open_profile
+
     try:
         return open_profile(path)
     except FileNotFoundError:

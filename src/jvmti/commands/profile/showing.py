@@ -20,15 +20,7 @@ from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration
 
-__all__ = ["KINDS", "check_output", "file_name", "save", "show", "show_difference"]
-
-KINDS = {
-    "cpu": "processor time",
-    "wall": "passed time, also of threads that wait",
-    "alloc": "allocated memory",
-    "live": "memory that was allocated meanwhile and is alive at the end",
-    "lock": "waiting for monitors and locks",
-}
+__all__ = ["check_output", "file_name", "save", "show", "show_difference"]
 
 
 def check_output(given: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti import display
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.targets import opened, seconds
+from jvmti.commands.profile.options import DURATION
 from jvmti.commands.profile.showing import save, show
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.interface.errors import TargetLost
@@ -21,45 +22,10 @@ from jvmti.text.printable import printable
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
-__all__ = ["add_taking", "take"]
+__all__ = ["take"]
 
-_DURATION = 30.0
 _STEP = 0.2
 """Seconds between two looks at the clock and the target."""
-
-
-def add_taking(parser: argparse.ArgumentParser) -> None:
-    """Add the options for taking a profile."""
-    group = parser.add_argument_group("how to sample")
-    group.add_argument(
-        "--duration",
-        type=seconds,
-        metavar="SECONDS",
-        help=f"for how long (default: {_DURATION:.0f}, or until a started program ends)",
-    )
-    group.add_argument(
-        "--interval",
-        metavar="INTERVAL",
-        help="from one sample to the next: 10ms, or 512k of allocated memory; of locks the "
-        "shortest wait",
-    )
-    group.add_argument(
-        "--engine",
-        metavar="ENGINE",
-        help="perf, timer or 'cpu deltas' in place of the best that works",
-    )
-    group.add_argument(
-        "--request",
-        metavar="METHOD(VALUE)",
-        help="note which request a thread works for: the method that handles requests, and a value "
-        "that names one: 'com.acme.Server.handle(request).path'; --by request shows them",
-    )
-    group.add_argument(
-        "--loop",
-        type=seconds,
-        metavar="SECONDS",
-        help="go on until Ctrl-C and write a file for each of these times: -o 'profile-%%t.pb.gz'",
-    )
 
 
 def take(given: argparse.Namespace) -> int | None:
@@ -77,7 +43,7 @@ def take(given: argparse.Namespace) -> int | None:
             if given.loop is not None:
                 _go_on(given, vm, intervals)
             else:
-                default = None if given.launched is not None else _DURATION
+                default = None if given.launched is not None else DURATION
                 profile = _taken(vm, given, intervals, given.duration or default)
                 show(given, profile)
         except (ValueError, LookupError) as error:

@@ -1,0 +1,54 @@
+"""Options of `jvmti profile`; nothing heavy is imported for its help."""
+
+from __future__ import annotations
+
+import argparse
+
+from jvmti.commands.options.targets import seconds
+
+__all__ = ["DURATION", "KINDS", "add_taking"]
+
+DURATION = 30.0
+"""Seconds that a profile takes unless you ask for others."""
+
+KINDS = {
+    "cpu": "processor time",
+    "wall": "passed time, also of threads that wait",
+    "alloc": "allocated memory",
+    "live": "memory that was allocated meanwhile and is alive at the end",
+    "lock": "waiting for monitors and locks",
+}
+
+
+def add_taking(parser: argparse.ArgumentParser) -> None:
+    """Add the options for taking a profile."""
+    group = parser.add_argument_group("how to sample")
+    group.add_argument(
+        "--duration",
+        type=seconds,
+        metavar="TIME",
+        help=f"end after this time (default: {DURATION:.0f}, or when a started program ends)",
+    )
+    group.add_argument(
+        "--interval",
+        metavar="INTERVAL",
+        help="from one sample to the next: 10ms, or 512k of allocated memory; of locks the "
+        "shortest wait",
+    )
+    group.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        help="perf, timer or 'cpu deltas' in place of the best that works",
+    )
+    group.add_argument(
+        "--request",
+        metavar="METHOD(VALUE)",
+        help="note which request a thread works for: the method that handles requests, and a value "
+        "that names one: 'com.acme.Server.handle(request).path'; --by request shows them",
+    )
+    group.add_argument(
+        "--loop",
+        type=seconds,
+        metavar="TIME",
+        help="go on until Ctrl-C and write a file for each of these times: -o 'profile-%%t.pb.gz'",
+    )
