@@ -3,8 +3,7 @@
 
 #include "classfile/class_file.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 constexpr int kDeepestAnnotation = 64;
 
@@ -39,5 +38,4 @@ inline bool skip_element(Bytes& bytes, int depth) {
   return !bytes.bad;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,7 +1,6 @@
 #include "classfile/class_file.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -180,5 +179,4 @@ uint16_t ConstantPool::add_method(Text owner, Text name, Text descriptor) {
   return add_pair(kMethodref, add_class(owner), pair);
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

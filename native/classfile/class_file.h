@@ -7,8 +7,7 @@
 #include "base/containers.h"
 #include "base/patterns.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 enum class Status : int32_t {
   kOk = 0,
@@ -233,5 +232,4 @@ class ConstantPool {
   uint32_t last_known_[kChains] = {};  // of each chain; numbers count from 1
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -3,8 +3,7 @@
 // what objects hold by one of the agent's.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -156,5 +155,4 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   return joins && comparison == kInAgent;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,8 +1,7 @@
 // The copy of a method's code with probes: each instruction moves, and what branches to it follows.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 // Slots for what probes keep through the method, and the code at its beginning.
 bool Method::entry() {
@@ -349,5 +348,4 @@ Woven Method::patch() {
   return Woven::kChanged;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,7 +1,6 @@
 #include "classfile/frames.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 Type Type::described(Text descriptor) {
   switch (descriptor[0]) {
@@ -191,5 +190,4 @@ bool FrameWriter::end() {
   return count_ != 0;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -5,8 +5,7 @@
 #include "classfile/instructions.h"
 #include "classfile/moves.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 // As in the table, and `kSecond` for the other half of a long or double among locals.
 enum class Tag : uint8_t {
@@ -156,5 +155,4 @@ class Tracker {
   uint32_t max_stack_ = 0;
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

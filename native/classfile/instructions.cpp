@@ -1,7 +1,6 @@
 #include "classfile/instructions.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   uint8_t op = code[at];
@@ -28,5 +27,4 @@ uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   return pairs >= 65536 ? 0 : head + 8 + 8 * pairs;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -3,8 +3,7 @@
 
 #include "classfile/class_file.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 enum Op : uint8_t {
   kAconstNull = 1,
@@ -199,5 +198,4 @@ inline int32_t depth_of_call(Text descriptor) {
   return depth + static_cast<int32_t>(slots(category(Types::result(descriptor))));
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

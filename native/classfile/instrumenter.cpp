@@ -2,8 +2,7 @@
 
 #include "classfile/annotations.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -167,5 +166,4 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   return failed ? Status::kOutOfMemory : Status::kOk;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -3,8 +3,7 @@
 
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 // Keeps its memory for the next class; for one thread at a time.
 class Instrumenter {
@@ -57,5 +56,4 @@ class Instrumenter {
   ClassInfo class_{};
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,8 +1,7 @@
 // The code of a method as it is: its instructions, lines, handlers and parameters.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -355,5 +354,4 @@ bool Method::find_dropped() {
   return !frames.is_bad();
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

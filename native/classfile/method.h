@@ -4,8 +4,7 @@
 #include "classfile/frames.h"
 #include "classfile/plan.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 struct ClassInfo {
   Text name;
@@ -365,5 +364,4 @@ class Method {
   int32_t deepest_ = 0;
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -3,8 +3,7 @@
 
 #include "base/containers.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 // An instruction moves as far as the one in front of it, unless something was put between them;
 // only those where the distance changes are noted.
@@ -78,5 +77,4 @@ class Moves {
   mutable size_t last_ = 0;
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

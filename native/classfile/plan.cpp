@@ -1,7 +1,6 @@
 #include "classfile/plan.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -367,5 +366,4 @@ bool Plan::bind(const char* helper, int32_t number) {
   return true;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

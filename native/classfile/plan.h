@@ -4,8 +4,7 @@
 #include "classfile/instructions.h"
 #include "generated/probes.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 using layouts::LeftOut;
 using layouts::Outcome;
@@ -109,5 +108,4 @@ class Plan {
   bool asks_for_annotations_ = false;
 };
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,8 +1,7 @@
 // What a probe records: each value goes into the record by a call of its own.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -134,5 +133,4 @@ void Method::invoke_put(const Probe& probe, uint8_t kind) {
   invoke(puts_[kind], kPuts[kind]);
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,8 +1,7 @@
 // What a probe is made of: what it hands over is loaded, then a static method is called.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -429,5 +428,4 @@ void Method::invoke(uint16_t method, Text descriptor) {
   out_->u2(method);
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

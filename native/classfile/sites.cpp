@@ -1,8 +1,7 @@
 // Which probes belong to an instruction, and what they may hand over there.
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -345,5 +344,4 @@ bool Method::caught(uint32_t at) {
   return select(Site::kCatch, &selected_, fits) && run_with_value(selected_, place);
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

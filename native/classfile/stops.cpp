@@ -8,8 +8,7 @@
 
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -240,5 +239,4 @@ bool Method::leave() {
   return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -2,8 +2,7 @@
 #include "classfile/annotations.h"
 #include "classfile/method.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 // Where an instruction is now; a table may name what is not the start of any.
 uint32_t Method::mapped(uint32_t at) const {
@@ -220,5 +219,4 @@ Woven Method::tables() {
   return out_->failed ? Woven::kOutOfMemory : Woven::kChanged;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

@@ -1,8 +1,7 @@
 // What each instruction does to the types of locals and operands.
 #include "classfile/frames.h"
 
-namespace jvmti {
-namespace classfile {
+namespace jvmti::classfile {
 
 namespace {
 
@@ -348,5 +347,4 @@ void Tracker::step(const uint8_t* code, uint32_t at) {
   if (ends_block(op)) known_ = false;
 }
 
-}  // namespace classfile
-}  // namespace jvmti
+}  // namespace jvmti::classfile

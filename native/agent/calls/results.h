@@ -17,8 +17,8 @@ template <class T, class Item>
 jvmtiError give(const Item* from, size_t items, jint* count, T** list) {
   static_assert(sizeof(Item) % sizeof(T) == 0);
   size_t size = items * (sizeof(Item) / sizeof(T));
-  jvmtiError error = size > INT32_MAX ? JVMTI_ERROR_OUT_OF_MEMORY : allocate_list(size, list);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = size > INT32_MAX ? JVMTI_ERROR_OUT_OF_MEMORY : allocate_list(size, list))
+    return error;
   if (size > 0) std::memcpy(*list, from, size * sizeof(T));
   *count = static_cast<jint>(size);
   return JVMTI_ERROR_NONE;

@@ -4,8 +4,7 @@
 
 #include "agent/checks/lock_check.h"
 
-namespace jvmti {
-namespace lock_check {
+namespace jvmti::lock_check {
 
 extern const jvmtiInterface_1_* jvmti_original;
 extern const JNINativeInterface_* jni_original;
@@ -43,5 +42,4 @@ struct Checked<member, Result (JNICALL* Table::*)(Env*, Values..., ...)> {
   }
 };
 
-}  // namespace lock_check
-}  // namespace jvmti
+}  // namespace jvmti::lock_check

@@ -9,8 +9,7 @@
 #include "agent/checks/checked_calls.h"
 #include "agent/engines/interception/jni_interception.h"
 
-namespace jvmti {
-namespace lock_check {
+namespace jvmti::lock_check {
 
 const jvmtiInterface_1_* jvmti_original = nullptr;
 const JNINativeInterface_* jni_original = nullptr;
@@ -124,7 +123,6 @@ void watch_jni(jvmtiEnv* env, JNIEnv* jni) {
   violate(watched_jvmti, watched_jni, env, jni);
 }
 
-}  // namespace lock_check
-}  // namespace jvmti
+}  // namespace jvmti::lock_check
 
 #endif

@@ -6,8 +6,7 @@
 
 #include "base/lock.h"
 
-namespace jvmti {
-namespace lock_check {
+namespace jvmti::lock_check {
 
 #ifdef JVMTI_CHECK_LOCKS
 // The VM for the agent's use; environments that it gives are looked after as well.
@@ -27,5 +26,4 @@ inline JavaVM* watched(JavaVM* vm) { return vm; }
 inline void watch_jni(jvmtiEnv*, JNIEnv*) {}
 #endif
 
-}  // namespace lock_check
-}  // namespace jvmti
+}  // namespace jvmti::lock_check

@@ -19,8 +19,7 @@
 #include "agent/core/session.h"
 #include "agent/engines/interception/jni_interception.h"
 
-namespace jvmti {
-namespace lock_check {
+namespace jvmti::lock_check {
 
 namespace {
 
@@ -102,7 +101,6 @@ void violate(const jvmtiInterface_1_& jvmti_calls, const JNINativeInterface_& jn
   }
 }
 
-}  // namespace lock_check
-}  // namespace jvmti
+}  // namespace jvmti::lock_check
 
 #endif

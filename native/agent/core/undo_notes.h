@@ -3,8 +3,7 @@
 
 #include "agent/calls/call.h"
 
-namespace jvmti {
-namespace undo {
+namespace jvmti::undo {
 
 inline void resume_all_virtual_threads(Call& call, const In<List<kinds::Thread>>&) {
   call.session.suspensions.all_virtual = false;
@@ -50,5 +49,4 @@ inline void set_heap_sampling_interval(Call& call, const In<jint>&) {
   call.session.sampling_changed = true;
 }
 
-}  // namespace undo
-}  // namespace jvmti
+}  // namespace jvmti::undo

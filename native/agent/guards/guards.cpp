@@ -6,8 +6,7 @@
 #include "agent/events/events.h"
 #include "agent/guards/method_details.h"
 
-namespace jvmti {
-namespace guard {
+namespace jvmti::guard {
 
 bool suspend_thread(Call& call, const ThreadOrCurrent& thread) {
   if (call.jni == nullptr) return true;  // the VM says itself that it is too early
@@ -166,5 +165,4 @@ bool force_early_return(Call& call, jthread thread) {
       "frame");
 }
 
-}  // namespace guard
-}  // namespace jvmti
+}  // namespace jvmti::guard

@@ -4,9 +4,7 @@
 
 #include "agent/calls/call.h"
 
-namespace jvmti {
-
-namespace guard {
+namespace jvmti::guard {
 
 using Depth = In<jint>;
 using ThreadOrCurrent = In<Nullable<kinds::Thread>>;
@@ -138,5 +136,4 @@ bool to_reflected_method(Call& call, const In<kinds::Class>& klass, const In<kin
 bool to_reflected_field(Call& call, const In<kinds::Class>& klass, const In<kinds::Field>& field,
                         const In<jboolean>& is_static);
 
-}  // namespace guard
-}  // namespace jvmti
+}  // namespace jvmti::guard

@@ -5,8 +5,7 @@
 #include "agent/guards/guards.h"
 #include "agent/guards/method_details.h"
 
-namespace jvmti {
-namespace guard {
+namespace jvmti::guard {
 
 namespace {
 
@@ -276,5 +275,4 @@ bool force_early_return_int(Call& call, const ThreadOrCurrent& thread, const In<
                      details->signature.get(), value.c());
 }
 
-}  // namespace guard
-}  // namespace jvmti
+}  // namespace jvmti::guard

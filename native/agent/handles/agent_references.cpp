@@ -159,8 +159,7 @@ bool FrozenReferences::copy(Vector<jobject>* references) const {
 namespace operations {
 
 static jvmtiError give_addresses(const Vector<jobject>& all, jint* count, jlong** addresses) {
-  jvmtiError error = allocate_list(all.size(), addresses);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = allocate_list(all.size(), addresses)) return error;
   for (jobject one : all) {
     (*addresses)[(*count)++] = static_cast<jlong>(reinterpret_cast<uintptr_t>(one) & ~kMarkBits);
   }

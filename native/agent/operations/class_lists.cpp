@@ -4,8 +4,7 @@
 #include "base/hashes.h"
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace operations {
+namespace jvmti::operations {
 
 namespace {
 
@@ -167,15 +166,15 @@ jvmtiError Ancestry(Call& call, const In<kinds::Class>& klass, jint* bytes,
   for (size_t i = 0; good && i < classes_found.size(); ++i) {
     jclass one = static_cast<jclass>(classes_found[i]);
     Deallocated<char> signature(agent.env);
-    jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr);
-    if (error != JVMTI_ERROR_NONE) return error;
+    if (jvmtiError error = agent.env->GetClassSignature(one, signature.out(), nullptr))
+      return error;
     good = add(texts, signature);
     jint super = classes_found.number(call.jni->GetSuperclass(one));
     good = good && super >= 0 && above.push(super);
     jint direct = 0;
     Deallocated<jclass> found(agent.env);
     // The VM does not report the interfaces of a class that is not linked yet.
-    error = agent.env->GetImplementedInterfaces(one, &direct, found.out());
+    jvmtiError error = agent.env->GetImplementedInterfaces(one, &direct, found.out());
     if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) direct = 0;
     if (error != JVMTI_ERROR_NONE && error != JVMTI_ERROR_CLASS_NOT_PREPARED) return error;
     for (jint at = 0; at < direct; ++at) {
@@ -200,5 +199,4 @@ jvmtiError ClassOfField(Call& call, const In<kinds::Field>& field, jclass* klass
   return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "the class of the field has been unloaded");
 }
 
-}  // namespace operations
-}  // namespace jvmti
+}  // namespace jvmti::operations

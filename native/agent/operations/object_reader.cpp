@@ -9,8 +9,7 @@
 #include "agent/handles/agent_references.h"
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace operations {
+namespace jvmti::operations {
 
 namespace {
 
@@ -135,10 +134,8 @@ class ValueWriter : NoCopy {
     size_t whole = sizeof counts + bytes_of(numbers_) + bytes_of(lengths_) + bytes_of(letters_) +
                    bytes_of(text_);
     if (!good_ || whole > layouts::FrameLimits::kReply / 2) return JVMTI_ERROR_OUT_OF_MEMORY;
-    jvmtiError error = agent.env->Allocate(static_cast<jlong>(whole), data);
-    if (error != JVMTI_ERROR_NONE) return error;
-    error = give(objects_, count, objects);
-    if (error != JVMTI_ERROR_NONE) return error;
+    if (jvmtiError error = agent.env->Allocate(static_cast<jlong>(whole), data)) return error;
+    if (jvmtiError error = give(objects_, count, objects)) return error;
     *size = static_cast<jint>(whole);
     unsigned char* to = *data;
     std::memcpy(to, &counts, sizeof counts);
@@ -463,5 +460,4 @@ jvmtiError ReadTree(Call& call, const In<kinds::Object>& root, const In<kinds::F
   return writer.finish(size, data, count, objects);
 }
 
-}  // namespace operations
-}  // namespace jvmti
+}  // namespace jvmti::operations

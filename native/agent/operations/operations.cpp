@@ -9,8 +9,7 @@
 #include "agent/events/events.h"
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace operations {
+namespace jvmti::operations {
 
 jvmtiError Proceed(Call& call) {
   if (!call.session.held()) {
@@ -146,8 +145,7 @@ jvmtiError CloseStream(Call& call, const In<jlong>& number) {
 jvmtiError Suspend(Call& call, const In<List<kinds::Thread>>& threads, const In<jlong>& key,
                    jint* count, jint** errors) {
   if (call.environment == nullptr || call.env == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
-  jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), errors);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), errors)) return error;
   *count = threads.count();
   LocalRef<jthread> current = current_thread(call.env, call.jni);
   // The current one runs what this call is for; a service thread would never come back.
@@ -247,8 +245,7 @@ jvmtiError read(Call& call, const void* from, int64_t size, int64_t offset, int6
   if (!within(call, offset, length, size) || length > INT32_MAX) {
     return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   }
-  jvmtiError error = allocate_list(static_cast<size_t>(length), bytes);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = allocate_list(static_cast<size_t>(length), bytes)) return error;
   if (!copy_carefully(*bytes, static_cast<const uint8_t*>(from) + offset,
                       static_cast<size_t>(length), false)) {
     call.deallocate(*bytes);
@@ -345,5 +342,4 @@ jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const 
   return written ? JVMTI_ERROR_NONE : JVMTI_ERROR_ACCESS_DENIED;
 }
 
-}  // namespace operations
-}  // namespace jvmti
+}  // namespace jvmti::operations

@@ -4,8 +4,7 @@
 
 #include "agent/core/agent.h"
 
-namespace jvmti {
-namespace direct_buffers {
+namespace jvmti::direct_buffers {
 
 namespace {
 
@@ -99,5 +98,4 @@ jvmtiError give_back(JNIEnv* jni, void* memory) {
   return agent.env->Deallocate(static_cast<unsigned char*>(memory));
 }
 
-}  // namespace direct_buffers
-}  // namespace jvmti
+}  // namespace jvmti::direct_buffers

@@ -9,13 +9,11 @@
 
 #include <jvmti.h>
 
-namespace jvmti {
-namespace direct_buffers {
+namespace jvmti::direct_buffers {
 
 // Notes a buffer over memory; false without memory for the note.
 bool note(JNIEnv* jni, void* memory, jobject buffer);
 // Frees memory from Allocate, now or when the last buffer over it has gone.
 jvmtiError give_back(JNIEnv* jni, void* memory);
 
-}  // namespace direct_buffers
-}  // namespace jvmti
+}  // namespace jvmti::direct_buffers

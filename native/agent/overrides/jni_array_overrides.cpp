@@ -4,8 +4,7 @@
 
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace overrides {
+namespace jvmti::overrides {
 
 namespace {
 
@@ -186,5 +185,4 @@ void ReleasePrimitiveArrayCritical(Call& call, const In<kinds::Array>& array,
   }
 }
 
-}  // namespace overrides
-}  // namespace jvmti
+}  // namespace jvmti::overrides

@@ -10,8 +10,7 @@
 #include "agent/overrides/direct_buffers.h"
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace overrides {
+namespace jvmti::overrides {
 
 jvmtiError Allocate(Call& call, const In<jlong>& size, unsigned char** memory) {
   jlong asked = size.c() == 0 ? 1 : size.c();  // memory without any bytes still has a handle
@@ -162,8 +161,7 @@ namespace {
 // What the VM says of threads that have ended: their state, and no frames.
 jvmtiError without_frames(Call& call, const In<List<kinds::Thread>>& threads,
                           jvmtiStackInfo** traces) {
-  jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), traces);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = allocate_list(static_cast<size_t>(threads.count()), traces)) return error;
   for (jint i = 0; i < threads.count(); ++i) {
     jvmtiStackInfo& info = (*traces)[i] = jvmtiStackInfo{};
     info.thread = static_cast<jthread>(call.jni->NewLocalRef(threads.items()[i]));
@@ -178,9 +176,9 @@ jvmtiError without_frames(Call& call, const In<List<kinds::Thread>>& threads,
 // would be deleted as local references once written, which destroys them.
 jvmtiError GetThreadListStackTraces(Call& call, const In<List<kinds::Thread>>& threads,
                                     const In<jint>& most_frames, jvmtiStackInfo** traces) {
-  jvmtiError error =
-      call.env->GetThreadListStackTraces(threads.count(), threads.items(), most_frames.c(), traces);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = call.env->GetThreadListStackTraces(threads.count(), threads.items(),
+                                                            most_frames.c(), traces))
+    return error;
   // Asked for a single thread that is just ending, HotSpot 17 to 25 answer success and nothing.
   if (*traces == nullptr) return without_frames(call, threads, traces);
   for (jint i = 0; i < threads.count(); ++i) {
@@ -223,12 +221,10 @@ jvmtiError SetSystemProperty(Call& call, const In<Text>& property,
                              const In<Nullable<Text>>& value) {
   if (value.c() != nullptr) return call.env->SetSystemProperty(property.c(), value.c());
   jvmtiPhase phase = JVMTI_PHASE_LIVE;
-  jvmtiError error = call.env->GetPhase(&phase);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = call.env->GetPhase(&phase)) return error;
   if (phase != JVMTI_PHASE_ONLOAD) return JVMTI_ERROR_WRONG_PHASE;
   Deallocated<char> present(agent.env);
-  error = call.env->GetSystemProperty(property.c(), present.out());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = call.env->GetSystemProperty(property.c(), present.out())) return error;
   if (present == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   return call.env->SetSystemProperty(property.c(), present);
 }
@@ -292,8 +288,7 @@ jvmtiError RelinquishCapabilities(Call& call, const In<jvmtiCapabilities>& capab
 
 jvmtiError GetJNIFunctionTable(Call& call, jint* count, void*** entries) {
   jniNativeInterface* table = nullptr;
-  jvmtiError error = call.env->GetJNIFunctionTable(&table);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = call.env->GetJNIFunctionTable(&table)) return error;
   // The VM's own copy is as long as its version's table; the four reserved entries are null.
   *count = static_cast<jint>(slots_of(call.jni));
   *entries = reinterpret_cast<void**>(table);
@@ -340,5 +335,4 @@ jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes)
   return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });
 }
 
-}  // namespace overrides
-}  // namespace jvmti
+}  // namespace jvmti::overrides

@@ -2,8 +2,7 @@
 
 #include "generated/overrides.h"
 
-namespace jvmti {
-namespace overrides {
+namespace jvmti::overrides {
 
 namespace {
 
@@ -129,5 +128,4 @@ jvmtiError RawMonitorNotifyAll(Call& call, const In<kinds::RawMonitor>& monitor)
   return use.valid() ? call.env->RawMonitorNotifyAll(monitor.c()) : JVMTI_ERROR_INVALID_MONITOR;
 }
 
-}  // namespace overrides
-}  // namespace jvmti
+}  // namespace jvmti::overrides

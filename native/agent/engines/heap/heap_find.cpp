@@ -89,16 +89,16 @@ jvmtiError find_all(Call& call, PassTags& tags, jint tag_count, const jlong* ask
   jvmtiEnv* env = tags.env();
   Deallocated<jobject> listed(agent.env);
   Deallocated<jlong> carried(agent.env);
-  jvmtiError error = tag_count == 0 ? JVMTI_ERROR_NONE
-                                    : env->GetObjectsWithTags(tag_count, asked, count, listed.out(),
-                                                              carried.out());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = tag_count == 0 ? JVMTI_ERROR_NONE
+                                        : env->GetObjectsWithTags(tag_count, asked, count,
+                                                                  listed.out(), carried.out()))
+    return error;
   if (*count >= tagged) tags.untagged();
   for (jint i = 0; i < *count; ++i) {
     if (env->SetTag(listed[i], 0) != JVMTI_ERROR_NONE) tags.tagging();
   }
   size_t places = static_cast<size_t>(*count) + static_cast<size_t>(extra);
-  error = allocate_list(places, objects);
+  jvmtiError error = allocate_list(places, objects);
   if (error == JVMTI_ERROR_NONE) error = allocate_list(places, found);
   if (error != JVMTI_ERROR_NONE) {
     for (jint i = 0; i < *count; ++i) delete_local(call.jni, listed[i]);
@@ -135,8 +135,7 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   PassTags tags;
-  jvmtiError error = tags.number(classes.items(), classes.count());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = tags.number(classes.items(), classes.count())) return error;
 
   size_t class_slots = static_cast<size_t>(classes.count()) + 1;
   size_t wanted_slots = static_cast<size_t>(wanted) + 1;
@@ -156,7 +155,8 @@ jvmtiError FindInHeap(Call& call, const In<List<kinds::Class>>& classes, const I
   jvmtiHeapCallbacks callbacks{};
   callbacks.heap_iteration_callback = find_object;
   tags.tagging();
-  error = control.iterate(tags.env(), kOnlyTaggedClasses, single(classes), callbacks, &find);
+  jvmtiError error =
+      control.iterate(tags.env(), kOnlyTaggedClasses, single(classes), callbacks, &find);
   jint ask = 0;
   jint extra = 0;
   for (jint i = 0; i < wanted; ++i) {

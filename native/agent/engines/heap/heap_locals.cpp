@@ -150,11 +150,9 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Marked tags(call.jni);
   if (tags.env() == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
-  jvmtiError error = tags.env()->SetTag(thread.c(), kThread);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = tags.env()->SetTag(thread.c(), kThread)) return error;
   Walk walk{control, tags.marks, {}, false, false};
-  error = control.follow(tags.env(), note_variable, nullptr, &walk);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = control.follow(tags.env(), note_variable, nullptr, &walk)) return error;
   *stopped = control.stopped();
   if (!align(tags.env(), thread.c(), &walk.variables)) {
     return call.refuse(JVMTI_ERROR_THREAD_NOT_SUSPENDED, "the thread has moved on meanwhile");
@@ -185,7 +183,7 @@ jvmtiError LocalObjects(Call& call, const In<kinds::Thread>& thread, const In<ji
     if (!known) fine = fine && wanted.push(one.mark);
     known = true;
   }
-  error = fine ? give(numbers, place_count, places) : JVMTI_ERROR_OUT_OF_MEMORY;
+  jvmtiError error = fine ? give(numbers, place_count, places) : JVMTI_ERROR_OUT_OF_MEMORY;
   if (error != JVMTI_ERROR_NONE || wanted.empty()) return error;
   return tags.env()->GetObjectsWithTags(static_cast<jint>(wanted.size()), wanted.begin(), count,
                                         objects, marks);

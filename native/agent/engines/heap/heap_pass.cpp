@@ -112,8 +112,7 @@ jvmtiError PassTags::number(const jclass* classes, jint count) {
   if (env_ == nullptr) return JVMTI_ERROR_NOT_AVAILABLE;
   classes_ = classes;
   for (numbered_ = 0; numbered_ < count; ++numbered_) {
-    jvmtiError error = env_->SetTag(classes[numbered_], numbered_ + 1);
-    if (error != JVMTI_ERROR_NONE) return error;
+    if (jvmtiError error = env_->SetTag(classes[numbered_], numbered_ + 1)) return error;
   }
   return JVMTI_ERROR_NONE;
 }

@@ -138,19 +138,17 @@ jvmtiError FindReferrers(Call& call, const In<kinds::Object>& object, const In<j
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Tracing trace(call, control);
-  jvmtiError error = trace.prepare(object.c());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = trace.prepare(object.c())) return error;
   trace.most = most.c();
   trace.with_weak = weak.c() != 0;
-  error = trace.follow(refer, nullptr);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = trace.follow(refer, nullptr)) return error;
   *total = trace.total;
   control.report(stopped, whole);
   Vector<jlong> referrers;
   for (const layouts::Edge& edge : trace.edges) {
     if (!referrers.push(edge.referrer)) return JVMTI_ERROR_OUT_OF_MEMORY;
   }
-  error = give(trace.edges, edge_count, edges);
+  jvmtiError error = give(trace.edges, edge_count, edges);
   return error != JVMTI_ERROR_NONE ? error
                                    : objects_behind(trace, referrers, count, objects, marks);
 }
@@ -209,11 +207,10 @@ jvmtiError MeasureRetained(Call& call, const In<kinds::Object>& object, const In
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   Tracing trace(call, control);
-  jvmtiError error = trace.prepare(object.c());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = trace.prepare(object.c())) return error;
   trace.most = most.c();
   jlong own_size = 0;
-  error = trace.env()->GetObjectSize(object.c(), &own_size);
+  jvmtiError error = trace.env()->GetObjectSize(object.c(), &own_size);
   if (error == JVMTI_ERROR_NONE) error = trace.follow(reach, object.c());
   *reachable = trace.total;
   *too_many = trace.too_many;

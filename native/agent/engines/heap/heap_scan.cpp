@@ -231,10 +231,9 @@ jvmtiError CountHeap(Call& call, const In<List<kinds::Class>>& classes, const In
   PassControl control(call, limit.c());
   if (!control.open(0)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   PassTags tags;
-  jvmtiError error = tags.number(classes.items(), classes.count());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = tags.number(classes.items(), classes.count())) return error;
   size_t places = static_cast<size_t>(classes.count()) + 1;
-  error = allocate_list(places, counts);
+  jvmtiError error = allocate_list(places, counts);
   if (error == JVMTI_ERROR_NONE) error = allocate_list(places, bytes);
   if (error != JVMTI_ERROR_NONE) return error;
   std::memset(*counts, 0, places * sizeof(jlong));
@@ -269,8 +268,7 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
   }
   if (!control.open(size - layouts::PassControlPage::kSize)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   PassTags tags;
-  jvmtiError error = tags.number(classes.items(), classes.count());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = tags.number(classes.items(), classes.count())) return error;
   HeapScan scan(control, classes.count(), string_class.c());
   if (!scan.prepare(wanted)) return JVMTI_ERROR_OUT_OF_MEMORY;
   for (jint i = 0; i < arrays.count(); ++i) {
@@ -287,13 +285,12 @@ jvmtiError ScanHeap(Call& call, const In<List<kinds::Class>>& classes, const In<
     callbacks.primitive_field_callback = scan_value;
     scan.with_values();
   }
-  error = control.iterate(tags.env(), all.c() ? 0 : kOnlyTaggedClasses,
-                          all.c() ? nullptr : single(classes), callbacks, &scan);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = control.iterate(tags.env(), all.c() ? 0 : kOnlyTaggedClasses,
+                                         all.c() ? nullptr : single(classes), callbacks, &scan))
+    return error;
   scan.close_values();
 
-  error = give(scan.fields, count, found);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = give(scan.fields, count, found)) return error;
   *rows = static_cast<jlong>(scan.rows);
   *missed = static_cast<jlong>(scan.missed);
   *strings = static_cast<jlong>(scan.strings);

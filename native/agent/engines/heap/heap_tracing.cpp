@@ -107,8 +107,7 @@ jvmtiError Tracing::mark_classes() {
     }
   }
   LocalRefs<jclass> classes(env(), jni);
-  jvmtiError error = env()->GetLoadedClasses(classes.count_out(), classes.out());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = env()->GetLoadedClasses(classes.count_out(), classes.out())) return error;
   for (jclass klass : classes) {
     jlong tag = mark_of(klass);
     if (tag == 0) return JVMTI_ERROR_OUT_OF_MEMORY;

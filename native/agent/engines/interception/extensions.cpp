@@ -238,8 +238,8 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
   Passed passed;
   {
     Extensions<jvmtiExtensionFunctionInfo> found(call.env);
-    jvmtiError error = call.env->GetExtensionFunctions(found.count_out(), found.out());
-    if (error != JVMTI_ERROR_NONE) return error;
+    if (jvmtiError error = call.env->GetExtensionFunctions(found.count_out(), found.out()))
+      return error;
     for (const jvmtiExtensionFunctionInfo& info : found) {
       if (info.func != function.c() || info.param_count > kMost) continue;
       pass_all(call, info, const_cast<In<Arguments>&>(arguments), &passed);
@@ -249,8 +249,9 @@ jvmtiError CallExtensionFunction(Call& call, const In<kinds::ExtensionFunction>&
   if (passed.count < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   if (call.refused()) return JVMTI_ERROR_NONE;
   const uint64_t* in = passed.values;
-  jvmtiError error = function.c()(call.env, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error =
+          function.c()(call.env, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]))
+    return error;
   Writer results;
   JniValues values(call, results, Owner::kInstance);
   for (int k = 0; k < passed.count; ++k) {

@@ -208,8 +208,7 @@ jvmtiError install(jvmtiEnv* env) {
 // The VM's own table, where no wrapper is in it.
 jvmtiError find_original(Call& call) {
   Deallocated<jniNativeInterface> table(call.env);
-  jvmtiError error = call.env->GetJNIFunctionTable(table.out());
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = call.env->GetJNIFunctionTable(table.out())) return error;
   size_t slots = slots_of(call.jni);
   void** entries = reinterpret_cast<void**>(table.get());
   bool clean = true;
@@ -236,8 +235,7 @@ jvmtiError want(Call& call, const In<List<jint>>& slots, std::atomic<bool>* want
   }
   if (call.jni == nullptr || call.environment == nullptr) return JVMTI_ERROR_WRONG_PHASE;
   if (interceptor.load() == nullptr) {
-    jvmtiError error = find_original(call);
-    if (error != JVMTI_ERROR_NONE) return error;
+    if (jvmtiError error = find_original(call)) return error;
   }
   {
     Locked locked(mutex);

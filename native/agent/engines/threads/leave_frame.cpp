@@ -247,8 +247,7 @@ bool FixedFrames::hold(jthread thread, bool pop) {
 namespace overrides {
 
 jvmtiError PopFrame(Call& call, const In<kinds::Thread>& thread) {
-  jvmtiError error = request_leave(call, thread.c(), &jvmtiEnv::PopFrame);
-  if (error != JVMTI_ERROR_NONE) return error;
+  if (jvmtiError error = request_leave(call, thread.c(), &jvmtiEnv::PopFrame)) return error;
   visit_sessions(call.jni, [&](Session& session) {
     session.stop_requests.frame_was_popped(call.jni, session, thread.c());
   });
