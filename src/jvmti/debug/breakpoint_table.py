@@ -52,7 +52,7 @@ _BY_EVENT_PROBES = Capabilities.of(
     "can_generate_single_step_events",
     "can_pop_frame",
 )
-"""What an environment has emulated, where the model has other means or none."""
+"""The emulated capabilities of an environment, where the model has other means or none."""
 
 _HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
 _EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
