@@ -39,6 +39,28 @@ Status ConstantPool::read(Bytes& bytes) {
   return Status::kOk;
 }
 
+bool has_nan(const uint8_t* data, uint64_t size) {
+  constexpr uint64_t kPool = 10;
+  if (size < kPool) return false;
+  uint32_t count = read2(data + kPool - 2);
+  const uint8_t* at = data + kPool;
+  const uint8_t* end = data + size;
+  for (uint32_t i = 1; i < count && end - at >= 9; ++i) {
+    uint8_t tag = *at;
+    if (tag >= sizeof kSizes || kSizes[tag] == 0) return false;
+    if (tag == kFloat && (read4(at + 1) & 0x7FFFFFFF) > 0x7F800000) return true;
+    if (tag == kDouble) {
+      uint32_t high = read4(at + 1) & 0x7FFFFFFF;
+      if (high > 0x7FF00000 || (high == 0x7FF00000 && read4(at + 5) != 0)) return true;
+    }
+    uint32_t length = tag == kUtf8 ? read2(at + 1) : 0;
+    if (static_cast<uint64_t>(end - at) < kSizes[tag] + length) return false;
+    at += kSizes[tag] + length;
+    if (kSizes[tag] == 9) ++i;
+  }
+  return false;
+}
+
 uint8_t ConstantPool::tag(uint32_t index) const {
   return index == 0 || index >= read_ || offsets_[index] == 0 ? 0 : start_[offsets_[index]];
 }

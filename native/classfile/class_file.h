@@ -232,4 +232,7 @@ class ConstantPool {
   uint32_t last_known_[kChains] = {};  // of each chain; numbers count from 1
 };
 
+// Whether a class file has a constant that is no number, which equals nothing, not even itself.
+bool has_nan(const uint8_t* data, uint64_t size);
+
 }  // namespace jvmti::classfile

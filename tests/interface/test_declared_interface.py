@@ -28,7 +28,7 @@ from jvmti.env.structures import STRUCTURES, FunctionPointer, Structure
 from jvmti.interface import capabilities, constants, errors
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.constants import Constant, Event, Flags
-from jvmti.interface.declaration import Declaration, Table
+from jvmti.interface.declaration import Declaration, Table, declarations, operation
 from jvmti.interface.types import (
     UTF16,
     ArrayBeforeCount,
@@ -645,3 +645,15 @@ def test_jni_function(fact: dict[str, Any]) -> None:
     result = declaration.result
     c = "void" if result is type(None) else value_type(result)
     assert c == jni_type(fact["returns"], parameter=False)
+
+
+def test_two_operations_with_one_number_are_refused() -> None:
+    class Operations:
+        @operation(7)
+        def first(self) -> None: ...
+
+        @operation(7)
+        def second(self) -> None: ...
+
+    with pytest.raises(ValueError, match="first and second have the same number, 7"):
+        declarations(Operations)

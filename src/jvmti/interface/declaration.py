@@ -120,12 +120,20 @@ class Declaration:
 
 
 def declarations(interface: type) -> dict[str, Declaration]:
-    """All functions declared by ``interface`` and its bases, by name, in slot order."""
+    """All functions declared by ``interface`` and its bases, by name, in slot order.
+
+    Raises:
+        ValueError: two of them have the same number, so one would run in place of the other.
+    """
     found: dict[str, Declaration] = {}
+    names: dict[int, str] = {}
     for name in dir(interface):
         declaration = getattr(getattr(interface, name), "declaration", None)
         if isinstance(declaration, Declaration):
             found[name] = declaration
+            if names.setdefault(declaration.slot, name) != name:
+                both = f"{names[declaration.slot]} and {name}"
+                raise ValueError(f"{both} have the same number, {declaration.slot}")
     return dict(sorted(found.items(), key=lambda item: item[1].slot))
 
 

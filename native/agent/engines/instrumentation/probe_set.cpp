@@ -319,7 +319,7 @@ bool name_itself(const uint8_t* data, jint size, Vector<char>* name) {
 
 }  // namespace
 
-void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
+void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass redefined, jobject,
                                             const char* name, jobject, jint size,
                                             const unsigned char* data, jint* new_size,
                                             unsigned char** new_data) {
@@ -331,6 +331,17 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobj
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
   if (name != nullptr) set->hook(env, name, data, size, new_size, new_data);
+  // The VM appends constants that it has not, and a NaN equals none. Unless some agent changes the
+  // class file, which makes the VM keep the first one, it is made from all constants each time, and
+  // those of java.lang.Double double.
+  unsigned char* copy = nullptr;
+  if (redefined != nullptr && *new_data == nullptr &&
+      classfile::has_nan(data, static_cast<uint64_t>(size)) &&
+      env->Allocate(size, &copy) == JVMTI_ERROR_NONE) {
+    std::memcpy(copy, data, static_cast<size_t>(size));
+    *new_data = copy;
+    *new_size = size;
+  }
 }
 
 void ProbeSet::hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
