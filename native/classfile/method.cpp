@@ -110,6 +110,7 @@ bool Method::read_attributes(Bytes attributes) {
   // nothing.
   has_frames_ =
       class_->major >= 51 || (class_->major == 50 && (frame_table_.at != nullptr || !jumps()));
+  lacks_frames_ = has_frames_ && frame_table_.at == nullptr && jumps();
   return true;
 }
 
@@ -315,14 +316,8 @@ bool Method::first_frame(Frame* frame) {
   return true;
 }
 
-// Finds the parameters that somebody writes to, or that a frame does not have any more.
-bool Method::find_dropped() {
-  if (!uses_parameters_) return true;
-  auto wrote = [&](uint32_t slot, uint32_t size) {
-    for (Parameter& one : parameters_) {
-      if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;
-    }
-  };
+template <class Wrote>
+void Method::each_store(Wrote wrote) const {
   for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
     uint8_t op = code_[at];
     uint32_t slot = code_[at + 1 < size_ ? at + 1 : at];
@@ -337,6 +332,24 @@ bool Method::find_dropped() {
       wrote((op - kIstore0) % 4u, kind == 1 || kind == 3 ? 2 : 1);
     }
   }
+}
+
+bool Method::is_stored(uint32_t from, uint32_t count) const {
+  bool found = false;
+  each_store([&](uint32_t slot, uint32_t size) {
+    found = found || (slot < from + count && from < slot + size);
+  });
+  return found;
+}
+
+// Finds the parameters that somebody writes to, or that a frame does not have any more.
+bool Method::find_dropped() {
+  if (!uses_parameters_) return true;
+  each_store([&](uint32_t slot, uint32_t size) {
+    for (Parameter& one : parameters_) {
+      if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;
+    }
+  });
   if (frame_table_.at == nullptr) return true;
   if (!first_frame(&declared_)) return false;
   FrameReader frames(pool_, frame_table_);

@@ -148,6 +148,9 @@ class Method {
   bool is_caught_behind(uint32_t at) const;
   void choose_busy();
   bool read_parameters();
+  template <class Wrote>
+  void each_store(Wrote wrote) const;
+  bool is_stored(uint32_t from, uint32_t count) const;
   bool find_dropped();
   bool first_frame(Frame* frame);
   bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
@@ -301,7 +304,8 @@ class Method {
   Bytes line_table_;
   Bytes variable_table_;
   Bytes frame_table_;
-  bool has_frames_ = false;  // a table is needed
+  bool has_frames_ = false;    // a table is needed
+  bool lacks_frames_ = false;  // and missing
   bool is_constructor_ = false;
   bool uses_parameters_ = false;  // elsewhere than at the entry
   bool tracks_ = false;

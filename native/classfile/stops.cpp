@@ -122,6 +122,9 @@ bool Method::find_variables(const Place& place) {
       Type held = tracker_.local(slot);
       one.category = held.category();
       if (one.category == '\0') continue;
+      // The VM keeps no table of frames of classes that it does not verify, those of its own
+      // loader. Where ways meet, nobody knows then what a slot holds that anybody stores to.
+      if (lacks_frames_ && is_stored(slot, held.is_wide() ? 2 : 1)) continue;
       if (is_named && category(one.type) != one.category) is_named = false;
       if (held.tag == Tag::kObject && is_reachable(held, is_named ? one.type : Text()))
         one.cast = held.dimensions == 0 ? held.name : one.type;

@@ -1,21 +1,34 @@
-// Redefinition and retransformation take turns.
+// Redefinition, retransformation and breakpoints take turns.
 #pragma once
+
+#include <pthread.h>
+
+#include <atomic>
 
 #include "base/lock.h"
 
 namespace jvmti {
 
 inline Turn changing_classes;
+inline std::atomic<pthread_t> class_changer{};  // whose turn it is
 
 // HotSpot takes the class file of a class that is to be retransformed without a lock. If another
 // thread redefines the class meanwhile, that file is freed, and hooks are shown whatever is there
-// by then. A hook whose handler waits for another change must not stop both for good, so nobody
-// waits for ever.
+// by then. In the same way it takes the method of a breakpoint, and writes into it once all threads
+// stand still: by then a redefinition may have freed it, and the VM crashes. A hook whose handler
+// waits for another change must not stop both for good, so nobody waits for ever; what a handler
+// does on the thread whose turn it is, belongs to the turn.
 class ClassChange {
  public:
-  ClassChange() : has_turn_(changing_classes.take_within(kLongest)) {}
+  ClassChange()
+      : has_turn_(class_changer.load() != pthread_self() &&
+                  changing_classes.take_within(kLongest)) {
+    if (has_turn_) class_changer = pthread_self();
+  }
   ~ClassChange() {
-    if (has_turn_) changing_classes.give_back();
+    if (!has_turn_) return;
+    class_changer = pthread_t{};
+    changing_classes.give_back();
   }
   ClassChange(const ClassChange&) = delete;
   ClassChange& operator=(const ClassChange&) = delete;

@@ -1,13 +1,16 @@
 #include "agent/core/undo_list.h"
 
+#include "agent/core/class_changes.h"
 #include "agent/core/session.h"
 
 namespace jvmti {
 
 jvmtiError VmSetting::set(jclass of) const {
   switch (event) {
-    case JVMTI_EVENT_BREAKPOINT:
+    case JVMTI_EVENT_BREAKPOINT: {
+      ClassChange change;
       return env->SetBreakpoint(static_cast<jmethodID>(member), location);
+    }
     case JVMTI_EVENT_FIELD_ACCESS:
       return env->SetFieldAccessWatch(of, static_cast<jfieldID>(member));
     default:
@@ -17,6 +20,7 @@ jvmtiError VmSetting::set(jclass of) const {
 
 void VmSetting::clear(jclass of) const {
   if (event == JVMTI_EVENT_BREAKPOINT) {
+    ClassChange change;
     env->ClearBreakpoint(static_cast<jmethodID>(member), location);
   } else if (event == JVMTI_EVENT_FIELD_ACCESS) {
     env->ClearFieldAccessWatch(of, static_cast<jfieldID>(member));

@@ -316,6 +316,18 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
 
 }  // namespace
 
+jvmtiError SetBreakpoint(Call& call, const In<kinds::Method>& method,
+                         const In<jlocation>& location) {
+  ClassChange change;
+  return call.env->SetBreakpoint(method.c(), location.c());
+}
+
+jvmtiError ClearBreakpoint(Call& call, const In<kinds::Method>& method,
+                           const In<jlocation>& location) {
+  ClassChange change;
+  return call.env->ClearBreakpoint(method.c(), location.c());
+}
+
 jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& definitions) {
   jvmtiError error;
   {

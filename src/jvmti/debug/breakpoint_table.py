@@ -15,6 +15,7 @@ from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.debug.variables import object_or_text
 from jvmti.env.events import EVENTS
+from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import ONLOAD_ONLY, SOLO, Capabilities
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
@@ -135,9 +136,14 @@ class BreakpointTable:
             potential = self._vm._capability_pool.potential(self.env)
             by_events = missing & ~potential & self._vm.emulation.emulates & _BY_EVENT_PROBES
             try:
-                if by_events:
+                if by_events and potential & ONLOAD_ONLY & ~SOLO:
+                    # The VM gives them, but another environment has them now; the agent says which.
+                    ask = FUNCTIONS["add_capabilities"]
+                    self._vm._session.call(ask, self.env._number, (missing,))
+                elif by_events:
                     raise NotAvailable(detail=f"{by_events} is emulated for environments only")
-                self.env.add_capabilities(missing)
+                else:
+                    self.env.add_capabilities(missing)
             except NotAvailable as error:
                 env = self._vm._capability_pool.environment_with(wanted)
                 if env is not None:

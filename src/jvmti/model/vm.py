@@ -451,7 +451,7 @@ class VM:
         exact: bool = True,
         by: str | None = None,
     ) -> LiveProfile:
-        """Take samples of stacks: where processor time goes.
+        """Take samples of stacks: where processor time, allocated memory or waiting goes.
 
         The profile ends with its ``with`` block, and can be used afterwards::
 
@@ -460,8 +460,10 @@ class VM:
             print(profile.top())
 
         Args:
-            kind: ``"cpu"``, the time that threads use a processor.
-            interval: seconds from one sample of a thread to its next; 0.01 for ``None``.
+            kind: ``"cpu"``, the time that threads use a processor; ``"alloc"``, allocated bytes;
+                or ``"lock"``, the time that threads wait for monitors.
+            interval: seconds from one sample of a thread to its next, 0.01 for ``None``; of
+                ``"alloc"`` bytes, on average, 512 KB; of ``"lock"`` the shortest wait, 10 µs.
             engine: ``"perf"`` (performance events of the kernel), or ``"timer"`` (timers on the
                 processor time of each thread, which are as fine as the kernel's tick); ``None`` is
                 the best that works, and ``profile.limits`` says which that is.
@@ -481,7 +483,8 @@ class VM:
             NotAvailable: no engine works, or another profile or the program has what it needs.
             ValueError: there is no such kind or engine, or the interval is not positive.
 
-        JVM TI: GetMethodName, GetLineNumberTable, and HotSpot's AsyncGetCallTrace.
+        JVM TI: GetMethodName, GetLineNumberTable, SampledObjectAlloc, MonitorContendedEntered, and
+        HotSpot's AsyncGetCallTrace.
         """
         from jvmti.profiling.live_profile import LiveProfile
 

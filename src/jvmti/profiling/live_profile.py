@@ -8,13 +8,14 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error
-from jvmti.layouts.profiles import PROFILES, ProfiledKind, ProfileEngine
+from jvmti.interface.errors import Error, NotAvailable
+from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Kind, Samples
-from jvmti.profiling.parts import Parts
+from jvmti.profiling.event_samples import EventSource
 from jvmti.profiling.requests import Requests
+from jvmti.profiling.sources import SampleSource, SignalSource
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ READ_EVERY = 0.5
 """Seconds between two reads of the samples, so that the target keeps few."""
 READ_REQUESTS_EVERY = 0.05
 """The same of requests, for which there is less space."""
-
-ENGINES = {
-    None: ProfileEngine.BEST,
-    "perf": ProfileEngine.PERF,
-    "timer": ProfileEngine.TIMER,
-    "cpu deltas": ProfileEngine.DELTAS,
-    "events": ProfileEngine.EVENTS,
-}
-_NAMES = {number: name for name, number in ENGINES.items()}
 
 INTERVALS = {
     Kind.CPU: 0.01,
@@ -84,9 +76,6 @@ class LiveProfile(Profile):
         except KeyError:
             known = ", ".join(one.name.lower() for one in Kind)
             raise ValueError(f"kind={kind!r} is none of {known}") from None
-        if engine not in ENGINES:
-            known = ", ".join(map(str, ENGINES))
-            raise ValueError(f"engine={engine!r} is none of {known}")
         interval = INTERVALS[self._kind] if interval is None else interval
         if interval <= 0:
             raise ValueError(f"interval={interval!r} is not positive")
@@ -94,37 +83,38 @@ class LiveProfile(Profile):
             raise ValueError(f"depth={depth!r} is not from 1 to {PROFILES.DEPTH:,}")
         self._vm = vm
         self._interval = interval
-        self._parts = Parts()
         self._lock = threading.Lock()
         self._leaving = threading.Event()
         self._stopped = False
-        self._exact_asked = exact
         # First, so that a wrong name leaves no profile behind.
         self._requests = None if by is None else Requests(vm, by)
-        self._began_at = self._ended_at = time.time_ns()
-        in_bytes = self._kind.unit == "bytes"
         try:
-            opened = vm._agent.open_profile(
-                ProfiledKind(self._kind),
-                ENGINES[engine],
-                max(round(interval if in_bytes else interval * 1e9), 1),
-                depth,
-                exact,
-            )
+            self._source = self._opened(engine, depth, exact)
         except BaseException:
             if self._requests is not None:
                 self._requests.close()
             raise
-        self._number = opened.number
-        self._engine = ProfileEngine(opened.engine)
-        self._reason = opened.reason
         self._began_at = self._ended_at = time.time_ns()
-        self._exact = self._inlined_exact()
         self._build()
         self._reader = threading.Thread(
-            target=self._read_on, name=f"profile {self._number}", daemon=True
+            target=self._read_on, name=f"profile of {self._kind.name.lower()}", daemon=True
         )
         self._reader.start()
+
+    def _opened(self, engine: str | None, depth: int, exact: bool) -> SampleSource:
+        vm, kind = self._vm, self._kind
+        if kind is Kind.CPU:
+            return SignalSource(vm, kind, engine, max(round(self._interval * 1e9), 1), depth, exact)
+        if kind not in (Kind.ALLOC, Kind.LOCK):
+            raise NotAvailable(
+                None,
+                "profile",
+                f"a running JVM is sampled for cpu, alloc and lock; {kind.name.lower()} is for "
+                "recordings (jvmti.profile.open)",
+            )
+        if engine is not None or self._requests is not None:
+            raise ValueError(f"engine= and by= are for processor time, not for {kind.name.lower()}")
+        return EventSource(vm, kind, self._interval, depth)
 
     # ---- its life --------------------------------------------------------------------------------
 
@@ -153,12 +143,11 @@ class LiveProfile(Profile):
         if self._requests is not None:
             self._requests.close()
             self._requests.update()
-        agent = self._vm._agent
         try:
-            agent.stop_profile(self._number)
+            self._source.stop()
             self._ended_at = time.time_ns()
             self._read()
-            agent.close_profile(self._number)
+            self._source.close()
         except Error:
             if not self._vm._session.gone():
                 raise
@@ -183,8 +172,7 @@ class LiveProfile(Profile):
 
     def _read(self) -> None:
         with self._lock:
-            while self._parts.add(self._vm._agent.read_profile(self._number)):
-                pass
+            self._source.read()
         self._read_requests()
 
     def _read_requests(self) -> None:
@@ -208,7 +196,7 @@ class LiveProfile(Profile):
 
     def _build(self) -> None:
         with self._lock:
-            tables = self._parts.tables(self._kind)
+            tables = self._source.tables()
             limits = self._limits_now(len(tables[0]), int(tables[0].weight.sum()))
         labels: list[str] = []
         if self._requests is not None:
@@ -236,50 +224,21 @@ class LiveProfile(Profile):
     # ---- limits ----------------------------------------------------------------------------------
 
     def _limits_now(self, samples: int, weight: int) -> Limits:
-        parts = self._parts
-        notes = []
+        lacking = self._source.limits()
+        notes = lacking.pop("notes", ())
         if self._requests is not None and self._requests.dropped:
-            notes.append(
-                f"{self._requests.dropped:,} beginnings and ends of requests are missing: there "
-                "were more than could be read."
-            )
-        if parts.unfollowed:
-            notes.append(
-                f"{parts.unfollowed:,} threads have no samples: the kernel gave nothing to follow "
-                "them by (see ulimit -n and ulimit -i)."
-            )
-        if parts.unresolved:
-            notes.append(
-                f"{parts.unresolved:,} methods have no name: their class was unloaded too early."
-            )
-        seconds = self._kind in (Kind.CPU, Kind.WALL)
+            missing = f"{self._requests.dropped:,} beginnings and ends of requests are missing"
+            notes += (f"{missing}: there were more than could be read.",)
         return Limits(
             self._kind,
-            engine=_NAMES[self._engine] or "",
-            reason=self._reason,
+            engine=self._source.engine,
+            reason=self._source.reason,
             began=self._began_at,
             ended=self._ended_at,
             interval=self._interval,
-            effective=weight / samples / 1e9 if seconds and samples else None,
-            inlined_exact=self._exact,
-            safepoint_biased=self._engine is ProfileEngine.DELTAS,
-            failed=parts.failed,
-            truncated=parts.truncated,
-            lost=parts.lost,
-            virtual_threads=None if self._vm.version.major < 21 else False,
-            notes=tuple(notes),
-        )
-
-    def _inlined_exact(self) -> bool | None:
-        if self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER):
-            return None
-        # HotSpot up to 17 is made to compile with debug information.
-        if self._exact_asked and self._vm.version.major <= 17:
-            return True
-        # A flag that is not among them is diagnostic, and off.
-        return any(
-            flag.name == "DebugNonSafepoints" and flag.value is True
-            for flag in self._vm.flags.all()
+            effective=weight / samples / 1e9 if self._kind is Kind.CPU and samples else None,
+            notes=notes,
+            **lacking,
         )
 
     @escaped
@@ -290,4 +249,4 @@ class LiveProfile(Profile):
 
 _TABLES = {"_samples", "_columns", "_threads", "_limits", "_labels"}
 
-__all__ = ["ENGINES", "INTERVALS", "LiveProfile"]
+__all__ = ["INTERVALS", "LiveProfile"]

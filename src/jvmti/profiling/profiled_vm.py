@@ -14,6 +14,9 @@ class ProfiledVM(TracedVM, Protocol):
 
     process: Any
 
+    def new_env(self) -> Any:
+        """A new environment."""
+
     @property
     def flags(self) -> Any:
         """The flags of the VM."""

@@ -13,10 +13,10 @@ DURATION = 30.0
 
 KINDS = {
     "cpu": "processor time",
-    "wall": "passed time, also of threads that wait",
+    "wall": "passed time, also of threads that wait (of recordings)",
     "alloc": "allocated memory",
-    "live": "memory that was allocated meanwhile and is alive at the end",
-    "lock": "waiting for monitors and locks",
+    "live": "allocated memory that is alive at the end (of recordings)",
+    "lock": "waiting for monitors",
 }
 
 

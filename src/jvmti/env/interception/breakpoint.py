@@ -20,6 +20,7 @@ class BreakpointFunctions(Calling):
         errors=("DUPLICATE",),
         guard="set_breakpoint",
         record="set_breakpoint",
+        overridden=True,
     )
     def set_breakpoint(self, method: Method, location: Location) -> None:
         """Ask for a ``Breakpoint`` event whenever an instruction is about to run.
@@ -53,6 +54,7 @@ class BreakpointFunctions(Calling):
         capabilities=("can_generate_breakpoint_events",),
         errors=("NOT_FOUND",),
         record="clear_breakpoint",
+        overridden=True,
     )
     def clear_breakpoint(self, method: Method, location: Location) -> None:
         """Remove a breakpoint.

@@ -1,0 +1,74 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+
+/**
+ * Allocates and waits at places of which it keeps count.
+ *
+ * <p>{@code allocate N} makes N objects at each of two places and prints their bytes; {@code contend
+ * N} lets two threads enter a monitor that the main thread holds, N times, and prints the nanoseconds
+ * that each waited.
+ */
+public class Sites {
+  static volatile Object kept;
+  static final Object TILL = new Object();
+
+  static byte[] small() {
+    return new byte[1000 - 16];
+  }
+
+  static long[] large() {
+    return new long[(8000 - 16) / 8];
+  }
+
+  static void allocate(int count) {
+    for (int i = 0; i < count; i++) {
+      kept = small();
+      if (i % 2 == 0) {
+        kept = large();
+      }
+    }
+  }
+
+  static long enter() {
+    long began = System.nanoTime();
+    synchronized (TILL) {
+      return System.nanoTime() - began;
+    }
+  }
+
+  static void contend(int count) throws InterruptedException {
+    long[] waited = new long[2];
+    for (int i = 0; i < count; i++) {
+      Thread[] threads = new Thread[2];
+      synchronized (TILL) {
+        for (int n = 0; n < 2; n++) {
+          int number = n;
+          threads[n] = new Thread(() -> waited[number] += enter(), "waiter " + n);
+          threads[n].start();
+        }
+        Thread.sleep(20);
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    System.out.println("waited " + (waited[0] + waited[1]));
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+    System.out.println("ready");
+    for (String line = input.readLine(); line != null; line = input.readLine()) {
+      String[] words = line.split(" ");
+      int count = Integer.parseInt(words[1]);
+      if (words[0].equals("allocate")) {
+        Thread thread = new Thread(() -> allocate(count), "allocating");
+        thread.start();
+        thread.join();
+        System.out.println("allocated " + 1000L * count + " " + 8000L * ((count + 1) / 2));
+      } else {
+        contend(count);
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+"""Profiles of allocated memory and of locks, beside what the program knows of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.interface.errors import NotAvailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from programs import JavaProgram, JavaPrograms
+
+
+@pytest.fixture(scope="module")
+def sites(shared_java_program: JavaPrograms) -> JavaProgram:
+    program = shared_java_program("Sites", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    return program
+
+
+@pytest.fixture(scope="module")
+def vm(sites: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(sites.pid, timeout=30) as attached:
+        yield attached
+    assert sites.running()
+
+
+def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("alloc", interval=16 * 1024) as profile:
+        _, small, large = sites.ask("allocate 40000").split()
+    profile = profile.with_frame("Sites.allocate")
+    # Some 12,000 samples, whose number varies by one in a hundred.
+    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.06)
+    assert profile.with_frame("Sites.large").weight == pytest.approx(int(large), rel=0.06)
+    types = {use.name: use.own for use in profile.top(None, by="type")}
+    assert types["byte[]"] == pytest.approx(int(small), rel=0.06)
+    assert types["long[]"] == pytest.approx(int(large), rel=0.06)
+    assert profile.by("thread")["allocating"].weight == profile.weight
+    (limits,) = profile.limits
+    assert (limits.engine, limits.lost) == ("events", 0)
+
+
+def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("lock") as profile:
+        (_, waited) = sites.ask("contend 15").split()
+    profile = profile.with_frame("Sites.enter")
+    assert profile.weight == pytest.approx(int(waited), rel=0.05)
+    assert set(profile.by("thread")) == {"waiter 0", "waiter 1"}
+    assert profile.top(1, by="type")[0].name == "java.lang.Object"
+
+
+def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("lock", interval=1.0) as profile:
+        sites.ask("contend 2")
+    assert len(profile.with_frame("Sites.enter")) == 0
+
+
+def test_a_second_profile_of_allocations_is_refused(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("alloc") as profile, jvmti.attach(sites.pid, timeout=30) as other:
+        with pytest.raises(NotAvailable):
+            other.profile("alloc")
+        sites.ask("allocate 4000")
+        assert profile.update().weight > 0
+    with vm.profile("alloc") as profile:
+        sites.ask("allocate 4000")
+    assert profile.weight > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "error", "why"),
+    [
+        ("wall", {}, NotAvailable, "is sampled for cpu, alloc and lock"),
+        ("live", {}, NotAvailable, "is sampled for cpu, alloc and lock"),
+        ("heat", {}, ValueError, "is none of cpu, wall, alloc, live, lock"),
+        ("alloc", {"engine": "perf"}, ValueError, "are for processor time"),
+        ("lock", {"interval": 0}, ValueError, "is not positive"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(
+    vm: jvmti.VM, kind: str, options: dict[str, object], error: type[Exception], why: str
+) -> None:
+    with pytest.raises(error, match=why):
+        vm.profile(kind, **options)
