@@ -153,7 +153,7 @@ class EventSource:
         )
 
     def limits(self) -> dict[str, Any]:
-        """What they lack."""
+        """The fields that say what the samples lack."""
         return {"lost": int(self._stream.dropped)}
 
 

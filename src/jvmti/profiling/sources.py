@@ -13,7 +13,7 @@ Tables = tuple[Samples, Stacks, Frames, Threads]
 
 
 class SampleSource(Protocol):
-    """What takes the samples of one profile.
+    """A source of the samples of one profile.
 
     Attributes:
         engine: its name.
@@ -116,7 +116,7 @@ class SignalSource:
         return self._parts.tables(self._kind)
 
     def limits(self) -> dict[str, Any]:
-        """What they lack."""
+        """The fields that say what the samples lack."""
         parts = self._parts
         notes = []
         if parts.unfollowed:
