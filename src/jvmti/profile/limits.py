@@ -23,7 +23,7 @@ class Limits:
     kind: Kind
     """The samples that this is about."""
     engine: str = ""
-    """The engine that took them: ``perf``, ``timer``, ``cpu deltas``, ``jfr``, or a file's name."""
+    """The engine that took them: ``perf``, ``timer``, ``events``, ``jfr``, or a file's name."""
     reason: str = ""
     """Why this engine, and not a better one; empty if it is the best there is."""
     process: str = ""

@@ -43,7 +43,6 @@ ENGINES = {
     None: ProfileEngine.BEST,
     "perf": ProfileEngine.PERF,
     "timer": ProfileEngine.TIMER,
-    "cpu deltas": ProfileEngine.DELTAS,
 }
 _NAMES = {number: name for name, number in ENGINES.items()}
 
@@ -130,7 +129,7 @@ class SignalSource:
             )
         return {
             "inlined_exact": self._exact,
-            "safepoint_biased": self._engine is ProfileEngine.DELTAS,
+            "safepoint_biased": False,
             "failed": parts.failed,
             "truncated": parts.truncated,
             "lost": parts.lost,

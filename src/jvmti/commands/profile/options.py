@@ -38,7 +38,7 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--engine",
         metavar="ENGINE",
-        help="perf, timer or 'cpu deltas' in place of the best that works",
+        help="perf or timer in place of the best that works",
     )
     group.add_argument(
         "--request",
