@@ -29,6 +29,7 @@ def vm(sites: JavaProgram) -> Iterator[jvmti.VM]:
     assert sites.running()
 
 
+@pytest.mark.since(17)
 def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram) -> None:
     with vm.profile("alloc", interval=16 * 1024) as profile:
         _, small, large = sites.ask("allocate 40000").split()

@@ -14,8 +14,8 @@ inline std::atomic<pthread_t> class_changer{};  // whose turn it is
 
 // HotSpot takes the class file of a class that is to be retransformed without a lock. If another
 // thread redefines the class meanwhile, that file is freed, and hooks are shown whatever is there
-// by then. In the same way it takes the method of a breakpoint, and writes into it once all threads
-// stand still: by then a redefinition may have freed it, and the VM crashes. A hook whose handler
+// by then. In the same way it takes the method of a breakpoint, and writes into it at a later
+// safepoint: by then a redefinition may have freed it, and the VM crashes. A hook whose handler
 // waits for another change must not stop both for good, so nobody waits for ever; what a handler
 // does on the thread whose turn it is, belongs to the turn.
 class ClassChange {

@@ -197,6 +197,9 @@ class LiveProfile(Profile):
     def _build(self) -> None:
         with self._lock:
             tables = self._source.tables()
+            # The first sample may be there before the agent's answer is.
+            first = int(tables[0].time.min(initial=self._began_at))
+            self._began_at = min(self._began_at, first)
             limits = self._limits_now(len(tables[0]), int(tables[0].weight.sum()))
         labels: list[str] = []
         if self._requests is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
@@ -83,13 +84,14 @@ class SignalSource:
         self._engine = ProfileEngine(opened.engine)
         self.engine = _NAMES[self._engine] or ""
         self.reason = opened.reason
-        self._exact = self._inlined_exact(exact)
+        self._exact_asked = exact
 
-    def _inlined_exact(self, asked: bool) -> bool | None:
+    @cached_property
+    def _inlined_exact(self) -> bool | None:
         if self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER):
             return None
         # HotSpot up to 17 is made to compile with debug information.
-        if asked and self._vm.version.major <= 17:
+        if self._exact_asked and self._vm.version.major <= 17:
             return True
         # A flag that is not among them is diagnostic, and off.
         return any(
@@ -128,7 +130,7 @@ class SignalSource:
                 f"{parts.unresolved:,} methods have no name: their class was unloaded too early."
             )
         return {
-            "inlined_exact": self._exact,
+            "inlined_exact": self._inlined_exact,
             "safepoint_biased": False,
             "failed": parts.failed,
             "truncated": parts.truncated,
