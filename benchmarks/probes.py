@@ -3,7 +3,7 @@
     python benchmarks/probes.py [--jvm 17,25] [--no-arthas]
 
 Each row has the same program do the same with the VM's own way, in a JVM that was started for it,
-and with probes in a JVM that nobody prepared; the program itself takes the time.
+and with probes in a JVM without preparation; the program itself takes the time.
 """
 
 from __future__ import annotations
