@@ -179,3 +179,17 @@ def test_controllers_share_a_method(java_program: JavaPrograms) -> None:
                         gone.disarm()
                     gone.vm.detach()
             assert bytes(witness.find_class(ORDER).class_file) == before, leaving
+
+
+def test_threads_of_the_agent_end_in_methods_with_probes(java_program: JavaPrograms) -> None:
+    # They serve nobody any more then, and a stop in them begins a conversation of its own.
+    program = started(java_program)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        stopped: list[str] = []
+        with vm.breakpoint("java.lang.Thread", "exit", do=lambda _: stopped.append("")):
+            for _ in range(3):
+                with jvmti.attach(program.pid, timeout=30) as other:
+                    assert other.env.get_phase()
+                program.ask("threads 2")
+        assert len(stopped) >= 6
+    assert program.running()

@@ -49,6 +49,7 @@ class Serving : NoCopy {
 
  private:
   Serving* outer_;
+  void* before_;  // what the thread was marked with: that, or that it has retired
 };
 // While it lasts, what the current thread does is the program's again.
 class Unserved : NoCopy {

@@ -26,14 +26,15 @@ Serving::Serving(Channel& channel, int event, jvmtiEnv* env)
       event(event),
       env(env),
       handler(event != 0),
-      outer_(static_cast<Serving*>(pthread_getspecific(serving_key))) {
+      outer_(innermost()),
+      before_(pthread_getspecific(serving_key)) {
   pthread_setspecific(serving_key, this);
   WriterThread::note_serving(1);
 }
 
 Serving::~Serving() {
   WriterThread::note_serving(-1);
-  pthread_setspecific(serving_key, outer_);
+  pthread_setspecific(serving_key, before_);
 }
 
 Unserved::Unserved() : kept_(pthread_getspecific(serving_key)) {
@@ -62,7 +63,7 @@ Serving* Serving::of(const Session* session) {
 
 int Serving::depth(const Session* session) {
   int handlers = 0;
-  auto* one = static_cast<const Serving*>(pthread_getspecific(serving_key));
+  const Serving* one = innermost();
   for (; one != nullptr; one = one->outer_) {
     handlers += one->handler && &one->channel.session == session;
   }
