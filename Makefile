@@ -91,7 +91,8 @@ wheel-test: wheels java
 
 # The wheel that is there, in an environment of its own.
 wheel-venv: $(VENV)-wheel/.tools
-	$(VENV)-wheel/bin/python $(INSTALL) --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
+	$(BIN)/python $(PIP) --python $(VENV)-wheel/bin/python install --quiet --no-compile \
+	    --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
 
 ## sanitize    the robustness tests on an agent with sanitizers; SANITIZE=thread for others
 sanitize: install java
@@ -136,9 +137,13 @@ clean:
 distclean: clean
 	rm -rf $(VENV) $(VENV)-release $(VENV)-wheel $(JAVA)
 
-$(VENV)/bin/python $(VENV)-release/bin/python $(VENV)-wheel/bin/python:
+$(VENV)/bin/python:
 	$(PYTHON) -m venv $(@D)/..
 	$@ $(PIP) install --quiet --upgrade "pip>=25.1"
+
+# The first environment's pip fills these: one of their own takes longer than all that they need.
+$(VENV)-release/bin/python $(VENV)-wheel/bin/python: | $(VENV)/bin/python
+	$(PYTHON) -m venv --without-pip $(@D)/..
 
 $(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group build --group test --group check
@@ -161,7 +166,8 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python
-	$(VENV)-release/bin/python $(INSTALL) --group build --group release
+	$(BIN)/python $(PIP) --python $(VENV)-release/bin/python install --quiet --no-compile \
+	    --group build --group release
 	@touch $@
 
 # What the tests need is in the other environment; a path to that, behind the place of the wheel, does
