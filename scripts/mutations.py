@@ -55,6 +55,8 @@ MODEL = "tests/model"
 CLASSES = "tests/classfile/test_class_files.py"
 PROBES = "tests/instrumentation tests/tracing"
 TRACING = "tests/tracing"
+PROFILING = "tests/profiling/test_cpu.py"
+EMULATION = "tests/emulation"
 
 MUTATIONS = (
     # ---- the agent: calls and handles
@@ -144,6 +146,18 @@ MUTATIONS = (
     Mutation("the last change is not counted", "change.py", "due = -(-self.reached // self._every)", "due = self.reached // self._every", TRACING),
     Mutation("calls in a tree have no end", "calls.py", "while path and path[-1][0] < one.time:", "while False:", TRACING),
     Mutation("records are read twice", "memory.py", "self._read[lane] = until", "self._read[lane] = first", TRACING),
+    Mutation("columns of calls are in the order of their sites", "call_table.py", "back[order] = numpy.arange(len(order))", "back[:] = order", TRACING),
+    # ---- emulated capabilities
+    Mutation("an event of a probe is its caller's", "probe_reports.cpp", "jint depth = kHelperFrames;", "jint depth = kHelperFrames + 1;", EMULATION),
+    Mutation("a thread is halted where another is", "probe_events.cpp", "!jni->IsSameObject(one->thread, thread)", "jni->IsSameObject(one->thread, thread)", EMULATION),
+    Mutation("a thread owns what it waits for", "monitors.py", "if one.monitor != waited", "if True", "tests/emulation/test_monitors.py"),
+    # ---- profiles
+    Mutation("a sample weighs all that its thread has used", "cpu_signals.cpp", "  source.used = used;\n", "", PROFILING),
+    Mutation("stacks of one depth are the same", "trace_table.cpp", "0xD6E8FEB86659FD93u + frame", "0xD6E8FEB86659FD93u + 0 * frame", PROFILING),
+    Mutation("a profile that ends keeps the signal", "cpu_signals.cpp", "signalled.compare_exchange_strong(own, 0);", "", PROFILING),
+    Mutation("a sampled object weighs no more than itself", "event_samples.py", "size / -numpy.expm1(-size / max(self._interval, 1e-9))", "size", "tests/profiling/test_events.py"),
+    Mutation("numbers of a recording have eight bits a byte", "varints.py", "        shift += 7\n", "        shift += 8\n", "tests/profiles/test_recordings.py"),
+    Mutation("the later profile has the samples of both", "difference.py", "both.where(slice(len(before), None))", "both.where(slice(0, None))", "tests/profiles/test_profile.py tests/profiles/test_profile_command.py"),
 )  # fmt: skip
 
 
