@@ -12,6 +12,7 @@ from typing import Any
 import jvms
 import jvmti
 import programs
+from conformance.evidence import Evidence
 from emulation.test_events import code, program, vm
 from events.conftest import NO_INFLATION, NO_SIGNAL, WARM
 from events.seen import Code
@@ -103,6 +104,31 @@ def test_a_stream_puts_probes_only_into_the_classes_that_it_wants(
     probes = vm.breakpoints.event_probes
     assert probes is not None
     assert {one.class_name for one in probes._sites} <= {"Events"}
+
+
+def test_single_steps_are_sent_where_lines_begin(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
+) -> None:
+    evidence.shows("SingleStep")
+    evidence.proves("set_event_notification_mode")
+    env, main = vm.env, vm.threads["main"]
+    method = code["straight"]
+    lines = [one.start_location for one in env.get_line_number_table(method)]
+    seen: list[tuple[int, int]] = []
+    others: set[str] = set()
+
+    def note(event: Any) -> None:
+        others.add(event.thread.name)
+        if event.method == method:
+            seen.append((event.location, env.get_local_int(event.thread, 0, 0)))
+            assert env.get_frame_location(event.thread, 0) == (method, event.location)
+
+    with env.on("SingleStep", note, thread=main):
+        assert program.ask("calculate 2") == "7"
+        assert program.ask("thread runner calculate 4") == "13"
+    assert program.ask("calculate 3") == "10"
+    assert seen == [(location, 2) for location in lines]
+    assert others == {"main"}
 
 
 def test_locations_are_those_without_probes(

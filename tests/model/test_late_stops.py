@@ -269,3 +269,93 @@ def test_variables_of_a_method_without_names_are_read_by_slot(
         stop.locals[0] = 10
         stop.locals[1] = "longer"
     assert program.ask("join t") == "28"
+
+
+# ---- steps ----------------------------------------------------------------------------------
+
+
+def stepped(stop: Stop, how: str = "over") -> Stop:
+    found = stop.step(how, timeout=SOON)
+    assert found is not None
+    return found
+
+
+def test_steps_go_over_calls_into_them_and_out_to_the_next_line(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    found = []
+    with vm.breakpoint("Stopping", "factorial", line=LINE["recurse"], hits="after 2") as stops:
+        program.ask("start t factorial 5")
+        stop = taken(stops)  # 3 times 2
+        assert stop.locals["n"] == 3
+        for how in ("into", "over", "over", "out"):
+            stop = stepped(stop, how)
+            assert stop.thread.frames[0].method.name == "factorial"
+            found.append((stop.line, stop.locals["n"]))
+        assert stop.locals["below"] == 2
+    assert found == [
+        (LINE["test"], 2),
+        (LINE["recurse"], 2),  # the breakpoint
+        (LINE["multiply"], 2),
+        (LINE["multiply"], 3),
+    ]
+    assert program.ask("join t") == "120"
+
+
+def test_a_step_into_a_method_that_nobody_has_looked_at(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.breakpoint("Stopping", "another") as stops:
+        program.ask("start t other 1")
+        stop = stepped(taken(stops), "into")
+        assert (stop.method.name, stop.line) == ("add", LINE["twice"])
+        assert stop.locals["name"] == "other"
+        stop.locals["n"] = 20
+        stop = stepped(stop)
+        assert (stop.line, stop.locals["twice"]) == (LINE["sum"], 40)
+    assert program.ask("join t") == "45"
+
+
+def test_lines_are_stepped_to_the_end_of_a_method_whose_callers_cannot_be(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    lines: list[int | None] = []
+    with vm.breakpoint("Stopping", "loop") as stops:
+        program.ask("start t loop 2")
+        stop = taken(stops)
+        lines.append(stop.line)
+        with stop.thread.step("over") as steps:
+            step = taken(steps)
+            while not step.is_at_end:
+                lines.append(step.line)
+                step = taken(steps)
+            assert (step.method.name, step.line) == ("loop", LINE["end"])
+            assert step.locals["sum"] == 1
+            with pytest.raises(NotAvailable, match="loop.* is about to return, and its callers"):
+                steps.next(SOON)
+    again = [LINE["for"], LINE["body"]]
+    assert lines == [LINE["for"] - 1, *again, *again, LINE["for"], LINE["end"]]
+    assert program.ask("join t") == "1"
+
+
+def test_a_running_thread_is_stepped_from_its_next_call(vm: jvmti.VM, program: JavaProgram) -> None:
+    program.ask("start t spin 0")
+    with vm.threads["t"].step("over") as steps:
+        assert steps.next(0.3) is None  # it is in a call from before
+        program.ask("release")
+    assert program.ask("join t") == "1"
+
+
+def test_steps_are_by_line_only(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.breakpoint("Stopping", "add") as stops:
+        program.ask("start t other 1")
+        with pytest.raises(NotAvailable, match="steps threads by line"):
+            taken(stops).step("over", by="instruction")
+    program.ask("join t")
+
+
+def test_nothing_of_steps_stays_in_the_classes(vm: jvmti.VM, program: JavaProgram) -> None:
+    before = stopping.cls(vm).class_file
+    with vm.breakpoint("Stopping", "another") as stops:
+        program.ask("start t other 1")
+        stepped(taken(stops), "into")
+    program.ask("join t")
+    assert bytes(stopping.cls(vm).class_file) == bytes(before)

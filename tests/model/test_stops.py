@@ -581,7 +581,7 @@ def test_threads_and_callers_are_chosen_in_the_agent(vm: jvmti.VM, program: Java
 # ---- steps ----------------------------------------------------------------------------------
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("late a step out ends at the next line")
 def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "factorial").breakpoint(line=LINE["recurse"], hits="after 2") as stops:
         program.ask("start t factorial 5")
@@ -614,7 +614,7 @@ def test_steps_go_over_calls_into_them_and_out_again(vm: jvmti.VM, program: Java
     assert program.ask("join t") == "120"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("probes do not follow native code")
 def test_a_step_into_a_call_passes_over_what_has_no_lines(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -626,7 +626,6 @@ def test_a_step_into_a_call_passes_over_what_has_no_lines(
     assert program.ask("join t") == "handled"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_step_over_a_call_that_throws_ends_in_the_handler(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -638,7 +637,7 @@ def test_a_step_over_a_call_that_throws_ends_in_the_handler(
     assert program.ask("join t") == "-1"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("the caller has no probes")
 def test_a_step_out_of_a_method_that_throws_ends_where_it_is_caught(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -650,7 +649,7 @@ def test_a_step_out_of_a_method_that_throws_ends_where_it_is_caught(
     assert program.ask("join t") == "-1"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("the callers have no probes")
 def test_a_step_that_never_ends_ends_with_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "thrower").breakpoint(line=LINE["decide"]) as stops:
         program.ask("start t thrower 1")
@@ -663,7 +662,6 @@ def test_a_step_that_never_ends_ends_with_the_thread(vm: jvmti.VM, program: Java
     assert program.ask("join t").startswith("threw java.lang.IllegalStateException: n is 1")
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
     inner = method(vm, "add").breakpoint(line=LINE["sum"])
     with method(vm, "another").breakpoint() as stops, inner:
@@ -678,7 +676,7 @@ def test_another_stop_ends_a_step(vm: jvmti.VM, program: JavaProgram) -> None:
     program.ask("join t")
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 @pytest.mark.parametrize("left_by", ["popped", "returned", "popped and returned"])
 def test_a_step_over_a_call_goes_on_when_its_frame_is_left(
     vm: jvmti.VM, program: JavaProgram, left_by: str
@@ -705,7 +703,7 @@ def test_a_step_over_a_call_goes_on_when_its_frame_is_left(
     assert seen == ([0] if left_by == "returned" else [0, 0])
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_a_step_out_of_a_frame_that_is_popped_ends_before_the_call_is_made_again(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -727,7 +725,7 @@ def test_a_step_out_of_a_frame_that_is_popped_ends_before_the_call_is_made_again
     assert program.ask("join t") == "5"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_steps_of_a_thread_whose_frame_is_popped_while_it_is_suspended_go_on(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -771,7 +769,7 @@ def with_virtual_threads(vm: jvmti.VM) -> Iterator[None]:
     vm._bootstrap_classes.pop("java/lang/VirtualThread", None)
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -788,7 +786,7 @@ def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     assert program.ask("join v") == "77"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -806,7 +804,7 @@ def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     assert program.ask("join v") == "78"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
 ) -> None:
@@ -822,7 +820,7 @@ def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     assert program.ask("join v") == "2"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_that_waits_in_synchronized_is_pinned_up_to_java_23(
     vm: jvmti.VM, program: JavaProgram, jvm: Jvm, with_virtual_threads: None
 ) -> None:
@@ -848,7 +846,7 @@ def test_a_frame_above_a_native_method_cannot_be_left(vm: jvmti.VM, program: Jav
                 leave()
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("late the last step ends where the method returns")
 def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) -> None:
     with method(vm, "loop").breakpoint() as stops:
         program.ask("start t loop 2")
@@ -865,7 +863,7 @@ def test_a_thread_is_stepped_line_by_line(vm: jvmti.VM, program: JavaProgram) ->
     assert program.ask("join t") == "1"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
+@pytest.mark.natively("probes step by line")
 def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgram) -> None:
     seen: list[int] = []
     with method(vm, "another").breakpoint() as stops:
@@ -880,7 +878,6 @@ def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgr
     program.ask("join t")
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: JavaProgram) -> None:
     if vm.version.major < 21:
         pytest.skip("this release has no virtual threads")
@@ -895,7 +892,6 @@ def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: Ja
     assert program.ask("join v") == "12"
 
 
-@pytest.mark.natively("there are no steps, and no frame is popped")
 def test_bad_steps_are_refused(vm: jvmti.VM) -> None:
     thread = vm.threads["main"]
     with pytest.raises(ValueError, match="over"):
@@ -1163,14 +1159,14 @@ def test_who_holds_breakpoints_is_named_and_leaves_them_to_others(
 
 
 @pytest.mark.natively("it starts a JVM of its own")
-def test_a_jvm_that_does_not_give_steps_says_what_to_do(
+def test_a_jvm_that_does_not_give_steps_gives_none_by_instruction(
     jvm: Jvm, java_program: JavaPrograms
 ) -> None:
     program = java_program("Stopping", jvm_args=["-XX:+StartAttachListener"])
     program.expect("ready", timeout=60)
     with jvmti.attach(program.pid, timeout=30) as vm:
-        with pytest.raises(NotAvailable, match=r"only while the VM starts; .*--reserve"):
-            vm.threads["main"].step()
+        with pytest.raises(NotAvailable, match="attached late steps threads by line"):
+            vm.threads["main"].step(by="instruction")
         assert len(vm.breakpoints) == 0
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.event_probes import EventProbes, HaltedFrame
 from jvmti.debug.redefinitions import Redefinitions
+from jvmti.debug.step_probes import StepProbes
 from jvmti.debug.stepping import Steps
 from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.stops import Stop, StopRequest
@@ -55,6 +56,9 @@ _BY_EVENT_PROBES = Capabilities.of(
 )
 """The emulated capabilities of an environment, where the model has other means or none."""
 
+_AT_END = -2
+"""Less its location, a step has come to the end of a method."""
+
 _HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
 _EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
 
@@ -89,6 +93,7 @@ class BreakpointTable:
         enabling.is_scoped = self._is_by_probes
         self.event_probes: EventProbes | None = None
         """Probes that report events to the environments of the session."""
+        self._step_probes: StepProbes | None = None
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -196,7 +201,31 @@ class BreakpointTable:
             for one, halted in list(self._probed.values()):
                 if one == its:
                     return halted
-        return None if self.event_probes is None else self.event_probes.halted(thread)
+        sets = [one for one in (self.event_probes, self._step_probes) if one is not None]
+        if not sets:
+            return None
+        at = self._vm._agent.find_probed_frame(thread)
+        if at.values is None:
+            return None
+        return next((one.halted(at) for one in sets if one.number == at.probes), None)
+
+    @property
+    def step_probes(self) -> StepProbes:
+        """The probes by which threads are stepped, where the VM grants no single steps."""
+        with self._lock:
+            if self._step_probes is None:
+                self._step_probes = StepProbes(self._vm)
+            return self._step_probes
+
+    def forget_steps(self, request: StopRequest, woven: Collection[str] = ()) -> None:
+        """Take out the probes by which a thread was stepped from stops of a request.
+
+        Args:
+            request: the request.
+            woven: names of classes that are about to be woven for another reason.
+        """
+        if self._step_probes is not None:
+            self._step_probes.forget(request, woven)
 
     @property
     def could_give(self) -> Capabilities:
@@ -253,6 +282,8 @@ class BreakpointTable:
             self._stopped_at_probe(owners[0], thread, method_handle, location, data[at:])
             return
         about = self._about(event, data, at)
+        if location <= _AT_END:
+            location, about["is_at_end"] = _AT_END - location, True
         method = session.wrap(method_handle)
         self._meet(event, owners, thread, method, location, about)
 
@@ -396,7 +427,7 @@ class BreakpointTable:
                 'stop.thread.step("over", do=function) in it'
             )
         with stop._conversing():
-            steps = Steps(self._vm, stop.thread, how, by, single=True)
+            steps = Steps(self._vm, stop.thread, how, by, single=True, at=stop)
         try:
             steps._block = threading.get_ident()
             with self._lock:

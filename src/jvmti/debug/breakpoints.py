@@ -127,6 +127,9 @@ class Breakpoint(StopRequest):
             probe = stop_probe(site, self._text, **where)
         except BadProbe as error:
             raise conditions.ConditionError(str(error)) from None
+        # Their probes are in front of those of sets that were opened before: a thread that is
+        # stepped to a breakpoint stops there once, because of the breakpoint.
+        self._vm.breakpoints.step_probes  # noqa: B018
         self._make_probes(Event.BREAKPOINT, [probe])
         if method is None:
             self._keep(lambda: self._wait_for(names[0]))
@@ -149,6 +152,9 @@ class Breakpoint(StopRequest):
                     raise
         new = [cls for cls in found if not probes.has_any_in(cls)]
         if new:
+            # With the same change of the class, so that steps from here have somewhere to end.
+            methods = [method for cls in new for method, _ in found[cls]]
+            self._vm.breakpoints.step_probes.announce(self, methods)
             probes.arm(new)
         for cls, places in found.items():
             try:

@@ -158,11 +158,12 @@ class EventProbes(ProbeSet):
                 for one in self._sites[since:]
             )
 
-    def halted(self, thread: Any) -> HaltedFrame | None:
-        """The frame of a thread at a probe; ``None`` if it is at none of this session's."""
-        found = self._vm._agent.find_probed_frame(thread)
-        if found.values is None or found.probes != self._number:
-            return None
+    def halted(self, found: Any) -> HaltedFrame:
+        """The frame of a thread at one of these probes.
+
+        Args:
+            found: what the agent says of the thread.
+        """
         site = self.site(int(found.site))
         # What the event brings comes first, then the variables.
         first = self._vm.jni.get_array_length(found.values) - site.shape.count(".") // 5

@@ -72,6 +72,7 @@ _EVERYWHERE = {
     Event.METHOD_ENTRY: _Everywhere((Site.ENTRY,)),
     Event.METHOD_EXIT: _Everywhere((Site.RETURN, Site.UNWIND), (_VALUE,)),
     Event.EXCEPTION_CATCH: _Everywhere((Site.CATCH,), (_VALUE,)),
+    Event.SINGLE_STEP: _Everywhere((Site.LINE,)),
 }
 _THIS = Operand(Kind.THIS, "L")
 _NONE: Mapping[Any, Any] = MappingProxyType({})
@@ -103,6 +104,17 @@ class ProbedEventEngine:
             ("set_event_notification_mode",),
             ("MethodExit",),
             differs={"MethodExit": _CALLS},
+        ),
+        Emulated(
+            Capabilities.can_generate_single_step_events,
+            ("set_event_notification_mode",),
+            ("SingleStep",),
+            differs={
+                "SingleStep": "sent where lines begin, not at each instruction; calls that run "
+                "when the event is enabled are not seen, nor methods without line numbers, native "
+                "methods, hidden classes, boxes of numbers, Object and Number, and what the probes "
+                "themselves call"
+            },
         ),
         Emulated(
             Capabilities.can_generate_field_access_events,

@@ -80,6 +80,7 @@ class ProbedFrameEngine:
                 "can_generate_field_modification_events",
                 "can_generate_exception_events",
                 "can_generate_frame_pop_events",
+                "can_generate_single_step_events",
             )
         ),
     )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from jvmti import refs
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import Error, NotAvailable
 
 if TYPE_CHECKING:
+    from jvmti.debug.step_probes import StepProbes
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -36,6 +37,8 @@ class Steps(StopRequest):
         by_line: whether a step ends at another line, instead of another instruction.
     """
 
+    _by_probes: StepProbes | None = None
+
     def __init__(
         self,
         vm: VM,
@@ -44,6 +47,7 @@ class Steps(StopRequest):
         by: str,
         do: Callable[[Stop], object] | None = None,
         single: bool = False,
+        at: Stop | None = None,
     ) -> None:
         if str(how).upper() not in How.__members__:
             raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
@@ -57,7 +61,18 @@ class Steps(StopRequest):
         self.by_line = by == "line"
         self._single = single
         self._from = None if single else vm.breakpoints.held_by_caller(thread)
-        self._number = self._make(Event.SINGLE_STEP)
+        self._at = at or self._from
+        self._needs: StopRequest = (None if at is None else at._within) or self
+        if vm.breakpoints.is_emulated(Event.SINGLE_STEP):
+            if not self.by_line:
+                raise NotAvailable(
+                    detail="an agent that was attached late steps threads by line; probes at every "
+                    "instruction would make the methods too large"
+                )
+            self._by_probes = vm.breakpoints.step_probes
+            self._number = self._make_emulated(Event.SINGLE_STEP)
+        else:
+            self._number = self._make(Event.SINGLE_STEP)
         try:
             self._begin()
         except BaseException:
@@ -65,8 +80,19 @@ class Steps(StopRequest):
             raise
 
     def _begin(self) -> None:
+        probes, ends = 0, False
+        if self._by_probes is not None:
+            probes = self._by_probes.number
+            frames = self.thread.get_frames()
+            ends = self._by_probes.prepare(self._needs, frames, self.how)
+            at = self._current or self._at
+            if ends and at is not None and at.is_at_end:
+                raise NotAvailable(
+                    detail=f"{frames[0]} is about to return, and its callers began before their "
+                    "classes got probes: put a breakpoint where the thread comes by next"
+                )
         self._agent(self._number).step_thread(
-            self._number, self.thread, int(self.how), self.by_line
+            self._number, self.thread, int(self.how), self.by_line, probes, ends
         )
 
     def _step_again(self) -> None:

@@ -157,6 +157,13 @@ class StopProbes(ProbeSet):
         if counts.failed:
             self._failure = int(counts.reason)
 
+    @property
+    def class_names(self) -> set[str]:
+        """The classes that have probes."""
+        with self._lock:
+            self._read_sites()
+            return {site.class_name for site in self._sites}
+
     def has_any_in(self, cls: Any) -> bool:
         """Whether there is a probe in a class of this name."""
         with self._lock:

@@ -74,6 +74,8 @@ class Stop:
         field: the watched field.
         new_value: the value about to be written to it.
         is_write: whether the field is about to be written.
+        is_at_end: whether a step has come to the end of its method, which is about to return. Only
+            steps of an agent that was attached late end there, see `step`.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
     """
 
@@ -84,6 +86,7 @@ class Stop:
     field: Field | None = None
     new_value: Any = None
     is_write: bool = False
+    is_at_end: bool = False
 
     def __init__(
         self,
@@ -184,7 +187,13 @@ class Stop:
             The new stop; ``None`` if the thread has ended or the time is over, in which case the
             thread runs on.
 
+        If the agent was attached late, probes report where lines begin in methods that were called
+        after they got probes, see docs/breakpoints.md. Where the callers of a method have none, a
+        step out of it ends at its end (`is_at_end`).
+
         Raises:
+            NotAvailable: the agent was attached late, and the step is by instruction, or the stop
+                is at the end of a method whose callers have no probes.
             StopOver: the thread has resumed.
             ValueError: there is no such step.
             Duplicate: the thread is being stepped already.
@@ -333,7 +342,14 @@ class StopRequest:
     def _make_probes(
         self, event: Event, probes: Sequence[Probe], classes: str | None = None
     ) -> None:
-        """Make a request in the agent that probes stop threads for."""
+        """Make a request in the agent that probes of its own stop threads for."""
+        self._event = event
+        self._emulated = self._make_emulated(event, classes)
+        env, _ = self._numbers[self._emulated]
+        self._probes = StopProbes(self._vm, env._number, self._emulated, probes)
+
+    def _make_emulated(self, event: Event, classes: str | None = None) -> int:
+        """Make a request in the agent whose threads are stopped by probes; return its number."""
         vm = self._vm
         table = vm.breakpoints
         table.open()
@@ -350,10 +366,8 @@ class StopRequest:
             classes,
         )
         self._numbers[number] = env, event
-        self._event = event
         table.by_number[number] = self
-        self._emulated = number
-        self._probes = StopProbes(vm, env._number, number, probes)
+        return number
 
     @property
     def is_emulated(self) -> bool:
@@ -420,7 +434,12 @@ class StopRequest:
         self._release_all()
         for number in list(self._numbers):
             self._unmake(number)
-        if self._probes is not None and not self._vm.closed:
+        if self._vm.closed:
+            return
+        self._vm.breakpoints.forget_steps(
+            self, () if self._probes is None else self._probes.class_names
+        )
+        if self._probes is not None:
             self._probes.close()
 
     @property

@@ -686,7 +686,15 @@ class Operations(Calling):
         ...
 
     @operation(94)
-    def step_thread(self, number: Int, thread: Thread, how: Int, by_line: Boolean) -> None:
+    def step_thread(
+        self,
+        number: Int,
+        thread: Thread,
+        how: Int,
+        by_line: Boolean,
+        probes: Int,
+        ends: Boolean,
+    ) -> None:
         """Let a thread run for one step, and report that once.
 
         Args:
@@ -694,6 +702,8 @@ class Operations(Calling):
             thread: the thread.
             how: 1 into calls, 2 over them, 3 out of the method.
             by_line: to another line, instead of another instruction.
+            probes: the set of probes that report where the thread is; 0: the VM does.
+            ends: with probes, the step goes no further than to the end of its method.
         """
         ...
 

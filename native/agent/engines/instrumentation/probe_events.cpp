@@ -100,6 +100,7 @@ ProbeEvents::Site ProbeEvents::site_of(const layouts::InsertedProbe& placed,
   char type = method == nullptr ? 'V' : letter_of_result(method->descriptor);
   return {static_cast<uint16_t>(probe.event),
           probe.site == classfile::Site::kUnwind,
+          probe.site == classfile::Site::kReturn && probe.event == JVMTI_EVENT_SINGLE_STEP,
           type,
           placed.method,
           placed.index,
@@ -113,7 +114,8 @@ bool ProbeEvents::is_as_before(uint32_t first_site, const classfile::Instrumente
     Site now = site_of(woven.inserted_probes()[i], woven);
     const Site& then = sites_[first_site + i];
     if (now.event != then.event || now.is_exceptional != then.is_exceptional ||
-        now.method != then.method || now.location != then.location || now.about != then.about) {
+        now.is_end != then.is_end || now.method != then.method || now.location != then.location ||
+        now.about != then.about) {
       return false;
     }
   }
@@ -221,13 +223,6 @@ bool ProbeEvents::receivers(JNIEnv* jni, int event, jthread thread, Vector<uint3
     (*found)[at] = one.environment;
   }
   return true;
-}
-
-bool ProbeEvents::is_enabled(int event) const {
-  for (const Enabled& one : enabled_) {
-    if (one.event == event) return true;
-  }
-  return false;
 }
 
 jvmtiError ProbeEvents::watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number) {

@@ -13,6 +13,9 @@
 
 namespace jvmti {
 
+// What a probe at the end of a method reports as the location of a step, less the real one.
+constexpr jlocation kAtEnd = -2;
+
 constexpr jint kHelperFrames = 2;  // of the helper class, on top of the frame with the probe
 
 // A thread at a probe, while handlers have the event: what its variables are in.
@@ -39,6 +42,9 @@ class ListedHalt : NoCopy {
 // The innermost of a thread; false where it is at no probe.
 bool find_halted(JNIEnv* jni, jthread thread, Halted* found, LocalRef<>* values);
 
+// Frames on top of a thread's stack that belong to a probe; 0 where it is at none.
+jint frames_of_probe(jvmtiEnv* env, JNIEnv* jni, jthread thread);
+
 // How deep the frame is that makes the exception of this probe, below its constructors.
 jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni);
 
@@ -53,6 +59,7 @@ class ProbeEvents : NoCopy {
   struct Site {
     uint16_t event;
     bool is_exceptional;
+    bool is_end;      // a step may end there because the method returns
     char type;        // of what the method returns, as in a descriptor
     uint32_t method;  // its position in the class file
     uint32_t location;
@@ -108,7 +115,8 @@ class ProbeEvents : NoCopy {
   void forget_environment(JNIEnv* jni, uint32_t environment);
   // Environments that get an event of a thread, in their order; false without memory.
   bool receivers(JNIEnv* jni, int event, jthread thread, Vector<uint32_t>* found) const;
-  bool is_enabled(int event) const;
+  // Whether anybody receives anything; without that the probes need do nothing.
+  bool has_receivers() const { return !enabled_.empty() || !pops_.empty(); }
   jvmtiError watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number);
   const Field* field(uint32_t number) const {
     return number == 0 || number > fields_.size() ? nullptr : &fields_[number - 1];

@@ -228,6 +228,29 @@ jint frame_count(jvmtiEnv* env) {
 
 }  // namespace
 
+jint frames_of_probe(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
+  jvmtiFrameInfo top[kHelperFrames + 1];
+  jint count = 0;
+  if (env->GetStackTrace(thread, 0, kHelperFrames + 1, top, &count) != JVMTI_ERROR_NONE ||
+      count <= kHelperFrames) {
+    return 0;
+  }
+  auto is_of = [&](jmethodID method, const char* name) {
+    LocalRef<jclass> klass(jni);
+    Deallocated<char> signature(env);
+    return env->GetMethodDeclaringClass(method, klass.out()) == JVMTI_ERROR_NONE &&
+           env->GetClassSignature(klass, signature.out(), nullptr) == JVMTI_ERROR_NONE &&
+           std::strncmp(signature + 1, name, std::strlen(name)) == 0 &&
+           signature[1 + std::strlen(name)] == ';';
+  };
+  for (jint i = 0; i < kHelperFrames; ++i) {
+    if (!is_of(top[i].method, kProbeHelper)) return 0;
+  }
+  // Of one that is in the constructors of an exception, and its own thread, these are, too.
+  bool throws = thread == nullptr && is_of(top[kHelperFrames].method, "java/lang/Throwable");
+  return throws ? depth_of_throw(env, jni) : kHelperFrames;
+}
+
 void ProbeSet::report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site,
                       bool leaves) {
   if (jni->PushLocalFrame(kReferences) != JNI_OK) return;
@@ -250,7 +273,7 @@ void ProbeSet::report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_
     if (found && place.event == JVMTI_EVENT_EXCEPTION) depth = depth_of_throw(env, jni);
     found = found && env->GetStackTrace(nullptr, depth, 1, &frame, &count) == JVMTI_ERROR_NONE &&
             count == 1;
-    it.location = place.location;
+    it.location = place.is_end ? kAtEnd - place.location : place.location;
     if (found && place.event == JVMTI_EVENT_EXCEPTION) {
       it.location = frame.location;
       set->locate(jni, frame.method, &it.location, 1);
@@ -314,7 +337,9 @@ const char* ProbeSet::change(const uint8_t* data, uint64_t size) {
 
 jvmtiError ProbeSet::enable(JNIEnv* jni, uint32_t environment, bool on, int event, jthread thread) {
   Locked locked(mutex_);
-  return events_->enable(jni, environment, on, event, thread);
+  jvmtiError error = events_->enable(jni, environment, on, event, thread);
+  serve_receivers();
+  return error;
 }
 
 jvmtiError ProbeSet::watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number) {
@@ -325,17 +350,21 @@ jvmtiError ProbeSet::watch(JNIEnv* jni, jclass klass, jfieldID field, char type,
 void ProbeSet::clear_pops(JNIEnv* jni, uint32_t environment, jthread thread) {
   Locked locked(mutex_);
   events_->clear_pops(jni, environment, thread);
+  serve_receivers();
 }
 
 void ProbeSet::forget_environment(JNIEnv* jni, uint32_t environment) {
   Locked locked(mutex_);
   events_->forget_environment(jni, environment);
+  serve_receivers();
 }
 
 jvmtiError ProbeSet::await_pop(JNIEnv* jni, uint32_t environment, jthread thread,
                                jint from_bottom) {
   Locked locked(mutex_);
-  return events_->await_pop(jni, {environment, thread, from_bottom});
+  jvmtiError error = events_->await_pop(jni, {environment, thread, from_bottom});
+  serve_receivers();
+  return error;
 }
 
 void ProbeSet::locate(JNIEnv* jni, jmethodID method, jlocation* locations, size_t count) {

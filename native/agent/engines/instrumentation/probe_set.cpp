@@ -201,7 +201,9 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);
     control.lanes = reinterpret_cast<int64_t>(data);
   }
-  number_served(number_ % kProbeSets).store(number_, std::memory_order_release);
+  if (events_ == nullptr) {
+    number_served(number_ % kProbeSets).store(number_, std::memory_order_release);
+  }
   active_ = true;
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassFileLoadHook = class_file_load_hook;
@@ -231,8 +233,15 @@ const char* ProbeSet::share_memory(const ProbeRequest& request, int descriptor) 
 }
 
 void ProbeSet::mute() {
-  number_served(number_ % kProbeSets).store(0);
   active_ = false;
+  number_served(number_ % kProbeSets).store(0);
+}
+
+// Probes that report events cost next to nothing while nobody receives any; under the lock.
+void ProbeSet::serve_receivers() {
+  auto& served = number_served(number_ % kProbeSets);
+  served.store(events_->has_receivers() ? number_ : 0);
+  if (!active_) served.store(0);
 }
 
 // Classes that were loaded with probes in them are found by their names.

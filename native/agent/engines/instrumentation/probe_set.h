@@ -82,6 +82,10 @@ class ProbeSet {
   jvmtiError await_pop(JNIEnv* jni, uint32_t environment, jthread thread, jint from_bottom);
   void clear_pops(JNIEnv* jni, uint32_t environment, jthread thread);
   void forget_environment(JNIEnv* jni, uint32_t environment);
+  // A thread may be stepped by the set's probes.
+  jvmtiError step(JNIEnv* jni, uint32_t environment, bool on, jthread thread) {
+    return enable(jni, environment, on, JVMTI_EVENT_SINGLE_STEP, thread);
+  }
   bool reports_events() const { return events_ != nullptr; }
   // Where instructions of a method were before it got the set's probes.
   void locate(JNIEnv* jni, jmethodID method, jlocation* locations, size_t count);
@@ -103,6 +107,7 @@ class ProbeSet {
   explicit ProbeSet(uint32_t number) : number_(number) {}
   ~ProbeSet() { unmake(events_); }
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
+  void serve_receivers();
   const char* share_memory(const ProbeRequest& request, int descriptor);
   bool takes_stops(Call& call, const ProbeRequest& request);
   bool find_receivers(JNIEnv* jni, uint32_t site, bool leaves, jthread thread,

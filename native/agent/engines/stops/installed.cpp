@@ -67,7 +67,7 @@ bool StopRequests::remove(Call& call, uint32_t number) {
       request->stepping.state = Stepping::kIdle;
       thread = request->stepping.thread;
     }
-    if (thread != nullptr) watch_steps(env, thread, false, false);
+    if (thread != nullptr) watch_steps(*request, call.jni, thread, false, false);
   }
   leave(call.jni, request);
   return true;

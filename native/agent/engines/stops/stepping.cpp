@@ -1,5 +1,6 @@
 #include "agent/engines/stops/stepping.h"
 
+#include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
 #include "agent/handles/agent_references.h"
@@ -7,7 +8,18 @@
 
 namespace jvmti {
 
-void watch_steps(jvmtiEnv* env, jthread thread, bool steps, bool pops) {
+void watch_steps(StopRequest& step, JNIEnv* jni, jthread thread, bool steps, bool pops) {
+  uint32_t probes = 0;
+  {
+    Locked locked(step.mutex);
+    probes = step.stepping.probes;
+  }
+  if (probes != 0) {
+    UsedProbes used(probes);
+    if (used.get() != nullptr) used.get()->step(jni, step.environment->number, steps, thread);
+    return;
+  }
+  jvmtiEnv* env = step.environment->env;
   env->SetEventNotificationMode(pops ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_FRAME_POP, thread);
   env->SetEventNotificationMode(steps ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP,
                                 thread);
@@ -61,6 +73,19 @@ enum class Arrival { kGoOn, kArrived, kStepAway };
 // What a stepped thread does at an instruction.
 Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID method,
                 jlocation location) {
+  // Probes are where lines begin, in whatever method, and at the ends of methods.
+  if (stepping.probes != 0 && location <= kAtEnd && stepping.state == Stepping::kFresh) {
+    return Arrival::kGoOn;
+  }
+  if (stepping.probes != 0 && stepping.state != Stepping::kFresh) {
+    if (location <= kAtEnd) {
+      bool is_last = stepping.ends && depth == stepping.depth;
+      return depth < stepping.depth || is_last ? Arrival::kArrived : Arrival::kGoOn;
+    }
+    if (depth > stepping.depth) {
+      return stepping.how == Step::kInto ? Arrival::kArrived : Arrival::kGoOn;
+    }
+  }
   bool starts = false;
   if (stepping.state == Stepping::kFresh) {
     stepping.state = Stepping::kClose;
@@ -103,6 +128,16 @@ bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread) {
   return away;
 }
 
+// The place of the frame with the probe, in its own version of the method; an end of the method
+// stays one.
+void find_own_place(jvmtiEnv* env, jint* depth, jmethodID* method, jlocation* location) {
+  bool ends = *location < 0;
+  jlocation found = 0;
+  *depth -= kHelperFrames;
+  if (env->GetFrameLocation(nullptr, kHelperFrames, method, &found) != JVMTI_ERROR_NONE) return;
+  *location = ends ? kAtEnd - found : found;
+}
+
 }  // namespace
 
 void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
@@ -119,6 +154,7 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
       Locked locked(step->mutex);
       stepping = step->stepping;
     }
+    if (stepping.probes != 0) find_own_place(env, &depth, &method, &location);
     if (stepping.state == Stepping::kFresh || stepping.state == Stepping::kClose) {
       arrival = look_at(session, stepping, depth, method, location);
       Locked locked(step->mutex);
@@ -132,17 +168,18 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
       }
     }
   }
-  if (arrival == Arrival::kStepAway) step_away(env, step, thread);
+  if (arrival == Arrival::kStepAway && step->stepping.probes == 0) step_away(env, step, thread);
   if (arrival == Arrival::kArrived) {
     // A breakpoint here follows at once: it reports both, so that there are not two stops in one
     // place.
-    bool due = session.stop_requests.has_place(kBreakpointEvent, method, location);
+    bool due = step->stepping.probes == 0 &&
+               session.stop_requests.has_place(kBreakpointEvent, method, location);
     {
       Locked locked(step->mutex);
       step->stepping.state = Stepping::kIdle;
       step->stepping.due = due;
     }
-    watch_steps(env, thread, false, false);
+    watch_steps(*step, jni, thread, false, false);
     if (!due) {
       report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
     }
@@ -198,7 +235,8 @@ void StopRequests::frame_was_popped(JNIEnv* jni, Session& session, jthread threa
 namespace operations {
 
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
-                      const In<jint>& how, const In<jboolean>& by_line) {
+                      const In<jint>& how, const In<jboolean>& by_line, const In<jint>& probes,
+                      const In<jboolean>& ends) {
   EnteredRequest request(call, number.c());
   if (!request.is(kStepEvent)) return call.outcome();
   if (how.c() < 1 || how.c() > 3) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
@@ -217,6 +255,14 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   begun.how = static_cast<Step>(how.c());
   begun.by_line = by_line.c() != 0;
   begun.state = Stepping::kFresh;
+  if (probes.c() != 0) {
+    FoundProbes found(call, probes.c());
+    if (found == nullptr || !found->reports_events()) {
+      return FoundProbes::refuse(call, probes.c());
+    }
+    begun.probes = static_cast<uint32_t>(probes.c());
+    begun.ends = ends.c() != 0;
+  }
   // A suspended thread starts from where it is, any other from its next instruction.
   jint state = 0;
   bool still = is_current(call.env, call.jni, thread.c());
@@ -228,8 +274,14 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   jmethodID method = nullptr;
   jint depth = 0;
   Arrival arrival = Arrival::kGoOn;
+  jint above = 0;
+  if (still && begun.probes != 0) {
+    jthread of = is_current(call.env, call.jni, thread.c()) ? nullptr : thread.c();
+    above = frames_of_probe(call.env, call.jni, of);
+  }
   if (still && call.env->GetFrameCount(thread.c(), &depth) == JVMTI_ERROR_NONE &&
-      call.env->GetFrameLocation(thread.c(), 0, &method, &location) == JVMTI_ERROR_NONE) {
+      call.env->GetFrameLocation(thread.c(), above, &method, &location) == JVMTI_ERROR_NONE) {
+    depth -= above;
     arrival = look_at(call.session, begun, depth, method, location);
   }
   jobject kept = hold(call.jni, thread.c());
@@ -256,6 +308,10 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   if (lost) {
     let_go(call.jni, kept);
     return call.refuse(JVMTI_ERROR_DUPLICATE, "the thread is being stepped already");
+  }
+  if (begun.probes != 0) {
+    watch_steps(*request.get(), call.jni, thread.c(), true, false);
+    return JVMTI_ERROR_NONE;
   }
   if (arrival == Arrival::kStepAway && step_away(call.env, request.get(), thread.c())) {
     return JVMTI_ERROR_NONE;

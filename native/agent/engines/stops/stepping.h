@@ -8,7 +8,7 @@ namespace jvmti {
 // The step that the current thread is in, kept until `leave`.
 StopRequest* step_of(Session& session, JNIEnv* jni, jthread thread, StopHit* hits);
 
-// The events of a stepped thread.
-void watch_steps(jvmtiEnv* env, jthread thread, bool steps, bool pops);
+// The events of a stepped thread, from the VM or from the probes of the step.
+void watch_steps(StopRequest& step, JNIEnv* jni, jthread thread, bool steps, bool pops);
 
 }  // namespace jvmti

@@ -34,7 +34,9 @@ struct Stepping {
   jint depth = 0;  // of the frame where it started, with how many there are
   jmethodID method = nullptr;
   jint line = -1;
-  bool due = false;  // it has arrived at a breakpoint, whose event follows and reports it
+  uint32_t probes = 0;  // the set whose probes report where it is; 0: the VM does
+  bool ends = false;    // no frame below can be stepped: the end of the method is as far as it goes
+  bool due = false;     // it has arrived at a breakpoint, whose event follows and reports it
 };
 
 struct StopRequest {

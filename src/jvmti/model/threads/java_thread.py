@@ -184,7 +184,8 @@ class Thread(Attributes, refs.Thread):
             ValueError: there is no such step.
             Duplicate: the thread is being stepped already.
             ThreadNotAlive: it has ended.
-            NotAvailable: single steps are not available in this JVM.
+            NotAvailable: the agent was attached late, and the step is by instruction, or leads out
+                of a method whose callers have no probes.
 
         JVM TI: SingleStep, NotifyFramePop, FramePop.
         """

@@ -1,0 +1,225 @@
+"""Probes by which threads are stepped, where the VM grants no single steps.
+
+They are where lines begin and where methods return. The breakpoints of a session put them into
+their methods at once, because a call that runs already gets no probes; steps put them into what
+they may come by. While no thread is stepped they cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.classfile.instructions import instructions
+from jvmti.classfile.reading import MalformedClassFile
+from jvmti.debug.event_probes import EventProbes, event_probe
+from jvmti.debug.stepping import How
+from jvmti.debug.stop_probes import exactly
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import AbsentInformation, Error
+from jvmti.interface.modifiers import MethodModifiers
+from jvmti.layouts.probes import Site
+
+if TYPE_CHECKING:
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.vm import VM
+
+_NO_CODE = MethodModifiers.NATIVE | MethodModifiers.ABSTRACT
+_LARGEST = 8000
+"""HotSpot compiles no method with more bytes of code."""
+_PER_LINE, _PER_VARIABLE = 26, 21
+"""The bytes of code of a probe, and of each variable in it."""
+_MOST_METHODS = 32
+"""A breakpoint in more methods prepares none of them for steps."""
+_MOST_TARGETS = 64
+"""The number of classes below that of a call, which get probes for a step into it."""
+_DEEPEST = 32
+"""The number of frames in which a step may end."""
+
+
+class StepProbes(EventProbes):
+    """The probes of a session that report where stepped threads are."""
+
+    def __init__(self, vm: VM) -> None:
+        self._names: dict[Hashable, dict[str, set[str]]] = {}
+        """The methods of each class, by what needs them."""
+        self._changing = threading.RLock()
+        self._model = vm
+        super().__init__(vm)
+
+    def _send(self) -> None:
+        methods: dict[str, set[str]] = {}
+        for of_owner in self._names.values():
+            for name, chosen in of_owner.items():
+                methods.setdefault(name, set()).update(chosen)
+        # One probe for all, because each of two at a place would report.
+        self.wanted = {
+            name: [
+                event_probe(
+                    site,
+                    Event.SINGLE_STEP,
+                    classes=exactly(name),
+                    methods="\n".join(exactly(one) for one in sorted(chosen)),
+                )
+                for site in (Site.LINE, Site.RETURN)
+            ]
+            for name, chosen in methods.items()
+        }
+        super()._send()
+
+    def _add(self, owner: Hashable, methods: Iterable[Method]) -> list[Class]:
+        """Plan probes in methods; return the classes that lack some of them."""
+        lacking: dict[Class, None] = {}
+        its = self._names.setdefault(owner, {})
+        for one in methods:
+            if not self.covers(one):
+                lacking[one.declaring_class] = None
+            its.setdefault(one.class_name, set()).add(one.name)
+        return list(lacking)
+
+    def covers(self, method: Method) -> bool:
+        """Whether new calls of a method have probes."""
+        name, class_name = method.name, method.class_name
+        return any(name in of_owner.get(class_name, ()) for of_owner in self._names.values())
+
+    def announce(self, owner: Hashable, methods: Collection[Method]) -> None:
+        """Plan probes in methods whose classes are about to be woven for another reason.
+
+        Args:
+            owner: what they are for.
+            methods: the methods. Those that would grow too large for the VM's compilers get none.
+        """
+        if len(methods) > _MOST_METHODS:
+            return
+        with self._changing:
+            if self._add(owner, [one for one in methods if self._stays_small(one)]):
+                self._send()
+
+    def _stays_small(self, method: Method) -> bool:
+        try:
+            lines = len(method.lines)
+            code = len(method.bytecodes)
+            variables = int(self._vm.lookup_env.get_max_locals(method))
+        except (Error, AbsentInformation):
+            return False
+        return code + lines * (_PER_LINE + _PER_VARIABLE * variables) <= _LARGEST
+
+    def prepare(self, owner: Hashable, frames: Sequence[Frame], how: How) -> bool:
+        """Put probes where a thread may come by in its next step.
+
+        Args:
+            owner: what they are for.
+            frames: its stack.
+            how: how it is stepped.
+
+        Returns:
+            Whether no frame below the topmost has probes, so that the step can go no further than
+            to the end of that one.
+        """
+        with self._changing:
+            has_lines = [one for one in frames[:_DEEPEST] if one.line is not None]
+            # A class that is woven anew makes calls of its methods that run now slow.
+            wanted = [one.method for one in has_lines[: 2 if how is How.OUT else 1]]
+            if how is How.INTO and has_lines and has_lines[0] is frames[0]:
+                wanted += called_from(self._model, frames[0])
+            classes = self._add(owner, wanted)
+            if classes:
+                self._send()
+                self._place(self.modifiable(classes))
+            below = [one.method for one in frames[1:_DEEPEST] if self.covers(one.method)]
+            return not self._any_has_probes(below)
+
+    def _any_has_probes(self, methods: list[Method]) -> bool:
+        """Whether any of some methods has probes, of those that new calls have them in."""
+        if not methods:
+            return False
+        answers = self._vm.lookup_env.map.is_method_obsolete(methods).check().value
+        if not all(answers):
+            return True
+        # Versions from before their class got other probes: those that begin with the number of
+        # this set are in them, or are not.
+        return any(
+            one.name == "sipush" and one.value == self.number
+            for method in methods
+            for one in instructions(method.bytecodes)
+        )
+
+    def forget(self, owner: Hashable, woven: Collection[str] = ()) -> None:
+        """Plan the probes of an owner no longer, and take them out.
+
+        Args:
+            owner: what they were for.
+            woven: names of classes that are about to be woven for another reason.
+        """
+        with self._changing:
+            its = self._names.pop(owner, None)
+            if its is None or self._model.closed:
+                return
+            self._send()
+            names = [name for name in its if name not in woven]
+            classes = [cls for name in names for cls in self._vm.classes(exactly(name))]
+            self._place(self.modifiable(classes))
+
+
+def called_from(vm: VM, frame: Frame) -> list[Method]:
+    """The methods that the calls on the current line of a frame may run.
+
+    Those that are called through native code, as by reflection, are not among them; of lambdas
+    those that are written in the same class are.
+    """
+    cls = frame.method.declaring_class
+    # A frame may be in a version of the method from before its class got other probes.
+    its = [
+        one
+        for one in cls.methods
+        if (one.name, one.signature) == (frame.method.name, frame.method.signature)
+    ]
+    found: dict[Method, None] = {}
+    for opcode, member in _calls_on_line(its[0], frame.line) if its else ():
+        owners = list(vm.classes(exactly(member.class_name.replace("/", "."))))
+        if opcode in ("invokevirtual", "invokeinterface"):
+            below = [one for owner in owners for one in owner.subclasses()]
+            # The program's own first.
+            below.sort(key=lambda one: one.loader is None)
+            owners += below[:_MOST_TARGETS]
+        if opcode == "invokeinterface":
+            found |= dict.fromkeys(one for one in cls.methods if one.name.startswith("lambda$"))
+        for owner in owners:
+            found |= dict.fromkeys(_declared(owner, member.name, member.descriptor))
+    return list(found)
+
+
+def _calls_on_line(method: Method, line: int | None) -> Iterator[tuple[str, Any]]:
+    entries = sorted(method.lines, key=lambda entry: entry.start_location)
+    starts = [one.start_location for one in entries]
+    pool = method.declaring_class.constant_pool
+    try:
+        listed = list(instructions(method.bytecodes))
+    except MalformedClassFile:
+        return
+    for one in listed:
+        if one.constant is None or not one.name.startswith("invoke"):
+            continue
+        before = [at for at, start in enumerate(starts) if start <= one.location]
+        if not before or entries[before[-1]].line_number != line:
+            continue
+        constant = pool[one.constant]
+        if constant.kind in ("Methodref", "InterfaceMethodref"):
+            yield one.name, constant.value
+
+
+def _declared(cls: Class, name: str, descriptor: str) -> list[Method]:
+    """The method of that name that objects of a class have, where the class or one above has code
+    for it."""
+    at: Class | None = cls
+    while at is not None:
+        for one in at.methods:
+            if one.name == name and one.signature == descriptor:
+                return [] if one.modifiers & _NO_CODE else [one]
+        at = at.superclass
+    return []
+
+
+__all__ = ["StepProbes", "called_from"]
