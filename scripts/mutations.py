@@ -127,7 +127,7 @@ MUTATIONS = (
     Mutation("strings of a scan are cut", "scan.py", "rows = numpy.flatnonzero(self.class_number == number)[: len(self._string_words)]", "rows = numpy.flatnonzero(self.class_number == number)[1 : len(self._string_words)]", HEAP),
     Mutation("classes are suspects", "leaks.py", "top = top[(dump.extent[top] & EXTENT_CLASS) == 0]", "top = top[(dump.extent[top] & EXTENT_CLASS) != 0]", "tests/heap/test_leaks.py"),
     Mutation("long constants take one place", "constant_pool.py", "index += 2 if tag in (5, 6) else 1", "index += 1", CLASSES),
-    Mutation("jumps are relative to the file", "instructions.py", "target = at + reader.s2()", "target = reader.s2()", CLASSES),
+    Mutation("jumps are relative to the file", "opcodes.py", "target = at + reader.s2()", "target = reader.s2()", CLASSES),
     Mutation("signed bytes are unsigned", "reading.py", "return (self.u1() ^ 0x80) - 0x80", "return self.u1()", CLASSES),
     Mutation("nested types are joined by a dollar", "generic.py", 'found += "." + self.until("<;.")', 'found += "$" + self.until("<;.")', CLASSES),
     Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target/test_command_line.py"),

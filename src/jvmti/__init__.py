@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
+from jvmti.reexports import reexports
 
 if TYPE_CHECKING:
     from jvmti import errors, heap, profile
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jvmti.integrations.spark import attach_spark, spark_executors
     from jvmti.interface.capabilities import Capabilities
     from jvmti.interface.errors import Error, JavaException, JvmtiError
+    from jvmti.interface.errors import TargetLost as TargetLost
     from jvmti.jni.calls import JNI
     from jvmti.model.vm import VM
     from jvmti.report.progress import progress
@@ -160,46 +161,34 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
 
 display.set_renderers(_html, _progress)
 
-# Names are imported on first use, so that `jvmti --help` and a shell's # completion need not wait
-# for modules that they do not use.
-_LATE = {
-    "AgentOptions": "jvmti.target.options",
-    "AttachError": "jvmti.target.errors",
-    "Capabilities": "jvmti.interface.capabilities",
-    "Env": "jvmti.env.environment",
-    "Error": "jvmti.interface.errors",
-    "JNI": "jvmti.jni.calls",
-    "JavaException": "jvmti.interface.errors",
-    "JvmtiError": "jvmti.interface.errors",
-    "Process": "jvmti.target.processes",
-    "TargetLost": "jvmti.interface.errors",
-    "VM": "jvmti.model.vm",
-    "attach_self": "jvmti.integrations.own",
-    "attach_spark": "jvmti.integrations.spark",
-    "instrument": "jvmti.instrumentation.library",
-    "java_tool_options": "jvmti.target.launch",
-    "processes": "jvmti.target.processes",
-    "progress": "jvmti.report.progress",
-    "spark_executors": "jvmti.integrations.spark",
-}
-_MODULES = {"errors": "jvmti.errors", "heap": "jvmti.heap", "profile": "jvmti.profile"}
 
-
-def __getattr__(name: str) -> Any:
-    found: Any
-    if name in _LATE:
-        found = getattr(importlib.import_module(_LATE[name]), name)
-    elif name in _MODULES:
-        found = importlib.import_module(_MODULES[name])
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = reexports(
+        __name__,
+        {
+            "AgentOptions": "jvmti.target.options",
+            "AttachError": "jvmti.target.errors",
+            "Capabilities": "jvmti.interface.capabilities",
+            "Env": "jvmti.env.environment",
+            "Error": "jvmti.interface.errors",
+            "JNI": "jvmti.jni.calls",
+            "JavaException": "jvmti.interface.errors",
+            "JvmtiError": "jvmti.interface.errors",
+            "Process": "jvmti.target.processes",
+            "TargetLost": "jvmti.interface.errors",
+            "VM": "jvmti.model.vm",
+            "attach_self": "jvmti.integrations.own",
+            "attach_spark": "jvmti.integrations.spark",
+            "errors": "jvmti.errors",
+            "heap": "jvmti.heap",
+            "instrument": "jvmti.instrumentation.library",
+            "java_tool_options": "jvmti.target.launch",
+            "processes": "jvmti.target.processes",
+            "profile": "jvmti.profile",
+            "progress": "jvmti.report.progress",
+            "spark_executors": "jvmti.integrations.spark",
+        },
+    )
 
 __all__ = [
     "JNI",

@@ -16,9 +16,7 @@ __all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "pr
 Item = TypeVar("Item")
 
 Report = Callable[..., object]
-"""Called with the amount done; or with that and the total; or with a step, and both. @@
-src/jvmti/errors.py Everything that can go wrong: the one tree of the package's exceptions. => All
-errors: the tree of the package's exceptions."""
+"""Called with the amount done; or with that and the total; or with a step, and both."""
 
 
 def _text_only(thing: object) -> str | None:

@@ -68,11 +68,11 @@ Each is defined by the module that raises it, and imported from there on first u
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from jvmti.interface import errors as _spec
 from jvmti.interface.errors import *  # noqa: F403
+from jvmti.reexports import reexports
 from jvmti.target import errors as _target
 from jvmti.target.errors import *  # noqa: F403
 
@@ -98,43 +98,34 @@ if TYPE_CHECKING:
     from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
     from jvmti.shell.expressions import NotEvaluated
     from jvmti.shell.magics import UsageError
-
-_LATE = {
-    "BadProbe": "jvmti.instrumentation.probes",
-    "Cancelled": "jvmti.heap.errors",
-    "ConditionError": "jvmti.debug.conditions",
-    "FrameGone": "jvmti.model.threads.frames",
-    "HeapError": "jvmti.heap.errors",
-    "MalformedClassFile": "jvmti.classfile.reading",
-    "NotEnoughMemory": "jvmti.heap.errors",
-    "NoSuchClass": "jvmti.heap.errors",
-    "NoSuchField": "jvmti.heap.errors",
-    "NotADump": "jvmti.heap.errors",
-    "NotAProfile": "jvmti.profile.errors",
-    "NotEvaluated": "jvmti.shell.expressions",
-    "PassOverran": "jvmti.liveheap.passes",
-    "PauseTooLong": "jvmti.interface.errors",
-    "ProfileError": "jvmti.profile.errors",
-    "QueryError": "jvmti.heap.tables.query",
-    "ScriptError": "jvmti.agents.script",
-    "ScriptFailed": "jvmti.agents.script",
-    "SeveralKinds": "jvmti.profile.errors",
-    "SourceNotFound": "jvmti.model.classes.sources",
-    "TooManyObjects": "jvmti.heap.errors",
-    "UsageError": "jvmti.shell.magics",
-}
-
-
-def __getattr__(name: str) -> type[Exception]:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: type[Exception] = getattr(importlib.import_module(_LATE[name]), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+else:
+    __getattr__, __dir__ = reexports(
+        __name__,
+        {
+            "BadProbe": "jvmti.instrumentation.probes",
+            "Cancelled": "jvmti.heap.errors",
+            "ConditionError": "jvmti.debug.conditions",
+            "FrameGone": "jvmti.model.threads.frames",
+            "HeapError": "jvmti.heap.errors",
+            "MalformedClassFile": "jvmti.classfile.reading",
+            "NoSuchClass": "jvmti.heap.errors",
+            "NoSuchField": "jvmti.heap.errors",
+            "NotADump": "jvmti.heap.errors",
+            "NotAProfile": "jvmti.profile.errors",
+            "NotEnoughMemory": "jvmti.heap.errors",
+            "NotEvaluated": "jvmti.shell.expressions",
+            "PassOverran": "jvmti.liveheap.passes",
+            "PauseTooLong": "jvmti.interface.errors",
+            "ProfileError": "jvmti.profile.errors",
+            "QueryError": "jvmti.heap.tables.query",
+            "ScriptError": "jvmti.agents.script",
+            "ScriptFailed": "jvmti.agents.script",
+            "SeveralKinds": "jvmti.profile.errors",
+            "SourceNotFound": "jvmti.model.classes.sources",
+            "TooManyObjects": "jvmti.heap.errors",
+            "UsageError": "jvmti.shell.magics",
+        },
+    )
 
 
 __all__ = [

@@ -21,7 +21,7 @@ from jvmti.classfile import (
 )
 from jvmti.classfile.constant_pool import java_double, java_float
 from jvmti.classfile.generic import class_signature, method_signature, type_signature
-from jvmti.classfile.instructions import OPCODES
+from jvmti.classfile.opcodes import OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -74,6 +74,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert ours <= {
         "jvmti",
         "jvmti.display",
+        "jvmti.reexports",
         "jvmti.commands",
         "jvmti.commands.failure",
         "jvmti.commands.parsing",

@@ -70,4 +70,4 @@ def test_the_tree_is_as_it_is_drawn() -> None:
 
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'InvalidThreat'"):
-        jvmti.errors.InvalidThreat  # noqa: B018
+        getattr(jvmti.errors, "InvalidThreat")  # noqa: B009

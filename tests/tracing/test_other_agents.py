@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jvmti.debug.stops import Stop
+    from jvmti.tracing.trace import Trace
     from programs import JavaProgram, JavaPrograms
 
 ORDER = "Traced$Order"
@@ -66,7 +67,7 @@ def started(java_program: JavaPrograms, *jvm_args: str) -> JavaProgram:
     return program
 
 
-def messages(trace: jvmti.tracing.trace.Trace, most: int) -> list[str]:
+def messages(trace: Trace, most: int) -> list[str]:
     """Messages of the exceptions that calls ended with."""
     return [one.exception.text for one in calls_of(trace, most) if one.exception is not None]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jvms import Jvm
+    from jvmti.tracing.trace import Trace
     from programs import JavaProgram, JavaPrograms
 
 ORDER = "Traced$Order"
@@ -49,7 +50,7 @@ def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
     assert traced.running()
 
 
-def calls_of(trace: jvmti.tracing.trace.Trace, most: int) -> list[Call]:
+def calls_of(trace: Trace, most: int) -> list[Call]:
     """So many calls, or those of ten seconds."""
     found: list[Call] = []
     until = time.monotonic() + 10

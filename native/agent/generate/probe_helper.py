@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from cpp import HEAD
 
-from jvmti.classfile.instructions import OPCODES
+from jvmti.classfile.opcodes import OPCODES
 from jvmti.layouts.probe_memory import CONTROL, LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from jvmti.classfile.constant_pool import Constant, describe
 from jvmti.classfile.generic import class_signature, method_signature, type_signature
-from jvmti.classfile.instructions import Instruction, instructions
+from jvmti.classfile.opcodes import Instruction, instructions
 from jvmti.classfile.structure import ClassFile, Code, FieldInfo, MethodInfo
 from jvmti.interface.modifiers import ClassModifiers, MethodModifiers, flag_names
 from jvmti.interface.signatures import java_name

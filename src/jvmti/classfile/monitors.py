@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jvmti.classfile.instructions import Instruction, instructions
+from jvmti.classfile.opcodes import Instruction, instructions
 
 UNKNOWN = -1
 """Stands for a monitor whose object does not come from a variable."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jvmti.classfile.instructions import instructions
+from jvmti.classfile.opcodes import instructions
 from jvmti.interface.signatures import parameters_of, signature_of
 
 SEVERAL = "?"

@@ -14,7 +14,7 @@ from jvmti.classfile.annotations import (
     read_type_annotations,
 )
 from jvmti.classfile.constant_pool import Constant, ConstantPool
-from jvmti.classfile.instructions import Instruction, instructions
+from jvmti.classfile.opcodes import Instruction, instructions
 from jvmti.classfile.reading import MalformedClassFile, Reader
 from jvmti.interface.frozen import frozen
 from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers

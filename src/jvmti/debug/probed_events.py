@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from jvmti.classfile.instructions import instructions
+from jvmti.classfile.opcodes import instructions
 from jvmti.debug.event_probes import EventProbes, event_probe
 from jvmti.debug.stop_probes import exactly
 from jvmti.emulation.declared import Emulated

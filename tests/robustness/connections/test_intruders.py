@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from jvmti.env.interface import FUNCTIONS
 from jvmti.target import listener, listening
 from jvmti.target.agent_library import own_library
 from jvmti.target.errors import SuspiciousFile
 from jvmti.wire.channel import Request
 from jvmti.wire.protocol import Flag, Kind
+from jvmti.wire.session import Session
 from robustness import steady
 
 if TYPE_CHECKING:
@@ -221,7 +223,7 @@ def memory(size: int, seals: int) -> int:
 
 def map_request(vm: jvmti.VM, descriptor: int) -> Any:
     """A map request of get_phase in the given memory."""
-    number = jvmti.env.interface.FUNCTIONS["get_phase"].number
+    number = FUNCTIONS["get_phase"].number
     return vm._session.channel().request(
         Request(Kind.MAP, number, 1, timeout=10, flags=int(Flag.SHARED), descriptor=descriptor)
     )
@@ -309,4 +311,4 @@ def test_an_agent_that_sends_nonsense_is_refused_at_once() -> None:
             theirs.sendall(greeting)
             theirs.shutdown(socket.SHUT_WR)
             with pytest.raises(jvmti.Error):
-                jvmti.model.vm.Session(ours, {}, timeout=2)
+                Session(ours, {}, timeout=2)

@@ -10,8 +10,6 @@ import struct
 from typing import TYPE_CHECKING
 
 from jvmti.profile.errors import NotAProfile, ProfileError
-from jvmti.profile.formats.jfr.recording import chunks
-from jvmti.profile.formats.jfr.samples import RecordedSamples
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
@@ -25,6 +23,9 @@ def read(path: str) -> Profile:
     Raises:
         NotAProfile: it is damaged, or was not ended.
     """
+    # At its first use: a package that imports its own modules can be entered from two sides.
+    from jvmti.profile.formats.jfr.recording import chunks
+    from jvmti.profile.formats.jfr.samples import RecordedSamples
     from jvmti.profile.profile import Profile
 
     try:
